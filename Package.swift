@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+  name: "SessionTools",
+  products: [
+    .library(name: "SessionTools", targets: ["SessionTools"]),
+    .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
+    .library(name: "SealedStore", targets: ["SealedStore"]),
+    .executable(name: "session-tools", targets: ["session-tools"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .target(name: "SessionToolsBase"),
+    .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),
+    .target(name: "SessionTools", dependencies: ["SealedStore", "SessionToolsBase"]),
+    .executableTarget(name: "session-tools", dependencies: ["SessionTools", argumentParser]),
+
+    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "SessionToolsBaseTests", dependencies: ["SessionToolsBase", "TestSupport"]),
+    .testTarget(
+      name: "SealedStoreTests", dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
+  ]
+)
+
+// One set of rules for every Swift target: nothing existential, imported or unsafe goes unsaid.
+for target in package.targets where target.type != .system {
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+      .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      .strictMemorySafety(),
+      .treatWarning("StrictMemorySafety", as: .error),
+    ]
+}

@@ -1,0 +1,2 @@
+@_exported public import SealedStore
+@_exported public import SessionToolsBase

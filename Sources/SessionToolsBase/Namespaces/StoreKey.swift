@@ -1,0 +1,59 @@
+/// The full name of an item: its namespace and its identifier.
+public struct StoreKey: Hashable, Sendable {
+  /// Where the identifier is unique.
+  public let namespace: Namespace
+  let name: Name
+
+  /// Names an item.
+  ///
+  /// - Parameters:
+  ///   - identifier: The item within its namespace; 1 to 4,096 bytes of UTF-8.
+  ///   - namespace: Where the identifier is unique.
+  /// - Throws: `invalidName` when the identifier is empty or too long.
+  public init(_ identifier: String, in namespace: Namespace) throws(StoreError) {
+    self.namespace = namespace
+    name = try Name(identifier, as: "item identifier")
+  }
+
+  init(name: Name, namespace: Namespace) {
+    self.name = name
+    self.namespace = namespace
+  }
+
+  /// The item within its namespace.
+  public var identifier: String { name.text }
+
+  /// The same item in another namespace.
+  public func moved(to namespace: Namespace) -> StoreKey {
+    StoreKey(name: name, namespace: namespace)
+  }
+}
+
+extension StoreKey: Comparable {
+  /// Orders by service, access group, install and identifier, byte for byte; an absent part
+  /// comes before any present one.
+  public static func < (left: StoreKey, right: StoreKey) -> Bool {
+    let (first, second) = (left.parts, right.parts)
+    for (part, other) in zip(first, second) where part != other {
+      guard let part else { return true }
+      guard let other else { return false }
+      return part < other
+    }
+    return false
+  }
+
+  /// The four parts in the order in which they are encoded and compared.
+  var parts: [Name?] {
+    [namespace.serviceName, namespace.groupName, namespace.installName, name]
+  }
+}
+
+extension StoreKey: CustomStringConvertible {
+  /// The parts for a person to read, absent ones left out.
+  public var description: String {
+    var text = "\(identifier) of \(namespace.service)"
+    if let group = namespace.accessGroup { text += ", group \(group)" }
+    if let install = namespace.install { text += ", install \(install.rawValue)" }
+    return text
+  }
+}

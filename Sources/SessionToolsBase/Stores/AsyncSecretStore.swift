@@ -1,0 +1,71 @@
+import Dispatch
+import Synchronization
+
+/// A store whose natural operations are `async`; the blocking ones wait for them.
+///
+/// A blocking call here holds its thread until the operation ends, so call it from threads of
+/// your own or of a dispatch queue, never from a task.
+public protocol AsyncSecretStore: SecretStore {}
+
+extension AsyncSecretStore {
+  /// Waits for the `async` twin.
+  ///
+  /// - Throws: As the `async` twin.
+  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    try waiting { store async throws(StoreError) in try await store.value(for: key) }
+  }
+
+  /// Waits for the `async` twin.
+  ///
+  /// - Throws: As the `async` twin.
+  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
+    try waiting { store async throws(StoreError) in try await store.contains(key) }
+  }
+
+  /// Waits for the `async` twin.
+  ///
+  /// - Throws: As the `async` twin.
+  public func apply(_ changes: [StoreChange]) throws(StoreError) {
+    try waiting { store async throws(StoreError) in try await store.apply(changes) }
+  }
+
+  /// Waits for the `async` twin.
+  ///
+  /// - Throws: As the `async` twin.
+  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    try waiting { store async throws(StoreError) in try await store.keys(in: namespace) }
+  }
+
+  private func waiting<Result: Sendable>(
+    _ operation: @escaping @Sendable (Self) async throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let answer = Answer<Result>()
+    Task.detached {
+      do throws(StoreError) {
+        answer.give(.success(try await operation(self)))
+      } catch {
+        answer.give(.failure(error))
+      }
+    }
+    return try answer.wait().get()
+  }
+}
+
+/// A result that one thread waits for.
+private final class Answer<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, StoreError>?>(nil)
+  private let isGiven = DispatchSemaphore(value: 0)
+
+  func give(_ value: Result<Value, StoreError>) {
+    result.withLock { $0 = value }
+    isGiven.signal()
+  }
+
+  func wait() -> Result<Value, StoreError> {
+    isGiven.wait()
+    guard let value = result.withLock({ $0 }) else {
+      preconditionFailure("the semaphore is signalled only after a result was given")
+    }
+    return value
+  }
+}

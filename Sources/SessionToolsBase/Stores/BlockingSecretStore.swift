@@ -1,0 +1,52 @@
+public import Dispatch
+
+/// A store whose natural operations block; the `async` ones run them on its queue.
+///
+/// Write the blocking requirements, ``queue`` and the two faces of exclusive access.
+public protocol BlockingSecretStore: SecretStore {
+  /// Where the `async` operations run their blocking twins; never Swift's cooperative pool.
+  var queue: DispatchQueue { get }
+}
+
+extension BlockingSecretStore {
+  /// Runs the blocking twin on ``queue``.
+  ///
+  /// - Throws: As the blocking twin.
+  public func value(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try await onQueue { store throws(StoreError) in try store.value(for: key) }
+  }
+
+  /// Runs the blocking twin on ``queue``.
+  ///
+  /// - Throws: As the blocking twin.
+  public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try await onQueue { store throws(StoreError) in try store.contains(key) }
+  }
+
+  /// Runs the blocking twin on ``queue``.
+  ///
+  /// - Throws: As the blocking twin.
+  public func apply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await onQueue { store throws(StoreError) in try store.apply(changes) }
+  }
+
+  /// Runs the blocking twin on ``queue``.
+  ///
+  /// - Throws: As the blocking twin.
+  public func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await onQueue { store throws(StoreError) in try store.keys(in: namespace) }
+  }
+
+  /// Runs a blocking operation of this store on ``queue`` and waits for it without blocking.
+  ///
+  /// - Throws: What the operation throws.
+  public func onQueue<Result: Sendable>(
+    _ operation: @escaping @Sendable (Self) throws(StoreError) -> Result
+  ) async throws(StoreError) -> Result {
+    try await withCheckedContinuation { continuation in
+      queue.async {
+        continuation.resume(returning: Swift.Result { () throws(StoreError) in try operation(self) })
+      }
+    }.get()
+  }
+}

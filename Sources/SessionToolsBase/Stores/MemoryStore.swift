@@ -1,0 +1,77 @@
+public import Dispatch
+import Synchronization
+
+/// A store in this process's memory, for tests, previews and sessions that end with it.
+///
+/// Values are wiped when they are replaced, removed or when the store goes.
+public final class MemoryStore: BlockingSecretStore {
+  /// Where the `async` operations run.
+  public let queue = DispatchQueue(label: "session-tools.memory", attributes: .concurrent)
+  private let items = Mutex<[StoreKey: SecretBytes]>([:])
+  private let names = NameLocks<StoreKey>(store: "memory")
+  private let observers = Observers()
+
+  /// Makes an empty store.
+  public init() {}
+
+  /// All or nothing, visible to this process alone, gone when it ends.
+  public var traits: StoreTraits {
+    StoreTraits(
+      isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
+      largestValueByteCount: Int.max, protection: "memory of this process, nothing on disk")
+  }
+
+  /// Reads one value; `nil` when there is no such item. Never throws.
+  public func value(for key: StoreKey) -> SecretBytes? {
+    items.withLock { $0[key] }
+  }
+
+  /// Makes all changes at once. Never throws.
+  public func apply(_ changes: [StoreChange]) {
+    guard !changes.isEmpty else { return }
+    items.withLock { items in
+      for change in changes {
+        switch change {
+        case .put(let value, for: let key): items[key] = value
+        case .remove(let key): items[key] = nil
+        }
+      }
+      // Told under the lock, so that observers hear of changes in the order they were made.
+      observers.tell(.changed(Set(changes.map(\.key))))
+    }
+  }
+
+  /// The keys of one namespace, or of all, in ascending order. Never throws.
+  public func keys(in namespace: Namespace?) -> [StoreKey] {
+    items.withLock { items in
+      items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
+    }
+  }
+
+  /// Runs a closure while no other task or thread has exclusive access to the name.
+  ///
+  /// - Throws: `timedOut`, or what the closure throws.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try body()
+  }
+
+  /// Runs a closure while no other task or thread has exclusive access to the name.
+  ///
+  /// - Throws: `timedOut`, `cancelled`, or what the closure throws.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try await body()
+  }
+
+  /// The names that this process changes from now on.
+  public func changes() -> AsyncStream<StoreEvent> {
+    observers.stream()
+  }
+}

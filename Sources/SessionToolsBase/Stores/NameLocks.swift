@@ -1,0 +1,126 @@
+package import Dispatch
+import Synchronization
+
+/// Exclusive access to names within this process: first come, first served, for tasks and
+/// threads alike.
+package final class NameLocks<Key: Hashable & Sendable>: Sendable {
+  /// For each name that is held, those who wait for it.
+  private let held = Mutex<[Key: [Waiter]]>([:])
+  private let store: String
+
+  /// - Parameter store: Whom errors name.
+  package init(store: String) {
+    self.store = store
+  }
+
+  /// Takes a name, blocking the thread until it is free.
+  ///
+  /// - Throws: `timedOut`.
+  package func lock(_ key: Key, timeout: Duration) throws(StoreError) {
+    let isResolved = DispatchSemaphore(value: 0)
+    let waiter = Waiter { isResolved.signal() }
+    enqueue(waiter, for: key, timeout: timeout)
+    isResolved.wait()
+    try check(waiter)
+  }
+
+  /// Takes a name, suspending the task until it is free.
+  ///
+  /// - Throws: `timedOut`, or `cancelled` when the task was cancelled while waiting.
+  package func lock(_ key: Key, timeout: Duration) async throws(StoreError) {
+    let (signal, signaller) = AsyncStream.makeStream(of: Void.self)
+    let waiter = Waiter { signaller.finish() }
+    enqueue(waiter, for: key, timeout: timeout)
+    await withTaskCancellationHandler {
+      for await _ in signal {}
+    } onCancel: {
+      resolve(waiter, for: key, as: .cancelled)
+    }
+    // A cancelled task may get here before its handler did: the waiter must not stay queued.
+    resolve(waiter, for: key, as: .cancelled)
+    try check(waiter)
+  }
+
+  /// Gives a name to whoever waited longest.
+  package func unlock(_ key: Key) {
+    let next = held.withLock { held -> Waiter? in
+      guard var waiters = held[key], !waiters.isEmpty else {
+        held[key] = nil
+        return nil
+      }
+      let next = waiters.removeFirst()
+      held[key] = waiters
+      next.outcome.store(.granted, ordering: .releasing)
+      return next
+    }
+    next?.wake()
+  }
+
+  private func enqueue(_ waiter: Waiter, for key: Key, timeout: Duration) {
+    let isFree = held.withLock { held in
+      guard held[key] != nil else {
+        held[key] = []
+        waiter.outcome.store(.granted, ordering: .releasing)
+        return true
+      }
+      held[key, default: []].append(waiter)
+      return false
+    }
+    if isFree {
+      waiter.wake()
+    } else {
+      DispatchQueue.global().asyncAfter(deadline: .now() + timeout.dispatchInterval) {
+        self.resolve(waiter, for: key, as: .timedOut)
+      }
+    }
+  }
+
+  /// Takes a waiter out of its queue. One that has the name already keeps it.
+  private func resolve(_ waiter: Waiter, for key: Key, as outcome: Outcome) {
+    let isWaiting = held.withLock { held in
+      guard let position = held[key]?.firstIndex(where: { $0 === waiter }) else { return false }
+      held[key]?.remove(at: position)
+      waiter.outcome.store(outcome, ordering: .releasing)
+      return true
+    }
+    if isWaiting { waiter.wake() }
+  }
+
+  private func check(_ waiter: Waiter) throws(StoreError) {
+    switch waiter.outcome.load(ordering: .acquiring) {
+    case .granted: return
+    case .timedOut:
+      throw StoreError(
+        StoreError.timedOut, store: store,
+        reason: "exclusive access to a name was not given in time")
+    case .cancelled, .waiting:
+      throw StoreError(
+        StoreError.cancelled, store: store,
+        reason: "the task was cancelled while it waited for exclusive access to a name")
+    }
+  }
+}
+
+private enum Outcome: UInt8, AtomicRepresentable {
+  case waiting, granted, timedOut, cancelled
+}
+
+private final class Waiter: Sendable {
+  let outcome = Atomic(Outcome.waiting)
+  let wake: @Sendable () -> Void
+
+  init(wake: @escaping @Sendable () -> Void) {
+    self.wake = wake
+  }
+}
+
+extension Duration {
+  /// The same length for Dispatch; anything beyond 292 years is for ever.
+  package var dispatchInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let nanoseconds = attoseconds / 1_000_000_000
+    guard !overflow, product <= Int64.max - nanoseconds else { return .never }
+    return .nanoseconds(Int(max(0, product + nanoseconds)))
+  }
+}

@@ -1,0 +1,110 @@
+/// What went wrong with a store, told apart by what to do next.
+///
+/// Catch the cases you act on by their code:
+///
+/// ```swift
+/// do {
+///   user = try session.item()
+/// } catch StoreError.locked {
+///   askForPassphrase()
+/// }
+/// ```
+///
+/// The text of an error names the store, what happened and what mends it. It may name items,
+/// and never shows a value, a key or a passphrase.
+public struct StoreError: Error, Sendable {
+  /// The kind of failure.
+  public let code: Code
+  /// The store, as a person would name it: a path, or the kind of store.
+  public let store: String
+  /// What happened, one sentence without its full stop.
+  public let reason: String
+  /// What to do about it, one sentence without its full stop, when there is something to do.
+  public let remedy: String?
+  /// The system's error number behind it, if there is one.
+  public let errno: Int32?
+  /// The error of another library behind it, if there is one.
+  ///
+  /// For programs to look at; it is not part of the description, because such errors may
+  /// quote what they were given.
+  public let underlying: (any Error)?
+
+  /// Makes an error; stores outside this package use it as ours do.
+  public init(
+    _ code: Code, store: String, reason: String, remedy: String? = nil, errno: Int32? = nil,
+    underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.store = store
+    self.reason = reason
+    self.remedy = remedy
+    self.errno = errno
+    self.underlying = underlying
+  }
+
+  /// A kind of failure. Later versions may add kinds, so a `switch` needs a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    init(_ name: String) {
+      description = name
+    }
+  }
+}
+
+extension StoreError {
+  /// The store is locked: its keys are not in memory, or its keeper waits for a password.
+  public static let locked = Code("locked")
+  /// There is no store there, or its service cannot be reached.
+  public static let unavailable = Code("unavailable")
+  /// A person was asked to unlock the store and dismissed the question.
+  public static let promptDismissed = Code("promptDismissed")
+  /// The system refused access.
+  public static let accessDenied = Code("accessDenied")
+  /// The key or passphrase given does not open this store.
+  public static let wrongKey = Code("wrongKey")
+  /// The key that should open the store could not be found.
+  public static let keyMissing = Code("keyMissing")
+  /// What is stored was damaged or forged. Nothing was removed because of it.
+  public static let corrupt = Code("corrupt")
+  /// The item is intact, but is not what the caller's type can be decoded from.
+  public static let undecodable = Code("undecodable")
+  /// The store was made by a newer version of its format.
+  public static let unsupportedVersion = Code("unsupportedVersion")
+  /// The value is larger than the store takes.
+  public static let valueTooLarge = Code("valueTooLarge")
+  /// A service name, group, install or item identifier is empty or too long.
+  public static let invalidName = Code("invalidName")
+  /// A key, passphrase or parameter given cannot be used.
+  public static let invalidKey = Code("invalidKey")
+  /// There is a store or an item already.
+  public static let alreadyExists = Code("alreadyExists")
+  /// Files of the store, or of a key, could be read or replaced by others.
+  public static let unsafePermissions = Code("unsafePermissions")
+  /// The disk or the quota is full; nothing was changed.
+  public static let noSpace = Code("noSpace")
+  /// What was waited for did not come in time; nothing was changed.
+  public static let timedOut = Code("timedOut")
+  /// The task was cancelled; nothing was changed.
+  public static let cancelled = Code("cancelled")
+  /// The disk failed to confirm a change: it may be there after a restart or not.
+  public static let outcomeUnknown = Code("outcomeUnknown")
+  /// Another system call failed.
+  public static let io = Code("io")
+}
+
+extension StoreError.Code {
+  /// Lets `catch StoreError.locked` match an error by its code.
+  public static func ~= (code: StoreError.Code, error: any Error) -> Bool {
+    (error as? StoreError)?.code == code
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// The store, what happened, and what to do.
+  public var description: String {
+    let end = remedy.map { ". \($0)." } ?? "."
+    return "\(store): \(reason)\(end)"
+  }
+}
