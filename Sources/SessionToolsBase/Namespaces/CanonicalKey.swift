@@ -16,27 +16,25 @@ extension StoreKey {
 
   /// The encoding.
   package var canonicalBytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(canonicalByteCount)
-    Self.append(namespace.serviceName, to: &bytes)
-    Self.append(namespace.groupName, to: &bytes)
-    Self.append(namespace.installName, to: &bytes)
-    Self.append(name, to: &bytes)
-    return bytes
+    let buffer = ByteBuffer(byteCount: canonicalByteCount)
+    storeCanonical(in: buffer, at: 0)
+    return buffer.bytes(0..<buffer.byteCount)
   }
 
-  private static func append(_ part: Name?, to bytes: inout [UInt8]) {
-    guard let part else {
-      bytes.append(0)
-      return
+  /// Writes the encoding, ``canonicalByteCount`` bytes.
+  package func storeCanonical(in buffer: ByteBuffer, at offset: Int) {
+    var offset = offset
+    for part in [namespace.serviceName, namespace.groupName, namespace.installName, name] {
+      guard let part else {
+        buffer.store(UInt8(0), at: offset)
+        offset += 1
+        continue
+      }
+      buffer.store(UInt8(1), at: offset)
+      buffer.store(UInt32(part.text.utf8.count), at: offset + 1)
+      buffer.copy(part.text, to: offset + 5)
+      offset += 5 + part.text.utf8.count
     }
-    bytes.append(1)
-    let text = part.text.utf8
-    let byteCount = UInt32(text.count)
-    for shift in stride(from: UInt32(0), to: 32, by: 8) {
-      bytes.append(UInt8(truncatingIfNeeded: byteCount >> shift))
-    }
-    bytes.append(contentsOf: text)
   }
 
   /// Reads an encoding back.

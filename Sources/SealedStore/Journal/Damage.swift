@@ -1,0 +1,118 @@
+import SessionToolsBase
+
+/// A journal that was changed by something other than a writer or an interrupted write.
+struct Damage: Equatable {
+  /// Where the records that can be relied on end.
+  let offset: Int
+  /// What was found there.
+  let reason: String
+  /// The items that records behind the break belong to, when every byte there is accounted
+  /// for by records that still open; `nil` when something may be missing.
+  let tagsBehind: Set<ItemTag>?
+
+  /// The error that reads and writes get.
+  func error(path: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: path, reason: "\(reason) at byte \(offset)",
+      remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
+  }
+}
+
+/// Finds out what stands behind a break in a journal.
+struct BreakExamination {
+  let file: OpenFile
+  let fileByteCount: Int
+  /// The end of the last whole change.
+  let end: JournalPosition
+  /// Where the walk stopped: at the end, or behind records of a change that is not whole.
+  let breakByteCount: Int
+  let journal: JournalIdentifier
+  let keys: KeyRing
+  /// How far the journal was confirmed, if that is known.
+  let mark: Mark?
+
+  /// Forged lengths could make every offset cost a megabyte. Beyond this many bytes tried,
+  /// the answer is the careful one: damage.
+  private var largestTriedByteCount: Int { max(64 << 20, 4 * (fileByteCount - end.byteCount)) }
+
+  private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }
+
+  /// Whether the bytes behind the end are damage and not an unfinished write.
+  ///
+  /// A change is synced before the next one is written. So what a crash leaves is one change,
+  /// beginning at the end, and no record of it but its first says that it starts a change. A
+  /// record that opens where the walk broke is damage as well: a torn write cannot spoil the
+  /// chain value and spare the bytes on both sides of it.
+  ///
+  /// - Throws: `io`.
+  func isDamage() throws(StoreError) -> Bool {
+    if let mark, mark.position.byteCount > end.byteCount { return true }
+    guard end.byteCount < fileByteCount else { return false }
+    if try record(at: breakByteCount) != nil { return true }
+    return try startsAnotherChange()
+  }
+
+  private func startsAnotherChange() throws(StoreError) -> Bool {
+    let window = JournalWindow(file)
+    var triedByteCount = 0
+    var start = end.byteCount + 1
+    let last = fileByteCount - RecordPlaintext.smallestRecordByteCount
+    while start <= last,
+      let offset = try window.offset(of: start..<start + RecordPrefix.byteCount)
+    {
+      let inWindow = min(window.byteCount(from: start) - RecordPrefix.byteCount, last - start)
+      for step in 0...inWindow {
+        guard let prefix = candidate(window.buffer, offset + step, at: start + step) else {
+          continue
+        }
+        triedByteCount += prefix.recordByteCount
+        if triedByteCount > largestTriedByteCount { return true }
+        if try record(at: start + step) != nil { return true }
+      }
+      start += inWindow + 1
+    }
+    return false
+  }
+
+  /// A prefix that says it starts a later change and could be where it is.
+  private func candidate(
+    _ buffer: ByteBuffer, _ offset: Int, at start: Int
+  ) -> RecordPrefix? {
+    guard let prefix = RecordPrefix(buffer, at: offset), prefix.flags.contains(.first),
+      start + prefix.recordByteCount <= fileByteCount
+    else { return nil }
+    // At least one whole record lies between, and no more than fit.
+    let between = (start - end.byteCount) / RecordPlaintext.smallestRecordByteCount
+    let latest = end.number + 2 + UInt64(between)
+    return prefix.number > end.number + 1 && prefix.number <= latest ? prefix : nil
+  }
+
+  /// The items behind the end, when nothing there but chain values was hit: whole records with
+  /// consecutive numbers reach to the end of the file in whole changes, every one opens, and
+  /// the chain, computed anew, is the one that was confirmed.
+  ///
+  /// - Throws: `io`.
+  func tagsBehind() throws(StoreError) -> Set<ItemTag>? {
+    var tags: Set<ItemTag> = []
+    var chain = RecordChain(after: end, chainKey: keys.chainKey)
+    var isInChange = false
+    var isConfirmed = mark.map { $0.position.byteCount <= end.byteCount } ?? true
+    while chain.position.byteCount < fileByteCount {
+      guard let record = try record(at: chain.position.byteCount),
+        record.prefix.number == chain.position.number + 1,
+        record.prefix.flags.contains(.first) != isInChange
+      else { return nil }
+      tags.insert(record.prefix.tag)
+      isInChange = !record.prefix.flags.contains(.last)
+      chain.append(record.buffer, at: 0, record.prefix)
+      if let mark, chain.position.byteCount == mark.position.byteCount {
+        isConfirmed = chain.position == mark.position
+      }
+    }
+    return isConfirmed && !isInChange ? tags : nil
+  }
+
+  private func record(at start: Int) throws(StoreError) -> RecordOpener.OpenRecord? {
+    try opener.read(from: file, at: start, fileByteCount: fileByteCount)
+  }
+}

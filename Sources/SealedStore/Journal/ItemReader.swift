@@ -1,0 +1,46 @@
+import SessionToolsBase
+
+/// Reads and opens many records of a journal in the order in which they stand there.
+struct ItemReader {
+  let file: OpenFile
+  let opener: RecordOpener
+
+  /// Calls a closure with the open record of every entry.
+  ///
+  /// - Parameters:
+  ///   - entries: In any order.
+  ///   - progress: Told of every few items.
+  ///   - failure: The error for a record that does not open.
+  ///   - body: Called with each; the record is only there until it returns.
+  /// - Throws: `io`, the failure, or what the closure throws.
+  func forEach(
+    _ entries: [ItemIndex.Entry], progress: StoreProgress?,
+    failure: (ItemIndex.Entry) -> StoreError,
+    _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let window = JournalWindow(file)
+    for (done, entry) in entries.sorted(by: { $0.offset < $1.offset }).enumerated() {
+      guard let record = try open(entry, window),
+        record.prefix.tag == entry.tag,
+        UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow
+      else { throw failure(entry) }
+      try body(record, entry)
+      if done & 1023 == 0 { progress?.report(done, entries.count) }
+    }
+    progress?.report(entries.count, entries.count)
+  }
+
+  private func open(
+    _ entry: ItemIndex.Entry, _ window: JournalWindow
+  ) throws(StoreError) -> RecordOpener.OpenRecord? {
+    let start = Int(entry.offset)
+    guard entry.recordByteCount <= JournalWindow.byteCount else {
+      return try opener.read(from: file, at: start, byteCount: entry.recordByteCount)
+    }
+    // Opened where it was read: every record is read once only.
+    guard let offset = try window.offset(of: start..<start + entry.recordByteCount) else {
+      return nil
+    }
+    return opener.open(window.buffer, at: offset)
+  }
+}

@@ -1,0 +1,36 @@
+import SessionToolsBase
+
+/// Reads a journal from front to back through one buffer of fixed size, however long the
+/// records are.
+///
+/// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
+final class JournalWindow {
+  static let byteCount = 256 << 10
+
+  let file: OpenFile
+  /// Wiped in the end, because records may be opened in it.
+  let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
+  /// The part of the file that is in the buffer.
+  private var loaded = 0..<0
+
+  init(_ file: OpenFile) {
+    self.file = file
+  }
+
+  /// Where a part of the file stands in the buffer; `nil` when the file ends before it does.
+  ///
+  /// - Throws: `io`.
+  func offset(of range: Range<Int>) throws(StoreError) -> Int? {
+    if range.lowerBound < loaded.lowerBound || range.upperBound > loaded.upperBound {
+      let count = try file.read(at: range.lowerBound, into: buffer, 0..<Self.byteCount)
+      loaded = range.lowerBound..<range.lowerBound + count
+      guard range.upperBound <= loaded.upperBound else { return nil }
+    }
+    return range.lowerBound - loaded.lowerBound
+  }
+
+  /// How many bytes of the file are in the buffer from an offset on.
+  func byteCount(from offset: Int) -> Int {
+    loaded.upperBound - offset
+  }
+}

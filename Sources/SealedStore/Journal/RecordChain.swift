@@ -1,0 +1,44 @@
+import SessionToolsBase
+
+/// Computes chain values: each binds a record to all before it.
+struct RecordChain {
+  private let chainKey: KeyBytes
+  /// Previous chain value 16 ‖ bound prefix 32 ‖ tag of the sealed part 16.
+  private let input = ByteBuffer(byteCount: 64)
+  /// The end of the records so far.
+  private(set) var position: JournalPosition
+
+  init(after position: JournalPosition, chainKey: KeyBytes) {
+    self.position = position
+    self.chainKey = chainKey
+  }
+
+  /// Takes the bound prefix of the next record.
+  func begin(_ buffer: ByteBuffer, at offset: Int) {
+    position.chain.bytes.store(in: input, at: 0)
+    input.copy(buffer, offset..<offset + RecordPrefix.boundByteCount, to: 16)
+  }
+
+  /// The chain value of the record that was begun.
+  ///
+  /// - Parameters:
+  ///   - buffer: Has the tag of its sealed part.
+  ///   - tagOffset: Where that tag starts.
+  func value(_ buffer: ByteBuffer, tagOffset: Int) -> ChainValue {
+    input.copy(buffer, tagOffset..<tagOffset + Sodium.tagByteCount, to: 48)
+    return ChainValue(bytes: Sodium.sipHash(input, 0..<64, key: chainKey))
+  }
+
+  /// Goes on to the next record.
+  mutating func advance(_ recordByteCount: Int, number: UInt64, chain: ChainValue) {
+    position = JournalPosition(
+      byteCount: position.byteCount + recordByteCount, number: number, chain: chain)
+  }
+
+  /// Goes on over a record that stands whole in a buffer, whatever chain value it bears.
+  mutating func append(_ buffer: ByteBuffer, at offset: Int, _ prefix: RecordPrefix) {
+    begin(buffer, at: offset)
+    let chain = value(buffer, tagOffset: offset + prefix.recordByteCount - Sodium.tagByteCount)
+    advance(prefix.recordByteCount, number: prefix.number, chain: chain)
+  }
+}

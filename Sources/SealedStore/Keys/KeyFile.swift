@@ -1,0 +1,58 @@
+public import SessionToolsBase
+
+/// A file of exactly 32 bytes, of mode 0600 and owned by the user.
+///
+/// Keep it where the store is not: whoever has both opens the store.
+public struct KeyFile: KeySource {
+  /// Where the file is.
+  public let path: String
+
+  /// Names a key file; it is read each time a store is opened with it.
+  public init(_ path: String) {
+    self.path = path
+  }
+
+  /// Makes a new file with a random key. It is durable when this returns.
+  ///
+  /// - Throws: `alreadyExists`, `accessDenied`, `noSpace` or `io`.
+  public static func create(at path: String) throws(StoreError) -> KeyFile {
+    try SecretFile.create(path, content: RawKey.random())
+    return KeyFile(path)
+  }
+
+  /// The file's key, for every raw key slot, whatever its label.
+  ///
+  /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could
+  ///   read or write it, `invalidKey` when it has not exactly 32 bytes, or `io`.
+  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    guard case .rawKey = slot else { return nil }
+    return try key()
+  }
+
+  /// A raw key slot labelled as a key file.
+  ///
+  /// - Throws: As ``wrappingKey(for:)``.
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.rawKey(label: "key file"), try key())
+  }
+
+  private func key() throws(StoreError) -> WrappingKey {
+    try WrappingKey(
+      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .privateFile),
+      from: path)
+  }
+}
+
+extension WrappingKey {
+  /// Takes what a file held, and names the file when it is no key.
+  init(_ secret: SecretBytes, from path: String) throws(StoreError) {
+    do throws(StoreError) {
+      try self.init(secret)
+    } catch {
+      throw StoreError(
+        error.code, store: path, reason: error.reason,
+        remedy: "A key file holds exactly 32 bytes; make one with "
+          + "head -c 32 /dev/urandom > FILE && chmod 600 FILE")
+    }
+  }
+}

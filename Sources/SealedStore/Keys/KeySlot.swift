@@ -1,0 +1,61 @@
+/// One of the 1 to 16 ways to open a store, as it can be listed without any key.
+public struct KeySlot: Hashable, Sendable {
+  /// The most slots a store has.
+  public static let largestCount = 16
+
+  /// Its place in the store, from 1; those behind it move up when a slot is removed.
+  public let number: Int
+  /// What it opens with; `nil` for a kind that a newer version made.
+  public let parameters: KeySlotParameters?
+}
+
+/// What a slot opens with, and what is needed for that besides the secret itself.
+public enum KeySlotParameters: Hashable, Sendable {
+  /// 32 bytes that the caller has, from a key file, a credential or elsewhere.
+  case rawKey(label: String)
+  /// A passphrase.
+  case passphrase(PassphraseParameters)
+  /// 32 bytes that are kept elsewhere under a name.
+  case namedKey(reference: String)
+}
+
+/// How a passphrase is made into a key: Argon2id 1.3 with one lane (RFC 9106).
+public struct PassphraseParameters: Hashable, Sendable {
+  /// The length of a salt in bytes.
+  public static let saltByteCount = 16
+
+  /// The number of passes over the memory.
+  public let passes: Int
+  /// The memory it takes, in bytes; a multiple of 1,024.
+  public let memoryByteCount: Int
+  /// 16 random bytes that make equal passphrases give different keys.
+  public let salt: [UInt8]
+
+  /// States parameters.
+  ///
+  /// - Precondition: Passes and memory in KiB are positive and fit 32 bits; the salt has
+  ///   16 bytes.
+  public init(passes: Int, memoryByteCount: Int, salt: [UInt8]) {
+    precondition(UInt32(exactly: passes) != nil, "passes fit 32 bits")
+    precondition(UInt32(exactly: memoryByteCount / 1024) != nil, "memory in KiB fits 32 bits")
+    precondition(salt.count == Self.saltByteCount, "a salt has 16 bytes")
+    self.passes = passes
+    self.memoryByteCount = memoryByteCount / 1024 * 1024
+    self.salt = salt
+  }
+}
+
+extension KeySlotParameters: CustomStringConvertible {
+  /// What it opens with, in one line for a person.
+  public var description: String {
+    switch self {
+    case .rawKey(let label):
+      label.isEmpty ? "raw key" : "raw key (\(label))"
+    case .passphrase(let parameters):
+      "passphrase (Argon2id, \(parameters.memoryByteCount >> 20) MiB, "
+        + "\(parameters.passes) \(parameters.passes == 1 ? "pass" : "passes"))"
+    case .namedKey(let reference):
+      "key kept at \(reference)"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+public import SessionToolsBase
+
+/// Something that can open a key slot: a key file, a passphrase, a service that keeps keys.
+///
+/// Conform a type of your own to keep a store's key wherever you like: give a
+/// ``KeySlotParameters/namedKey(reference:)`` slot its 32 bytes.
+///
+/// A source is asked when a store is opened, unlocked or given a new slot, never in between.
+/// It may block and, if that is its nature, ask a person.
+public protocol KeySource: Sendable {
+  /// The key that a slot was wrapped with; `nil` when the slot is not for this source.
+  ///
+  /// Whether the key fits is found out by the store, which tries one slot after the other.
+  ///
+  /// - Throws: `keyMissing` when the slot is for this source and the key is not there, or
+  ///   what else kept the source from answering.
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey?
+
+  /// What a new slot for this source says, and the key it is wrapped with.
+  ///
+  /// - Throws: As ``wrappingKey(for:)``.
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey)
+}
+
+/// A key of 32 bytes that wraps a store's key; kept in guarded memory and wiped with it.
+public struct WrappingKey: Sendable {
+  let bytes: KeyBytes
+
+  /// Takes 32 bytes.
+  ///
+  /// - Throws: `invalidKey` when there are not 32.
+  public init(_ secret: SecretBytes) throws(StoreError) {
+    guard secret.byteCount == Sodium.keyByteCount else {
+      throw StoreError(
+        StoreError.invalidKey, store: "key",
+        reason: "the key has \(secret.byteCount) bytes instead of \(Sodium.keyByteCount)")
+    }
+    bytes = try KeyBytes()
+    bytes.copy(from: secret)
+  }
+
+  init(_ bytes: KeyBytes) {
+    self.bytes = bytes
+  }
+}

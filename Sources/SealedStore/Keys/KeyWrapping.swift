@@ -1,0 +1,74 @@
+import SessionToolsBase
+
+/// Wrapping and unwrapping of the two random keys in a header.
+extension Header {
+  /// Wraps a store key in a slot: `nonce 24 ‖ AEAD(wrapping key, store key) 48`.
+  static func wrap(
+    _ storeKey: KeyBytes, in slot: inout SlotRecord, with key: WrappingKey,
+    store: StoreIdentifier, random: any RandomSource
+  ) {
+    slot.wrapped = seal(
+      storeKey, with: key.bytes, binding: slot.leadingBytes, store: store, random: random)
+  }
+
+  /// The store key in a slot; `nil` when the wrapping key does not fit.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  func unwrapStoreKey(
+    in slot: SlotRecord, with key: WrappingKey
+  ) throws(StoreError) -> KeyBytes? {
+    try open(slot.wrapped, with: key.bytes, binding: slot.leadingBytes)
+  }
+
+  /// Wraps a data key under a store key.
+  mutating func wrapDataKey(_ dataKey: KeyBytes, with storeKey: KeyBytes, random: any RandomSource) {
+    wrappedDataKey = Self.seal(
+      dataKey, with: storeKey, binding: Self.dataBinding, store: store, random: random)
+  }
+
+  /// The data key; `nil` when the store key does not fit.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  func unwrapDataKey(with storeKey: KeyBytes) throws(StoreError) -> KeyBytes? {
+    try open(wrappedDataKey, with: storeKey, binding: Self.dataBinding)
+  }
+
+  private static let dataBinding = Array("data".utf8)
+
+  /// Magic ‖ format version ‖ store id ‖ what the key is for.
+  private static func associatedData(_ binding: [UInt8], store: StoreIdentifier) -> ByteBuffer {
+    let buffer = ByteBuffer(byteCount: 26 + binding.count)
+    buffer.store(magic, at: 0)
+    buffer.store(formatVersion, at: 8)
+    store.bytes.store(in: buffer, at: 10)
+    buffer.copy(binding, to: 26)
+    return buffer
+  }
+
+  private static func seal(
+    _ key: KeyBytes, with wrappingKey: KeyBytes, binding: [UInt8], store: StoreIdentifier,
+    random: any RandomSource
+  ) -> [UInt8] {
+    let buffer = ByteBuffer(byteCount: SlotRecord.wrappedByteCount, isSecret: true)
+    random.fill(buffer, 0..<Sodium.nonceByteCount)
+    key.copy(into: buffer, at: Sodium.nonceByteCount)
+    Sodium.seal(
+      buffer, 0..<buffer.byteCount, associatedData: associatedData(binding, store: store),
+      key: wrappingKey)
+    return buffer.bytes(0..<buffer.byteCount)
+  }
+
+  private func open(
+    _ wrapped: [UInt8], with key: KeyBytes, binding: [UInt8]
+  ) throws(StoreError) -> KeyBytes? {
+    let buffer = ByteBuffer(wrapped, isSecret: true)
+    guard
+      Sodium.open(
+        buffer, 0..<buffer.byteCount,
+        associatedData: Self.associatedData(binding, store: store), key: key)
+    else { return nil }
+    let opened = try KeyBytes()
+    opened.copy(from: buffer, at: Sodium.nonceByteCount)
+    return opened
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+public import SessionToolsBase
+
+/// A passphrase that a person knows.
+///
+/// Its UTF-8 is taken in Unicode's composed form (NFC), so that "é" opens the store however
+/// the keyboard spells it. For that, a passphrase that is not plain ASCII passes once through
+/// a `String`, whose memory nobody wipes.
+public struct Passphrase: KeySource {
+  /// What a new slot costs whoever guesses at it.
+  public enum Cost: Hashable, Sendable {
+    /// Three passes over the largest of 64, 128 and 256 MiB that takes under half a second
+    /// here, and never less than 64 MiB.
+    case measured
+    /// What the caller says. Less than 64 MiB is for tests.
+    case fixed(passes: Int, memoryByteCount: Int)
+  }
+
+  /// What a header may ask for before it is refused, so that a forged one cannot exhaust the
+  /// machine.
+  public struct Limits: Hashable, Sendable {
+    /// The most passes.
+    public var passes: ClosedRange<Int>
+    /// The least and the most memory in bytes.
+    public var memoryByteCount: ClosedRange<Int>
+
+    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB.
+    public init(
+      passes: ClosedRange<Int> = 1...10,
+      memoryByteCount: ClosedRange<Int> = 8 << 20...1 << 30
+    ) {
+      self.passes = passes
+      self.memoryByteCount = memoryByteCount
+    }
+  }
+
+  private let normalized: SecretBytes
+  private let cost: Cost
+  private let limits: Limits
+
+  /// The longest passphrase in bytes of UTF-8.
+  public static let largestByteCount = 4096
+
+  /// Takes a passphrase.
+  ///
+  /// - Parameters:
+  ///   - utf8: 1 to 4,096 bytes of UTF-8.
+  ///   - cost: What a new slot costs; of no meaning for opening.
+  ///   - limits: What a slot may cost that is opened.
+  /// - Throws: `invalidKey` when it is empty, too long or not UTF-8.
+  public init(
+    utf8: SecretBytes, cost: Cost = .measured, limits: Limits = Limits()
+  ) throws(StoreError) {
+    guard 1...Self.largestByteCount ~= utf8.byteCount else {
+      throw StoreError(
+        StoreError.invalidKey, store: "passphrase",
+        reason: "the passphrase has \(utf8.byteCount) bytes",
+        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+    }
+    normalized = try Self.normalize(utf8)
+    self.cost = cost
+    self.limits = limits
+  }
+
+  /// Takes a passphrase from a text; the text's own memory is not wiped.
+  ///
+  /// - Throws: `invalidKey` when it is empty or too long.
+  public init(
+    _ text: String, cost: Cost = .measured, limits: Limits = Limits()
+  ) throws(StoreError) {
+    try self.init(utf8: SecretBytes(utf8: text), cost: cost, limits: limits)
+  }
+
+  private static func normalize(_ utf8: SecretBytes) throws(StoreError) -> SecretBytes {
+    let buffer = ByteBuffer(byteCount: utf8.byteCount, isSecret: true)
+    buffer.copy(utf8, to: 0)
+    let isASCII = (0..<utf8.byteCount).allSatisfy { buffer.load(UInt8.self, at: $0) < 0x80 }
+    if isASCII { return utf8 }
+    guard let text = String(validating: utf8.copyBytes(), as: UTF8.self) else {
+      throw StoreError(
+        StoreError.invalidKey, store: "passphrase", reason: "the passphrase is not UTF-8")
+    }
+    return SecretBytes(utf8: text.precomposedStringWithCanonicalMapping)
+  }
+
+  /// The key for a passphrase slot; takes as long and as much memory as the slot says.
+  ///
+  /// - Throws: `invalidKey` when the slot asks for more than the limits allow, and
+  ///   `unavailable` when the system has not the memory.
+  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    guard case .passphrase(let parameters) = slot else { return nil }
+    guard limits.passes.contains(parameters.passes),
+      limits.memoryByteCount.contains(parameters.memoryByteCount)
+    else {
+      throw StoreError(
+        StoreError.invalidKey, store: "key slot",
+        reason: "the slot asks for \(parameters.passes) passes over "
+          + "\(parameters.memoryByteCount >> 20) MiB, which is outside of what is allowed",
+        remedy: "Raise the limits if you trust whoever made the store")
+    }
+    guard let key = try derive(parameters) else {
+      throw StoreError(
+        StoreError.unavailable, store: "key slot",
+        reason: "there are not \(parameters.memoryByteCount >> 20) MiB of memory to derive the key")
+    }
+    return key
+  }
+
+  /// A passphrase slot with a new salt.
+  ///
+  /// - Throws: `invalidKey` when the fixed cost is outside of the limits, and `unavailable`
+  ///   when the system has not the memory.
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    let salt = SystemRandomSource().bytes(PassphraseParameters.saltByteCount)
+    if case .fixed(let passes, let memoryByteCount) = cost {
+      let slot = KeySlotParameters.passphrase(
+        PassphraseParameters(passes: passes, memoryByteCount: memoryByteCount, salt: salt))
+      guard let key = try wrappingKey(for: slot) else {
+        preconditionFailure("a passphrase slot has a passphrase's key")
+      }
+      return (slot, key)
+    }
+    return try makeMeasuredSlot(salt: salt)
+  }
+
+  private func makeMeasuredSlot(
+    salt: [UInt8]
+  ) throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    var best: (parameters: KeySlotParameters, key: WrappingKey)?
+    for memoryByteCount in [64 << 20, 128 << 20, 256 << 20] {
+      let parameters = PassphraseParameters(
+        passes: 3, memoryByteCount: memoryByteCount, salt: salt)
+      let start = ContinuousClock.now
+      guard let key = try derive(parameters) else { break }
+      let elapsed = start.duration(to: .now)
+      if best != nil, elapsed > .milliseconds(500) { break }
+      best = (.passphrase(parameters), key)
+      // Twice the memory takes a little more than twice the time.
+      if elapsed > .milliseconds(240) { break }
+    }
+    guard let best else {
+      throw StoreError(
+        StoreError.unavailable, store: "key slot",
+        reason: "there are not 64 MiB of memory to derive the key")
+    }
+    return best
+  }
+
+  private func derive(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey? {
+    let key = try KeyBytes()
+    let isDerived = Sodium.deriveKey(
+      passphrase: normalized, salt: parameters.salt, passes: UInt32(parameters.passes),
+      memoryByteCount: parameters.memoryByteCount, into: key)
+    return isDerived ? WrappingKey(key) : nil
+  }
+}

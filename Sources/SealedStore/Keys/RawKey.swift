@@ -1,0 +1,37 @@
+public import SessionToolsBase
+
+/// 32 bytes that the program has from elsewhere.
+public struct RawKey: KeySource {
+  private let key: WrappingKey
+  private let label: String
+
+  /// Takes a key.
+  ///
+  /// - Parameters:
+  ///   - bytes: 32 bytes, as random as a key has to be: they are used as they are.
+  ///   - label: Says in the list of slots what the key is; not secret, may be empty.
+  /// - Throws: `invalidKey` when there are not 32 bytes.
+  public init(_ bytes: SecretBytes, label: String = "") throws(StoreError) {
+    key = try WrappingKey(bytes)
+    self.label = label
+  }
+
+  /// Makes a new random key.
+  ///
+  /// - Returns: 32 bytes from the system's random number generator.
+  public static func random() -> SecretBytes {
+    let buffer = ByteBuffer(byteCount: Sodium.keyByteCount, isSecret: true)
+    Sodium.fillRandomly(buffer, 0..<buffer.byteCount)
+    return buffer.secret(0..<buffer.byteCount)
+  }
+
+  /// The key, for every raw key slot, whatever its label.
+  public func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+    if case .rawKey = slot { key } else { nil }
+  }
+
+  /// A raw key slot with the label.
+  public func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.rawKey(label: label), key)
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+public import SessionToolsBase
+
+/// A credential of exactly 32 bytes that systemd hands to a service
+/// (`LoadCredentialEncrypted=NAME`), found in `$CREDENTIALS_DIRECTORY`.
+public struct SystemdCredential: KeySource {
+  /// The credential's name.
+  public let name: String
+  private let directory: String?
+
+  /// Names a credential; it is read each time a store is opened with it.
+  public init(_ name: String) {
+    self.init(name, directory: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
+  }
+
+  package init(_ name: String, directory: String?) {
+    self.name = name
+    self.directory = directory
+  }
+
+  /// The credential's key, for every raw key slot, whatever its label.
+  ///
+  /// - Throws: `keyMissing` when the service was given no such credential,
+  ///   `unsafePermissions` when the world could read it, `invalidKey` when it has not exactly
+  ///   32 bytes, `invalidName` when the name is none, or `io`.
+  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    guard case .rawKey = slot else { return nil }
+    return try key()
+  }
+
+  /// A raw key slot labelled with the credential's name.
+  ///
+  /// - Throws: As ``wrappingKey(for:)``.
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.rawKey(label: "systemd credential \(name)"), try key())
+  }
+
+  private func key() throws(StoreError) -> WrappingKey {
+    // systemd.exec(5): names are file names, so a slash would leave the directory.
+    guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+      throw StoreError(
+        StoreError.invalidName, store: "systemd credential",
+        reason: "'\(name)' is not the name of a credential")
+    }
+    guard let directory, !directory.isEmpty else {
+      throw StoreError(
+        StoreError.keyMissing, store: "systemd credential \(name)",
+        reason: "CREDENTIALS_DIRECTORY is not set",
+        remedy: "Run this as a service with LoadCredentialEncrypted=\(name)")
+    }
+    let path = "\(directory)/\(name)"
+    return try WrappingKey(
+      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .credential),
+      from: path)
+  }
+}

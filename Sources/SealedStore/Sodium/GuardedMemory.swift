@@ -1,0 +1,111 @@
+import CSodium
+import SessionToolsBase
+
+/// Memory for keys: between guard pages, out of swap and core dumps where the system allows
+/// it, wiped when it goes.
+///
+/// One allocation for all keys of a store: each costs four mappings, of which a process has a
+/// limited number.
+///
+/// Written while it is set up by one thread and only read after that, until ``wipe()``, which
+/// its owner calls when nobody reads: this makes the unchecked conformance true.
+@safe final class GuardedMemory: @unchecked Sendable {
+  let byteCount: Int
+  /// Whether the pages are really locked into memory: the library goes on without a word when
+  /// the limit for locked memory (`RLIMIT_MEMLOCK`) is reached.
+  let isLocked: Bool
+  private let start: UnsafeMutableRawPointer
+
+  /// - Throws: `unavailable` when the system gives no memory.
+  init(byteCount: Int) throws(StoreError) {
+    guard Sodium.isReady, let start = unsafe sodium_malloc(byteCount) else {
+      throw StoreError(
+        StoreError.unavailable, store: "key memory",
+        reason: "the system gives no guarded memory for keys")
+    }
+    self.byteCount = byteCount
+    unsafe self.start = start
+    // Asking again tells what sodium_malloc kept to itself. It also advises against dumping.
+    isLocked = unsafe sodium_mlock(start, byteCount) == 0
+    unsafe sodium_memzero(start, byteCount)
+  }
+
+  deinit {
+    // Wipes, checks the canary before the memory, and unlocks.
+    unsafe sodium_free(start)
+  }
+
+  func wipe() {
+    unsafe sodium_memzero(start, byteCount)
+  }
+
+  /// A key in this memory.
+  subscript(offset: Int, count: Int = Sodium.keyByteCount) -> KeyBytes {
+    KeyBytes(memory: self, offset: offset, byteCount: count)
+  }
+
+  fileprivate func pointer(to offset: Int, byteCount: Int) -> UnsafeMutablePointer<UInt8> {
+    precondition(offset >= 0 && offset + byteCount <= self.byteCount, "outside of key memory")
+    return unsafe (start + offset).assumingMemoryBound(to: UInt8.self)
+  }
+}
+
+/// A key of 16 or 32 bytes in guarded memory, which it keeps alive.
+struct KeyBytes: Sendable {
+  private let memory: GuardedMemory
+  private let offset: Int
+  let byteCount: Int
+
+  fileprivate init(memory: GuardedMemory, offset: Int, byteCount: Int) {
+    self.memory = memory
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+
+  /// A key in memory of its own, all zeros at first.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  init() throws(StoreError) {
+    self = try GuardedMemory(byteCount: Sodium.keyByteCount)[0]
+  }
+
+  var pointer: UnsafePointer<UInt8> {
+    unsafe UnsafePointer(memory.pointer(to: offset, byteCount: byteCount))
+  }
+
+  var mutablePointer: UnsafeMutablePointer<UInt8> {
+    unsafe memory.pointer(to: offset, byteCount: byteCount)
+  }
+
+  var isLocked: Bool { memory.isLocked }
+
+  func copy(to other: KeyBytes) {
+    precondition(byteCount == other.byteCount, "keys of one size")
+    unsafe other.mutablePointer.update(from: pointer, count: byteCount)
+  }
+
+  /// Takes a key from a buffer, such as one that was just unwrapped in it.
+  func copy(from buffer: ByteBuffer, at offset: Int) {
+    unsafe sodium_memzero(mutablePointer, byteCount)
+    unsafe UnsafeMutableRawPointer(mutablePointer).copyMemory(
+      from: buffer.pointer(to: offset..<offset + byteCount), byteCount: byteCount)
+  }
+
+  /// Puts the key into a buffer, where it is about to be wrapped.
+  func copy(into buffer: ByteBuffer, at offset: Int) {
+    unsafe buffer.pointer(to: offset..<offset + byteCount)
+      .copyMemory(from: pointer, byteCount: byteCount)
+  }
+
+  /// Takes a key from a secret of the same size.
+  func copy(from secret: SecretBytes) {
+    precondition(secret.byteCount == byteCount, "a secret of the key's size")
+    secret.withBytes { span in
+      unsafe span.withUnsafeBytes { source in
+        guard let from = source.baseAddress else { return }
+        unsafe UnsafeMutableRawPointer(mutablePointer).copyMemory(
+          from: from, byteCount: byteCount)
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import SessionToolsBase
+
+/// The header and its copy on disk.
+struct HeaderFiles {
+  let directory: StoreDirectory
+
+  /// What stands in one of the files.
+  enum Content: Equatable {
+    case missing
+    case defective(Header.Defect)
+    case header(Header)
+
+    var header: Header? {
+      if case .header(let header) = self { header } else { nil }
+    }
+  }
+
+  /// Reads one file.
+  ///
+  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
+  func content(of name: String) throws(StoreError) -> Content {
+    guard let (content, byteCount) = try directory.read(
+      name, largestByteCount: Header.largestByteCount)
+    else { return .missing }
+    do throws(Header.Defect) {
+      return .header(try Header(content, byteCount: byteCount))
+    } catch {
+      return .defective(error)
+    }
+  }
+
+  /// The header, or its copy when the header is missing or damaged.
+  ///
+  /// - Throws: `unavailable` when there is no store, `corrupt` when neither can be used,
+  ///   `unsupportedVersion`, `unsafePermissions`, `accessDenied` or `io`.
+  func read() throws(StoreError) -> (header: Header, isFromCopy: Bool) {
+    let primary = try content(of: StoreDirectory.File.header)
+    if let header = try usable(primary) { return (header, false) }
+    let copy = try content(of: StoreDirectory.File.headerCopy)
+    if let header = try usable(copy) { return (header, true) }
+    guard primary == .missing, copy == .missing else {
+      throw corrupt("the header and its copy are damaged")
+    }
+    let others = [StoreDirectory.File.journal, StoreDirectory.File.mark]
+    for name in others where try directory.status(of: name) != nil {
+      throw corrupt("the header and its copy are missing")
+    }
+    throw StoreError(
+      StoreError.unavailable, store: directory.path,
+      reason: "there is no store in this directory",
+      remedy: "Name an existing store, or make one here")
+  }
+
+  /// The header in a file; `nil` when it is missing or was damaged by accident. What was made
+  /// on purpose is never passed over for a copy that could be an older one.
+  private func usable(_ content: Content) throws(StoreError) -> Header? {
+    switch content {
+    case .header(let header): return header
+    case .missing, .defective(.damaged): return nil
+    case .defective(.forged):
+      throw corrupt("the header was changed by someone without its keys")
+    case .defective(.unsupportedVersion(let version)):
+      throw StoreError(
+        StoreError.unsupportedVersion, store: directory.path,
+        reason: "the store has format version \(version), this is a program for version "
+          + "\(Header.formatVersion)",
+        remedy: "Use a newer version of the program")
+    }
+  }
+
+  /// Writes the header, then its copy.
+  ///
+  /// - Throws: `accessDenied`, `noSpace`, `io` or `outcomeUnknown`.
+  func write(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
+    let content = header.encoded(headerKey: headerKey)
+    try directory.replace(StoreDirectory.File.header, with: content)
+    try directory.replace(StoreDirectory.File.headerCopy, with: content)
+  }
+
+  private func corrupt(_ reason: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: directory.path, reason: reason,
+      remedy: "Put both files back from a backup; without them no key opens the store")
+  }
+}

@@ -1,0 +1,125 @@
+public import SessionToolsBase
+
+extension SealedFileStore {
+  /// The ways to open a store, which anyone who can read its files may list.
+  ///
+  /// - Throws: `unavailable` when there is no store, `corrupt`, `unsupportedVersion`,
+  ///   `unsafePermissions`, `accessDenied` or `io`.
+  public static func keySlots(at path: String) throws(StoreError) -> [KeySlot] {
+    let directory = try StoreDirectory(path, fileSystem: LinuxFileSystem())
+    return try HeaderFiles(directory: directory).read().header.keySlots
+  }
+
+  /// The store's identifier, 32 hexadecimal digits, which anyone who can read its files may
+  /// know. It never changes.
+  ///
+  /// - Throws: As ``keySlots(at:)``.
+  public static func identifier(at path: String) throws(StoreError) -> String {
+    let directory = try StoreDirectory(path, fileSystem: LinuxFileSystem())
+    return try HeaderFiles(directory: directory).read().header.store.bytes.hexadecimal
+  }
+
+  /// The ways to open this store, as they are on disk now.
+  ///
+  /// - Throws: As ``keySlots(at:)``.
+  public func keySlots() throws(StoreError) -> [KeySlot] {
+    try HeaderFiles(directory: directory).read().header.keySlots
+  }
+
+  /// Adds a way to open the store. Rewrites the header alone, whatever the store's size.
+  ///
+  /// - Parameter key: What opens the new slot.
+  /// - Returns: The new slot.
+  /// - Throws: `invalidKey` when there are 16 already, `locked`, `timedOut`, `corrupt`,
+  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or what the key source throws.
+  @discardableResult
+  public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
+    let slot = try key.makeSlot()
+    let slots = try changeHeader { header, storeKey throws(StoreError) in
+      guard header.slots.count < KeySlot.largestCount else {
+        throw StoreError(
+          StoreError.invalidKey, store: path,
+          reason: "the store has \(KeySlot.largestCount) key slots already",
+          remedy: "Remove one first")
+      }
+      header.slots.append(try wrap(storeKey, in: slot, of: header))
+    }
+    return slots[slots.count - 1]
+  }
+
+  /// Puts another key in a slot's place, such as a new passphrase for an old one.
+  ///
+  /// The old key, with an old copy of the header, still opens what was written before: to
+  /// shut it out, use ``revoke(keeping:progress:confirm:)``.
+  ///
+  /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
+  public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
+    let slot = try key.makeSlot()
+    try changeHeader { header, storeKey throws(StoreError) in
+      try checkSlot(number, in: header)
+      header.slots[number - 1] = try wrap(storeKey, in: slot, of: header)
+    }
+  }
+
+  /// Removes a way to open the store.
+  ///
+  /// The key, with an old copy of the header, still opens what was written before: to shut it
+  /// out, use ``revoke(keeping:progress:confirm:)``.
+  ///
+  /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
+  ///   ``addSlot(_:)``.
+  public func removeSlot(_ number: Int) throws(StoreError) {
+    try changeHeader { header, _ throws(StoreError) in
+      try checkSlot(number, in: header)
+      guard header.slots.count > 1 else {
+        throw StoreError(
+          StoreError.invalidKey, store: path, reason: "this is the store's last key slot",
+          remedy: "Add another one first; without a slot nothing opens the store")
+      }
+      header.slots.remove(at: number - 1)
+    }
+  }
+
+  @discardableResult
+  private func changeHeader(
+    _ change: (inout Header, KeyBytes) throws(StoreError) -> Void
+  ) throws(StoreError) -> [KeySlot] {
+    try writing { _ throws(StoreError) in
+      try withState { open throws(StoreError) in
+        // Another process may have changed the slots since this one read them.
+        var header = try HeaderFiles(directory: directory).read().header
+        guard header.store == open.header.store,
+          header.isAuthentic(headerKey: open.keys.headerKey)
+        else {
+          throw StoreError(
+            StoreError.corrupt, store: path,
+            reason: "the header was changed by someone without its keys",
+            remedy: "Put header and header.copy back from a backup")
+        }
+        try change(&header, open.keys.storeKey)
+        try HeaderFiles(directory: directory).write(header, headerKey: open.keys.headerKey)
+        open.header = header
+        return header.keySlots
+      }
+    }
+  }
+
+  private func wrap(
+    _ storeKey: KeyBytes, in slot: (parameters: KeySlotParameters, key: WrappingKey),
+    of header: Header
+  ) throws(StoreError) -> SlotRecord {
+    var record = try SlotRecord(slot.parameters)
+    Header.wrap(
+      storeKey, in: &record, with: slot.key, store: header.store, random: environment.random)
+    return record
+  }
+
+  private func checkSlot(_ number: Int, in header: Header) throws(StoreError) {
+    guard 1...header.slots.count ~= number else {
+      throw StoreError(
+        StoreError.invalidKey, store: path,
+        reason: "there is no key slot \(number); there are \(header.slots.count)",
+        remedy: "Look at session-tools slots list \(path.shellQuoted)")
+    }
+  }
+}

@@ -1,0 +1,56 @@
+public import SessionToolsBase
+import Synchronization
+
+extension SealedFileStore {
+  /// Whether the keys are gone from memory.
+  public var isLocked: Bool {
+    state.withLock { $0 == nil }
+  }
+
+  /// Whether the system keeps the pages with the keys out of swap; `false` while locked.
+  public var isKeyMemoryLocked: Bool {
+    state.withLock { $0?.keys.isMemoryLocked ?? false }
+  }
+
+  /// Wipes the keys from memory. Until the store is unlocked, everything that needs them
+  /// throws `locked`.
+  ///
+  /// Waits for reads and the one change that are under way. The index, which holds no names,
+  /// goes as well. Locking a locked store does nothing.
+  public func lock() {
+    let keys = state.withLock { $0.take()?.keys }
+    keys?.wipe()
+  }
+
+  /// Opens a locked store again, reading its files anew. Nothing happens when it is unlocked.
+  ///
+  /// - Throws: As ``open(at:key:options:)``.
+  public func unlock(with key: some KeySource) throws(StoreError) {
+    guard isLocked else { return }
+    let opened = try loader.load(by: .source(key))
+    if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
+    let unused = state.withLock { slot -> KeyRing? in
+      guard slot == nil else { return opened.keys }
+      slot = opened
+      return nil
+    }
+    // Another thread unlocked first; its keys serve, ours go.
+    unused?.wipe()
+    watcher.tellToResynchronize()
+  }
+
+  /// All or nothing, durable, shared with other processes, up to 16 MiB a value.
+  public var traits: StoreTraits {
+    StoreTraits(
+      isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
+      largestValueByteCount: RecordPlaintext.largestValueByteCount, protection: protection)
+  }
+
+  private var protection: String {
+    // For a person only: a header that cannot be read is told by every other operation.
+    let slots = (try? keySlots()) ?? []
+    let ways = slots.map { $0.parameters?.description ?? "a kind of key of a newer version" }
+    return "sealed with XChaCha20-Poly1305; opens with "
+      + (ways.isEmpty ? "nothing that can be read" : ways.joined(separator: ", or "))
+  }
+}

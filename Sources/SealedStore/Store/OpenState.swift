@@ -1,0 +1,66 @@
+import SessionToolsBase
+
+/// What an unlocked store knows: its keys, its header, and its journal as of the last look.
+struct OpenState {
+  var header: Header
+  var keys: KeyRing
+  /// The number of the slot that opened the store, when one had to.
+  var slot: Int?
+  /// The journal, or why it cannot be used.
+  var journal: Result<JournalView, StoreError>
+  /// Whether the journal belongs to `header.next`: a rotation was interrupted after the moment
+  /// it counted, and the next writer finishes it.
+  var isRotationPending = false
+  /// Whether the header had to be read from its copy.
+  var isHeaderFromCopy = false
+  /// How long the journal will be when the write that is under way is done. Readers in this
+  /// process do not look behind the end until it is durable.
+  var lengthInFlight: Int?
+
+  /// Brings the journal up to date with the file, whoever wrote it.
+  ///
+  /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
+  mutating func refresh(from loader: StoreLoader) throws(StoreError) {
+    guard case .success(let view) = journal,
+      let status = try loader.directory.status(of: StoreDirectory.File.journal),
+      status.isSameFile(as: view.identity)
+    else {
+      // Compacted, rotated or replaced by another process; or broken, and perhaps mended.
+      try reload(with: loader)
+      return
+    }
+    if status.byteCount == view.end.byteCount, view.damage == nil, view.tailByteCount == 0 {
+      return
+    }
+    if let lengthInFlight, view.end.byteCount...lengthInFlight ~= status.byteCount { return }
+    guard status.byteCount >= view.end.byteCount else {
+      view.damage = Damage(
+        offset: status.byteCount, reason: "the journal was cut", tagsBehind: nil)
+      return
+    }
+    // The mark first, then the length: so the mark is never ahead of what is read.
+    let mark = try loader.mark(of: view.head.journal, keys: keys)
+    let byteCount = try view.file.status().byteCount
+    try view.extend(to: byteCount, mark: mark, keys: keys)
+  }
+
+  private mutating func reload(with loader: StoreLoader) throws(StoreError) {
+    self = try loader.load(by: .keys(keys), slot: slot)
+  }
+
+  /// The journal, when it can be read.
+  ///
+  /// - Throws: `corrupt` or `unsupportedVersion`.
+  func usableJournal() throws(StoreError) -> JournalView {
+    try journal.get()
+  }
+
+  /// The journal, when it can be written and listed.
+  ///
+  /// - Throws: `corrupt` or `unsupportedVersion`.
+  func soundJournal(path: String) throws(StoreError) -> JournalView {
+    let view = try journal.get()
+    if let damage = view.damage { throw damage.error(path: path) }
+    return view
+  }
+}

@@ -1,0 +1,144 @@
+public import SessionToolsBase
+
+/// What a repair did.
+public struct RepairReport: Hashable, Sendable {
+  /// Whether anything had to be done.
+  public let wasNeeded: Bool
+  /// The items the store has now.
+  public let itemCount: Int
+  /// The records that no longer open anywhere. Each may have been a newer value, or the
+  /// removal, of any item.
+  public let lostRecordCount: Int
+  /// The damaged journal, kept as it was; `nil` when the journal needed no repair.
+  public let keptAt: String?
+}
+
+extension SealedFileStore {
+  /// Mends what can be mended: makes header and copy equal, renews the mark, and salvages
+  /// every record that still opens into a new journal. The damaged journal is kept beside it.
+  ///
+  /// For each item its newest record that opens counts, so an item whose newest record is lost
+  /// goes back to an older value, or is gone: look at ``RepairReport/lostRecordCount`` and at
+  /// what ``verify(progress:)`` said before.
+  ///
+  /// - Parameter progress: Hears how many bytes of the journal are done.
+  /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
+  ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
+  public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
+    let before = try verify()
+    guard before.findings.contains(where: { $0.place != .files }) else {
+      return RepairReport(
+        wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0, keptAt: nil)
+    }
+    let needsSalvage = before.findings.contains { $0.place == .journal }
+    var salvage = Salvage(lostRecordCount: 0, keptAt: nil)
+    if needsSalvage {
+      salvage = try holdingWriterLock { writer throws(StoreError) in
+        let salvage = try self.salvageJournal(progress: progress)
+        writer.isTidy = false
+        return salvage
+      }
+    }
+    // Preparing to write does the rest; so does a mark for what is confirmed then.
+    try writing { writer throws(StoreError) in
+      let (mark, keys) = try self.withState { open throws(StoreError) in
+        let view = try open.usableJournal()
+        open.keys.beginUse()
+        return (Mark(journal: view.head.journal, position: view.end), open.keys)
+      }
+      defer { keys.endUse() }
+      self.writeMark(mark, chainKey: keys.chainKey, &writer)
+    }
+    let itemCount = try withState { open throws(StoreError) in
+      try open.usableJournal().index.count
+    }
+    return RepairReport(
+      wasNeeded: true, itemCount: itemCount, lostRecordCount: salvage.lostRecordCount,
+      keptAt: salvage.keptAt)
+  }
+
+  private struct Salvage: Sendable {
+    var lostRecordCount: Int
+    var keptAt: String?
+  }
+
+  private func salvageJournal(progress: StoreProgress?) throws(StoreError) -> Salvage {
+    let (header, keys) = try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      open.keys.beginUse()
+      return (open.header, open.keys)
+    }
+    defer { keys.endUse() }
+    guard let file = try directory.open(StoreDirectory.File.journal, .readWrite) else {
+      throw noSalvage("the journal is missing")
+    }
+    let head = ByteBuffer(byteCount: JournalHead.byteCount)
+    let headByteCount = try file.read(at: 0, into: head, 0..<head.byteCount)
+    guard headByteCount == head.byteCount else { throw noSalvage("the journal is cut off") }
+    // The identifier may be right even where the rest of the head is not.
+    let journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
+    let byteCount = try file.status().byteCount
+    let survey = try JournalSurvey(
+      file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
+      progress: progress)
+    guard !survey.records.isEmpty || byteCount == JournalHead.byteCount else {
+      throw noSalvage("no record in the journal opens")
+    }
+
+    let newest = Self.newestRecords(survey)
+    let mark = try loader.mark(of: journal, keys: keys)
+    let last = max(survey.records.map(\.prefix.number).max() ?? 0, mark?.position.number ?? 0)
+    let lost = Int(last) - Set(survey.records.map(\.prefix.number)).count
+
+    let keptName = "damaged-\(journal.bytes.hexadecimal)"
+    try keep(file, byteCount: byteCount, as: keptName)
+    let view = try rewrite(newest, from: file, journal: journal, header: header, keys: keys)
+    try install(view)
+    withStateIfOpen { $0.journal = .success(view) }
+    return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
+  }
+
+  /// For each item the record with the highest number; none when that is a removal, or belongs
+  /// to a last change that was never finished.
+  private static func newestRecords(_ survey: JournalSurvey) -> [ItemIndex.Entry] {
+    var records = survey.records.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
+    while let last = records.last, !last.prefix.flags.contains(.last) { records.removeLast() }
+    var newest: [ItemTag: JournalSurvey.Found] = [:]
+    for record in records where newest[record.prefix.tag]?.prefix.number != record.prefix.number {
+      newest[record.prefix.tag] = record
+    }
+    return newest.values.filter { !$0.prefix.flags.contains(.removed) }.map(\.entry)
+  }
+
+  private func keep(_ file: OpenFile, byteCount: Int, as name: String) throws(StoreError) {
+    let copy = try directory.create(name)
+    try file.copy(0..<byteCount, to: copy, at: 0)
+    try copy.synchronize()
+    try directory.synchronize()
+  }
+
+  private func rewrite(
+    _ entries: [ItemIndex.Entry], from file: OpenFile, journal: JournalIdentifier,
+    header: Header, keys: KeyRing
+  ) throws(StoreError) -> JournalView {
+    do throws(StoreError) {
+      var rewriter = try JournalRewriter(
+        try directory.create(StoreDirectory.File.journalNext), store: header.store, keys: keys,
+        random: environment.random)
+      let reader = ItemReader(file: file, opener: RecordOpener(journal: journal, keys: keys))
+      try reader.forEach(
+        entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") },
+        { record, _ throws(StoreError) in try rewriter.add(record) })
+      return try rewriter.finish()
+    } catch {
+      directory.discard(StoreDirectory.File.journalNext)
+      throw error
+    }
+  }
+
+  private func noSalvage(_ reason: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: path, reason: "\(reason), so there is nothing to salvage",
+      remedy: "Put the store's directory back from a backup")
+  }
+}

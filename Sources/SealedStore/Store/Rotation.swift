@@ -1,0 +1,151 @@
+public import SessionToolsBase
+import Synchronization
+
+extension SealedFileStore {
+  /// Seals everything anew under a new random data key. All slots go on opening the store.
+  ///
+  /// - Throws: As ``compact(progress:)``.
+  public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
+    try writing { writer throws(StoreError) in
+      try self.usingKeys { header, keys throws(StoreError) in
+        try self.rotate(
+          from: header, slots: header.slots, storeKey: keys.storeKey, &writer, progress)
+      }
+    }
+  }
+
+  /// What a revocation keeps and drops.
+  public struct RevocationPlan: Hashable, Sendable {
+    /// The slots whose keys were given: they go on opening the store.
+    public let kept: [KeySlot]
+    /// All others: they will open it no more, not even with an old copy of the header.
+    public let dropped: [KeySlot]
+  }
+
+  /// Shuts out every key that is not given here: new store key, new data key, everything
+  /// sealed anew.
+  ///
+  /// What was copied before, together with a key that opened it, stays readable for whoever
+  /// has both.
+  ///
+  /// - Parameters:
+  ///   - sources: The keys that go on opening the store; each must open a slot.
+  ///   - progress: Hears how far it is.
+  ///   - confirm: Is told which slots are kept and dropped before anything happens, and
+  ///     answers whether to go on.
+  /// - Returns: Whether it was done.
+  /// - Throws: `wrongKey` when a source opens no slot, or as ``compact(progress:)``.
+  @discardableResult
+  public func revoke(
+    keeping sources: [any KeySource], progress: StoreProgress? = nil,
+    confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Bool {
+    try writing { writer throws(StoreError) in
+      let header = try self.withState { $0.header }
+      let storeKey = try KeyBytes()
+      self.environment.random.fill(storeKey)
+      let kept = try self.rewrap(storeKey, for: sources, header)
+      let plan = RevocationPlan(
+        kept: header.keySlots.filter { kept[$0.number] != nil },
+        dropped: header.keySlots.filter { kept[$0.number] == nil })
+      guard confirm(plan) else { return false }
+      let slots = plan.kept.compactMap { kept[$0.number] }
+      try self.usingKeys { header, _ throws(StoreError) in
+        try self.rotate(from: header, slots: slots, storeKey: storeKey, &writer, progress)
+      }
+      return true
+    }
+  }
+
+  /// The slots that the sources open, by number, with a new store key in them.
+  private func rewrap(
+    _ storeKey: KeyBytes, for sources: [any KeySource], _ header: Header
+  ) throws(StoreError) -> [Int: SlotRecord] {
+    var kept: [Int: SlotRecord] = [:]
+    for source in sources {
+      var opensAny = false
+      for (position, slot) in header.slots.enumerated() {
+        guard let parameters = slot.parameters,
+          let key = try source.wrappingKey(for: parameters),
+          try header.unwrapStoreKey(in: slot, with: key) != nil
+        else { continue }
+        opensAny = true
+        var record = slot
+        Header.wrap(
+          storeKey, in: &record, with: key, store: header.store, random: environment.random)
+        kept[position + 1] = record
+      }
+      guard opensAny else {
+        throw StoreError(
+          StoreError.wrongKey, store: path,
+          reason: "a key that should be kept does not open the store",
+          remedy: "Give the keys of the slots to keep; nothing was changed")
+      }
+    }
+    guard !kept.isEmpty else {
+      throw StoreError(
+        StoreError.invalidKey, store: path, reason: "no key is left that would open the store",
+        remedy: "Give the key of at least one slot to keep")
+    }
+    return kept
+  }
+
+  /// Runs a closure while the keys in memory stay what they are, and wipes them if it put
+  /// others in their place.
+  private func usingKeys(
+    _ body: (Header, KeyRing) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let (header, keys) = try withState { open in
+      open.keys.beginUse()
+      return (open.header, open.keys)
+    }
+    let result = Result { () throws(StoreError) in try body(header, keys) }
+    keys.endUse()
+    if state.withLock({ $0?.keys !== keys }) { keys.wipe() }
+    try result.get()
+  }
+
+  private func rotate(
+    from old: Header, slots: [SlotRecord], storeKey: KeyBytes, _ writer: inout WriterState,
+    _ progress: StoreProgress?
+  ) throws(StoreError) {
+    let dataKey = try KeyBytes()
+    environment.random.fill(dataKey)
+    let keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    var header = Header(store: old.store, slots: slots, wrappedDataKey: [])
+    header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
+
+    // The new header is durable before the journal that needs it can count.
+    try writeNextHeader(header, headerKey: keys.headerKey)
+    let view: JournalView
+    do throws(StoreError) {
+      view = try rewriteJournal(store: header.store, keys: keys, progress: progress)
+      try install(view)
+    } catch {
+      // With an unknown outcome the new journal may be in place and need this header.
+      if error.code != StoreError.outcomeUnknown {
+        directory.discard(StoreDirectory.File.headerNext)
+      }
+      throw error
+    }
+    withStateIfOpen { open in
+      open = OpenState(header: header, keys: keys, slot: nil, journal: .success(view))
+    }
+    writeMark(
+      Mark(journal: view.head.journal, position: view.end), chainKey: keys.chainKey, &writer)
+    try HeaderFiles(directory: directory).finishRotation(header, headerKey: keys.headerKey)
+  }
+
+  private func writeNextHeader(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
+    do throws(StoreError) {
+      let file = try directory.create(StoreDirectory.File.headerNext)
+      let content = header.encoded(headerKey: headerKey)
+      try file.write(content, 0..<content.byteCount, at: 0)
+      try file.synchronize()
+      try directory.synchronize()
+    } catch {
+      directory.discard(StoreDirectory.File.headerNext)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,132 @@
+public import Dispatch
+public import SessionToolsBase
+import Synchronization
+
+/// A store in one directory, every item sealed with XChaCha20-Poly1305, every change durable
+/// when it returns.
+///
+/// ```swift
+/// let store = try SealedFileStore.create(at: path, key: KeyFile.create(at: keyPath))
+/// try store.put(SecretBytes(utf8: "s3cret"), for: StoreKey("token", in: "com.example.mail"))
+/// ```
+///
+/// Safe for any number of tasks, threads and processes at the same time. Reads take no lock
+/// between processes and see every change that returned before they began, whoever made it.
+/// Changes made at the same moment in one process share one write and one sync.
+///
+/// The format is described in the article <doc:FileFormat>.
+public final class SealedFileStore: BlockingSecretStore {
+  /// What a caller may choose.
+  public struct Options: Sendable {
+    /// How long to wait for another process that writes.
+    public var lockTimeout: Duration
+    /// Hears of what the store mended or met on the way. May be called on any thread, while
+    /// the store is at work: do not call the store from it.
+    public var onNotice: (@Sendable (StoreNotice) -> Void)?
+
+    /// States options; 10 seconds, and nobody who listens.
+    public init(
+      lockTimeout: Duration = .seconds(10), onNotice: (@Sendable (StoreNotice) -> Void)? = nil
+    ) {
+      self.lockTimeout = lockTimeout
+      self.onNotice = onNotice
+    }
+  }
+
+  /// The store's directory.
+  public let path: String
+  /// Where the `async` operations run.
+  public let queue = DispatchQueue(label: "session-tools.sealed-store", attributes: .concurrent)
+
+  let environment: StoreEnvironment
+  let options: Options
+  let directory: StoreDirectory
+  /// The process that opened the store; a forked child has the descriptors, but not the right.
+  private let process = CurrentProcess.identifier
+  /// `nil` while the store is locked.
+  let state: Mutex<OpenState?>
+  /// What one writer at a time in this process has.
+  let writer = Mutex(WriterState())
+  let commits = CommitQueue()
+  let names: NameLocks<StoreKey>
+  let lockFile: StoreLock
+  let watcher = StoreWatcher()
+
+  init(
+    directory: StoreDirectory, state: OpenState, options: Options, environment: StoreEnvironment
+  ) throws(StoreError) {
+    path = directory.path
+    self.directory = directory
+    self.options = options
+    self.environment = environment
+    names = NameLocks(store: directory.path)
+    lockFile = try StoreLock(directory)
+    if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
+    if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
+    self.state = Mutex(state)
+  }
+
+  deinit {
+    watcher.stop()
+  }
+
+  /// Opens an existing store.
+  ///
+  /// Blocks for as long as the key source takes: a passphrase about half a second.
+  ///
+  /// - Parameters:
+  ///   - path: The store's directory.
+  ///   - key: What opens one of its slots.
+  ///   - options: What the caller chooses.
+  /// - Throws: `unavailable` when there is no store, `wrongKey` when no slot opens, `corrupt`
+  ///   when the header is, `unsupportedVersion`, `unsafePermissions`, `accessDenied`, `io`, or
+  ///   what the key source throws. A damaged journal is no error here: reads tell of it, and
+  ///   ``verify(progress:)`` and ``repair(progress:)`` need the store open.
+  public static func open(
+    at path: String, key: some KeySource, options: Options = Options()
+  ) throws(StoreError) -> SealedFileStore {
+    try open(at: path, key: key, options: options, environment: StoreEnvironment())
+  }
+
+  package static func open(
+    at path: String, key: some KeySource, options: Options = Options(),
+    environment: StoreEnvironment
+  ) throws(StoreError) -> SealedFileStore {
+    let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
+    let state = try StoreLoader(directory: directory).load(by: .source(key))
+    return try SealedFileStore(
+      directory: directory, state: state, options: options, environment: environment)
+  }
+
+  var loader: StoreLoader { StoreLoader(directory: directory) }
+
+  /// Runs a closure with the open state, which nobody else changes meanwhile.
+  ///
+  /// - Throws: `locked`, `unavailable` in a forked child, or what the closure throws.
+  func withState<Result>(
+    _ body: (inout OpenState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard CurrentProcess.identifier == process else {
+      throw StoreError(
+        StoreError.unavailable, store: path,
+        reason: "the store was opened by the parent of this forked process",
+        remedy: "Open the store anew in the child")
+    }
+    return try state.withLock { slot -> Swift.Result<Result, StoreError> in
+      // Taken out and put back, so that what is in it is never copied.
+      guard var open = slot.take() else { return .failure(lockedError) }
+      defer { slot = open }
+      do throws(StoreError) {
+        return .success(try body(&open))
+      } catch {
+        return .failure(error)
+      }
+    }.get()
+  }
+
+  private var lockedError: StoreError {
+    StoreError(
+      StoreError.locked, store: path, reason: "the store is locked",
+      remedy: "Unlock it with its key or passphrase")
+  }
+}

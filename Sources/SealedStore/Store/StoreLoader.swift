@@ -1,0 +1,133 @@
+import SessionToolsBase
+
+/// Reads a store from its directory.
+struct StoreLoader {
+  /// A rotation by another process can fall between two of our reads; it never does so often.
+  private static let largestAttemptCount = 4
+
+  let directory: StoreDirectory
+
+  /// Reads header, mark and journal, and finds the keys.
+  ///
+  /// A journal that cannot be used is no error here: it is noted, so that the store can be
+  /// verified and repaired.
+  ///
+  /// - Parameters:
+  ///   - means: Where the keys come from.
+  ///   - slot: The slot that opened the store before, to be kept.
+  /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
+  ///   `unsafePermissions`, `accessDenied`, `io`, or what a key source throws.
+  func load(by means: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
+    var means = means
+    var slot = slot
+    var attempt = 1
+    while true {
+      let (header, isFromCopy) = try HeaderFiles(directory: directory).read()
+      let opened = try StoreUnlocking.open(header, by: means, path: directory.path)
+      slot = opened.slot ?? slot
+      // A passphrase is not stretched again when the files have to be read again.
+      means = .keys(opened.keys)
+
+      let journal = try openJournal()
+      if case .success(let found) = journal, !found.head.belongs(to: header, opened.keys) {
+        if let state = try stateOfPendingRotation(header, found, means: means, slot: slot) {
+          return state
+        }
+        if attempt < Self.largestAttemptCount {
+          attempt += 1
+          continue
+        }
+      }
+      var state = OpenState(
+        header: header, keys: opened.keys, slot: slot,
+        journal: .failure(corrupt("the journal does not belong to the header")))
+      state.isHeaderFromCopy = isFromCopy
+      state.journal = try view(of: journal, header: header, keys: opened.keys)
+      return state
+    }
+  }
+
+  /// The mark, if there is one that the keys made for this journal.
+  ///
+  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
+  func mark(of journal: JournalIdentifier, keys: KeyRing) throws(StoreError) -> Mark? {
+    guard
+      let (content, byteCount) = try directory.read(
+        StoreDirectory.File.mark, largestByteCount: Mark.byteCount),
+      byteCount == Mark.byteCount, let mark = Mark(content, chainKey: keys.chainKey),
+      mark.journal == journal
+    else { return nil }
+    return mark
+  }
+
+  private struct FoundJournal {
+    let file: OpenFile
+    let head: JournalHead
+  }
+
+  private func openJournal() throws(StoreError) -> Result<FoundJournal, StoreError> {
+    guard let file = try directory.open(StoreDirectory.File.journal, .readWrite) else {
+      return .failure(corrupt("the journal is missing"))
+    }
+    let buffer = ByteBuffer(byteCount: JournalHead.byteCount)
+    let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
+    guard byteCount == buffer.byteCount, let head = JournalHead(buffer) else {
+      return .failure(corrupt("the journal's head was changed"))
+    }
+    return .success(FoundJournal(file: file, head: head))
+  }
+
+  private func view(
+    of journal: Result<FoundJournal, StoreError>, header: Header, keys: KeyRing
+  ) throws(StoreError) -> Result<JournalView, StoreError> {
+    let found: FoundJournal
+    switch journal {
+    case .success(let journal): found = journal
+    case .failure(let error): return .failure(error)
+    }
+    guard found.head.belongs(to: header, keys) else {
+      return .failure(corrupt("the journal does not belong to the header"))
+    }
+    guard found.head.version == JournalHead.formatVersion else {
+      return .failure(
+        StoreError(
+          StoreError.unsupportedVersion, store: directory.path,
+          reason: "the journal has format version \(found.head.version)",
+          remedy: "Use a newer version of the program"))
+    }
+    // The mark first, then the length: so the mark is never ahead of what is read.
+    let mark = try mark(of: found.head.journal, keys: keys)
+    let status = try found.file.status()
+    let view = JournalView(found.file, identity: status, head: found.head)
+    try view.extend(to: status.byteCount, mark: mark, keys: keys)
+    return .success(view)
+  }
+
+  /// The state when the journal belongs to `header.next`; `nil` when it does not.
+  private func stateOfPendingRotation(
+    _ header: Header, _ journal: FoundJournal, means: StoreUnlocking.Means, slot: Int?
+  ) throws(StoreError) -> OpenState? {
+    let content = try HeaderFiles(directory: directory).content(of: StoreDirectory.File.headerNext)
+    guard let next = content.header, next.store == header.store else { return nil }
+    let opened = try StoreUnlocking.open(next, by: means, path: directory.path)
+    guard journal.head.belongs(to: next, opened.keys) else { return nil }
+    var state = OpenState(
+      header: next, keys: opened.keys, slot: slot,
+      journal: try view(of: .success(journal), header: next, keys: opened.keys))
+    state.isRotationPending = true
+    return state
+  }
+
+  private func corrupt(_ reason: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: directory.path, reason: reason,
+      remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
+  }
+}
+
+extension JournalHead {
+  /// Whether the journal was made for a header, by a holder of its keys.
+  func belongs(to header: Header, _ keys: KeyRing) -> Bool {
+    store == header.store && isChained(by: keys.chainKey)
+  }
+}

@@ -1,0 +1,71 @@
+import SessionToolsBase
+
+/// Finds the keys of a store from what its caller has.
+enum StoreUnlocking {
+  /// How a header's store key is found.
+  enum Means {
+    /// With a key source, by trying one slot after the other.
+    case source(any KeySource)
+    /// With the keys that were in use before the header changed.
+    case keys(KeyRing)
+  }
+
+  /// The keys of a header.
+  ///
+  /// - Returns: The keys, and the number of the slot that opened, if one had to.
+  /// - Throws: `wrongKey` when nothing fits, what the source throws, or `corrupt` when a slot
+  ///   opened and the rest of the header is not by the same hand.
+  static func open(
+    _ header: Header, by means: Means, path: String
+  ) throws(StoreError) -> (keys: KeyRing, slot: Int?) {
+    let (storeKey, slot): (KeyBytes, Int?) =
+      switch means {
+      case .source(let source): try find(in: header, source: source, path: path)
+      case .keys(let keys): (keys.storeKey, nil)
+      }
+    guard let dataKey = try header.unwrapDataKey(with: storeKey) else {
+      if slot == nil { throw wrongKey("the store's keys were replaced", path: path) }
+      throw forged(path: path)
+    }
+    let keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    guard header.isAuthentic(headerKey: keys.headerKey) else { throw forged(path: path) }
+    return (keys, slot)
+  }
+
+  private static func find(
+    in header: Header, source: any KeySource, path: String
+  ) throws(StoreError) -> (KeyBytes, Int?) {
+    var refusal: StoreError?
+    var hasFittingKind = false
+    for (position, slot) in header.slots.enumerated() {
+      guard let parameters = slot.parameters else { continue }
+      do throws(StoreError) {
+        guard let key = try source.wrappingKey(for: parameters) else { continue }
+        hasFittingKind = true
+        if let storeKey = try header.unwrapStoreKey(in: slot, with: key) {
+          return (storeKey, position + 1)
+        }
+      } catch {
+        // Another slot may still open; if none does, this is what to tell.
+        refusal = refusal ?? error
+      }
+    }
+    if let refusal { throw refusal }
+    throw wrongKey(
+      hasFittingKind ? "the key or passphrase does not open the store"
+        : "no slot of the store opens with this kind of key", path: path)
+  }
+
+  private static func wrongKey(_ reason: String, path: String) -> StoreError {
+    StoreError(
+      StoreError.wrongKey, store: path, reason: reason,
+      remedy: "Look at what opens it with session-tools slots list \(path.shellQuoted)")
+  }
+
+  private static func forged(path: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: path,
+      reason: "the header was changed by someone without its keys",
+      remedy: "Put header and header.copy back from a backup, and do not trust this machine")
+  }
+}

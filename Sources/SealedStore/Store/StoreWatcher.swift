@@ -1,0 +1,128 @@
+import Dispatch
+public import SessionToolsBase
+import Synchronization
+
+extension SealedFileStore {
+  /// The names that change from now on, whoever changes them.
+  ///
+  /// Fed by the kernel's notifications, so nothing is polled. When the system allows no more
+  /// watches, only changes made through this object are told. Names are sealed: while the
+  /// store is locked nothing can be told, and unlocking tells to resynchronize.
+  public func changes() -> AsyncStream<StoreEvent> {
+    let stream = watcher.observers.stream()
+    watcher.start(self)
+    return stream
+  }
+}
+
+/// Tells those who listen which items changed, by reading on in the journal whenever the
+/// kernel reports a write.
+final class StoreWatcher: Sendable {
+  let observers = Observers()
+
+  private struct State {
+    var source: (any DispatchSourceRead)?
+    var seen: Place?
+  }
+
+  /// How far the listeners were told.
+  struct Place: Equatable {
+    let journal: JournalIdentifier
+    let end: JournalPosition
+  }
+
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "session-tools.watcher")
+
+  /// Begins to watch, if that was not done before.
+  func start(_ store: SealedFileStore) {
+    state.withLock { state in
+      guard state.source == nil else { return }
+      // A locked or damaged store has no place yet: the first event resynchronizes.
+      state.seen = try? store.currentPlace()
+      // Without a watch the store's own changes are told all the same.
+      guard let notifications = try? DirectoryNotifications(store.path) else { return }
+      let source = DispatchSource.makeReadSource(
+        fileDescriptor: notifications.descriptor, queue: queue)
+      source.setEventHandler { [weak self, weak store] in
+        notifications.drain()
+        guard let self, let store else { return }
+        self.tellChanges(of: store)
+      }
+      // Keeps the descriptor open until the source is done with it.
+      source.setCancelHandler { withExtendedLifetime(notifications) {} }
+      source.activate()
+      state.source = source
+    }
+  }
+
+  /// Ends all streams.
+  func stop() {
+    let source = state.withLock { $0.source.take() }
+    source?.cancel()
+    observers.finish()
+  }
+
+  /// Tells that anything may have changed.
+  func tellToResynchronize() {
+    observers.tell(.resynchronize)
+  }
+
+  /// Tells of a change made through this object, when the kernel does not.
+  func ownChangeWasMade(in store: SealedFileStore) {
+    guard !observers.isEmpty, state.withLock({ $0.source == nil }) else { return }
+    queue.async { self.tellChanges(of: store) }
+  }
+
+  private func tellChanges(of store: SealedFileStore) {
+    guard !observers.isEmpty else { return }
+    let seen = state.withLock { $0.seen }
+    do throws(StoreError) {
+      let (place, changed) = try store.changes(since: seen)
+      guard place != seen else { return }
+      state.withLock { $0.seen = place }
+      observers.tell(changed.map { .changed($0) } ?? .resynchronize)
+    } catch {
+      // Locked, or damaged: those who look again get the reason.
+      state.withLock { $0.seen = nil }
+      observers.tell(.resynchronize)
+    }
+  }
+}
+
+extension SealedFileStore {
+  /// How far the journal goes now.
+  fileprivate func currentPlace() throws(StoreError) -> StoreWatcher.Place {
+    try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      let view = try open.usableJournal()
+      return StoreWatcher.Place(journal: view.head.journal, end: view.end)
+    }
+  }
+
+  /// The items changed since a place; `nil` when that cannot be told, because the journal is
+  /// another one.
+  fileprivate func changes(
+    since seen: StoreWatcher.Place?
+  ) throws(StoreError) -> (StoreWatcher.Place, Set<StoreKey>?) {
+    let (place, file, keys) = try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      let view = try open.usableJournal()
+      open.keys.beginUse()
+      let place = StoreWatcher.Place(journal: view.head.journal, end: view.end)
+      return (place, view.file, open.keys)
+    }
+    defer { keys.endUse() }
+    guard let seen, seen.journal == place.journal else { return (place, nil) }
+    let opener = RecordOpener(journal: place.journal, keys: keys)
+    var changed: Set<StoreKey> = []
+    var start = seen.end.byteCount
+    while start < place.end.byteCount {
+      let record = try opener.read(from: file, at: start, fileByteCount: place.end.byteCount)
+      guard let record, let key = record.key else { return (place, nil) }
+      changed.insert(key)
+      start += record.prefix.recordByteCount
+    }
+    return (place, changed)
+  }
+}

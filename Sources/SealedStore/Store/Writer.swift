@@ -1,0 +1,150 @@
+import SessionToolsBase
+import Synchronization
+
+/// What the one writer of this process keeps from one change to the next.
+struct WriterState {
+  /// The open mark; overwritten in place after every change.
+  var mark: OpenFile?
+  /// Whether header and copy were compared and left-over files removed since the store was
+  /// opened.
+  var isTidy = false
+}
+
+extension SealedFileStore {
+  /// Runs a closure as the only writer among threads and processes, on a journal that is up
+  /// to date, sound, and ends with a confirmed change.
+  ///
+  /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
+  ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
+  func writing<Result: Sendable>(
+    _ body: (inout WriterState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try holdingWriterLock { writer throws(StoreError) in
+      try self.prepare(&writer)
+      return try body(&writer)
+    }
+  }
+
+  /// Runs a closure as the only writer among threads and processes, whatever the journal is
+  /// like.
+  ///
+  /// - Throws: `timedOut`, `locked`, `io`, or what the closure throws.
+  func holdingWriterLock<Result: Sendable>(
+    _ body: (inout WriterState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    // The fork check comes before a lock that a thread of the parent may have held.
+    try withState { _ in }
+    return try writer.withLock { writer -> Swift.Result<Result, StoreError> in
+      do throws(StoreError) {
+        try lockFile.lock(byte: StoreLock.writerByte, timeout: options.lockTimeout)
+        defer { lockFile.unlock(byte: StoreLock.writerByte) }
+        return .success(try body(&writer))
+      } catch {
+        return .failure(error)
+      }
+    }.get()
+  }
+
+  private func prepare(_ writer: inout WriterState) throws(StoreError) {
+    try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      let view = try open.soundJournal(path: directory.pathOfFile(StoreDirectory.File.journal))
+      if open.isRotationPending {
+        try HeaderFiles(directory: directory).finishRotation(
+          open.header, headerKey: open.keys.headerKey)
+        open.isRotationPending = false
+        options.onNotice?(.rotationFinished)
+      }
+      if !writer.isTidy {
+        try tidy(open)
+        writer.isTidy = true
+      }
+      if view.tailByteCount > 0 { try cutTail(of: view) }
+      if view.confirmedByteCount < view.end.byteCount {
+        // The last change was written by a process that died before its sync. It has to be
+        // durable before another follows, or a power cut could tear one that is not the last.
+        try view.file.synchronizeData()
+        view.confirmedByteCount = view.end.byteCount
+      }
+    }
+  }
+
+  /// Makes header and copy equal again, and removes what a crash left.
+  private func tidy(_ open: OpenState) throws(StoreError) {
+    let headers = HeaderFiles(directory: directory)
+    let contents = [
+      try headers.content(of: StoreDirectory.File.header),
+      try headers.content(of: StoreDirectory.File.headerCopy),
+    ]
+    if contents != [.header(open.header), .header(open.header)] {
+      try headers.write(open.header, headerKey: open.keys.headerKey)
+      options.onNotice?(.headersMadeEqual)
+    }
+    for name in [
+      StoreDirectory.File.headerNext, StoreDirectory.File.journalNext,
+      StoreDirectory.File.temporary,
+    ] {
+      try directory.remove(name)
+    }
+  }
+
+  private func cutTail(of view: JournalView) throws(StoreError) {
+    var keptAt: String?
+    if view.tailByteCount >= RecordPlaintext.smallestRecordByteCount {
+      let name = "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)"
+      let file = try directory.create(name)
+      try view.file.copy(
+        view.end.byteCount..<view.end.byteCount + view.tailByteCount, to: file, at: 0)
+      try file.synchronize()
+      try directory.synchronize()
+      keptAt = directory.pathOfFile(name)
+    }
+    try view.file.truncate(to: view.end.byteCount)
+    try view.file.synchronizeData()
+    options.onNotice?(
+      .unfinishedWriteCutOff(byteCount: view.tailByteCount, keptAt: keptAt))
+    view.tailByteCount = 0
+  }
+
+  /// Tells how far the journal is confirmed.
+  ///
+  /// The change before it is durable already, so failing here fails nothing; the mark only
+  /// helps to tell an unfinished write from damage.
+  func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
+    do throws(StoreError) {
+      if writer.mark == nil {
+        writer.mark = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
+      }
+      try writer.mark?.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
+    } catch {
+      writer.mark = nil
+      options.onNotice?(.markNotWritten)
+    }
+  }
+}
+
+extension HeaderFiles {
+  /// Puts a rotation's header in the place of the old one: the journal counts already.
+  func finishRotation(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
+    try write(header, headerKey: headerKey)
+    try directory.remove(StoreDirectory.File.headerNext)
+    try directory.synchronize()
+  }
+}
+
+extension OpenFile {
+  /// Copies a part into another file, a mebibyte at a time.
+  ///
+  /// - Throws: `noSpace` or `io`.
+  func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
+    let buffer = ByteBuffer(byteCount: 1 << 20)
+    var done = 0
+    while done < range.count {
+      let wanted = min(buffer.byteCount, range.count - done)
+      let count = try read(at: range.lowerBound + done, into: buffer, 0..<wanted)
+      if count == 0 { return }
+      try other.write(buffer, 0..<count, at: target + done)
+      done += count
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import Glibc
+
+/// The kernel's file system. The only file that makes these calls.
+///
+/// Every call that a signal interrupts is made again.
+package struct LinuxFileSystem: FileSystem {
+  package init() {}
+
+  package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
+    let result = try check("open") {
+      unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    return Descriptor(rawValue: result)
+  }
+
+  package func makeDirectory(_ path: String) throws(SystemCallError) {
+    try check("mkdir") { unsafe Glibc.mkdir(path, 0o700) }
+  }
+
+  package func open(
+    _ name: String, in directory: Descriptor, _ access: FileAccess
+  ) throws(SystemCallError) -> Descriptor {
+    let flags =
+      switch access {
+      case .read: O_RDONLY
+      case .readWrite: O_RDWR
+      case .readWriteOrCreate: O_RDWR | O_CREAT
+      case .create: O_RDWR | O_CREAT | O_EXCL
+      }
+    // O_NONBLOCK: a FIFO put in a file's place must not hang the one who opens it.
+    let always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let result = try check("openat") {
+      unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)
+    }
+    return Descriptor(rawValue: result)
+  }
+
+  package func close(_ descriptor: Descriptor) {
+    // Linux frees the descriptor even when close reports an error, so there is nothing to do.
+    _ = Glibc.close(descriptor.rawValue)
+  }
+
+  package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
+    var status = stat()
+    try check("fstat") { unsafe Glibc.fstat(descriptor.rawValue, &status) }
+    return FileStatus(status)
+  }
+
+  package func status(
+    of name: String, in directory: Descriptor
+  ) throws(SystemCallError) -> FileStatus? {
+    var status = stat()
+    do throws(SystemCallError) {
+      try check("fstatat") {
+        unsafe Glibc.fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
+      }
+    } catch where error.errno == ENOENT {
+      return nil
+    }
+    return FileStatus(status)
+  }
+
+  package func names(in directory: Descriptor) throws(SystemCallError) -> [String] {
+    // A descriptor of its own: reading a directory moves the offset of the one given.
+    let own = try check("openat") {
+      unsafe Glibc.openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    guard let stream = unsafe fdopendir(own) else {
+      let error = SystemCallError("fdopendir", errno)
+      _ = Glibc.close(own)
+      throw error
+    }
+    defer { unsafe _ = closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else { break }
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { text in
+          unsafe String(cString: text)
+        }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    guard errno == 0 else { throw SystemCallError("readdir", errno) }
+    return names
+  }
+
+  package func read(
+    _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
+  ) throws(SystemCallError) -> Int {
+    var done = 0
+    while done < range.count {
+      let rest = range.lowerBound + done..<range.upperBound
+      let count = unsafe Glibc.pread(
+        descriptor.rawValue, buffer.pointer(to: rest), rest.count, off_t(offset + done))
+      if count == 0 { break }
+      if count < 0 {
+        let code = errno
+        if code == EINTR { continue }
+        throw SystemCallError("pread", code)
+      }
+      done += count
+    }
+    return done
+  }
+
+  package func write(
+    _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
+  ) throws(SystemCallError) -> Int {
+    while true {
+      let count = unsafe Glibc.pwrite(
+        descriptor.rawValue, buffer.pointer(to: range), range.count, off_t(offset))
+      if count >= 0 { return count }
+      let code = errno
+      if code != EINTR { throw SystemCallError("pwrite", code) }
+    }
+  }
+
+  package func truncate(
+    _ descriptor: Descriptor, to byteCount: Int
+  ) throws(SystemCallError) {
+    try check("ftruncate") { Glibc.ftruncate(descriptor.rawValue, off_t(byteCount)) }
+  }
+
+  package func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError) {
+    try checkOnce("fdatasync", Glibc.fdatasync(descriptor.rawValue))
+  }
+
+  package func synchronize(_ descriptor: Descriptor) throws(SystemCallError) {
+    try checkOnce("fsync", Glibc.fsync(descriptor.rawValue))
+  }
+
+  package func rename(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    try check("renameat") {
+      unsafe Glibc.renameat(directory.rawValue, name, directory.rawValue, other)
+    }
+  }
+
+  package func link(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    try check("linkat") {
+      unsafe Glibc.linkat(directory.rawValue, name, directory.rawValue, other, 0)
+    }
+  }
+
+  package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
+    try check("unlinkat") { unsafe Glibc.unlinkat(directory.rawValue, name, 0) }
+  }
+
+  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+    var request = Self.lockRequest(F_WRLCK, byte: byte)
+    do throws(SystemCallError) {
+      try check("fcntl") {
+        unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+      }
+    } catch where error.errno == EAGAIN || error.errno == EACCES {
+      return false
+    }
+    return true
+  }
+
+  package func unlock(_ descriptor: Descriptor, byte: Int) {
+    var request = Self.lockRequest(F_UNLCK, byte: byte)
+    // Freeing a byte that this file has locked cannot fail; closing would free it as well.
+    _ = unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+  }
+
+  /// `F_OFD_SETLK`: Glibc's module hides it behind `_GNU_SOURCE`.
+  private static let setOpenFileLock: Int32 = 37
+
+  private static func lockRequest(_ kind: Int32, byte: Int) -> flock {
+    var request = flock()
+    request.l_type = Int16(kind)
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(byte)
+    request.l_len = 1
+    return request
+  }
+
+  @discardableResult
+  private func check(_ call: String, _ body: () -> Int32) throws(SystemCallError) -> Int32 {
+    while true {
+      let result = body()
+      if result >= 0 { return result }
+      let code = errno
+      if code != EINTR { throw SystemCallError(call, code) }
+    }
+  }
+
+  /// For syncs: one that failed is never made again, because the kernel may have marked the
+  /// pages clean, so that the second one would lie.
+  private func checkOnce(_ call: String, _ result: Int32) throws(SystemCallError) {
+    guard result == 0 else { throw SystemCallError(call, errno) }
+  }
+}
+
+extension FileStatus {
+  fileprivate init(_ status: stat) {
+    let kind: Kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+    self.init(
+      kind: kind, permissions: UInt32(status.st_mode & 0o7777), owner: UInt32(status.st_uid),
+      linkCount: Int(status.st_nlink), byteCount: Int(status.st_size),
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+}
+
+/// This process and its user, as the kernel sees them.
+package enum CurrentProcess {
+  /// Changes in a forked child.
+  package static var identifier: Int32 { getpid() }
+  /// Whom files must belong to.
+  package static var user: UInt32 { geteuid() }
+
+  /// The text of an error number. Safe among threads since glibc 2.32.
+  package static func message(for code: Int32) -> String {
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+extension StoreError {
+  /// What a failed system call means to the one who uses a store.
+  ///
+  /// - Parameters:
+  ///   - error: The call and its error number.
+  ///   - path: The file it was made on.
+  package init(_ error: SystemCallError, path: String) {
+    let message = CurrentProcess.message(for: error.errno)
+    let (code, remedy): (Code, String?) =
+      switch error.errno {
+      case ENOSPC, EDQUOT:
+        (StoreError.noSpace, "Free some space and try again; nothing was changed")
+      case EACCES, EPERM, EROFS:
+        (StoreError.accessDenied, "Look at who owns it and whether it can be written")
+      case ELOOP:
+        (StoreError.unsafePermissions, "Replace the symbolic link with the file itself")
+      case ENOENT, ENOTDIR, ENOMEM:
+        (StoreError.unavailable, nil)
+      case EMFILE, ENFILE:
+        (StoreError.io, "Close some files or raise the limit (ulimit -n)")
+      default:
+        (StoreError.io, nil)
+      }
+    self.init(
+      code, store: path, reason: "\(error.call): \(message)", remedy: remedy,
+      errno: error.errno)
+  }
+}

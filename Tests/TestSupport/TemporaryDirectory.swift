@@ -1,0 +1,24 @@
+import Foundation
+
+/// A directory of mode 0700 that is removed with its content when the test lets go of it.
+public final class TemporaryDirectory: Sendable {
+  /// Where it is.
+  public let path: String
+
+  /// Makes one.
+  public init() throws {
+    var template = Array("\(NSTemporaryDirectory())session-tools-XXXXXX".utf8CString)
+    let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
+      unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
+    }
+    guard let made else { throw CocoaError(.fileWriteUnknown) }
+    path = made
+  }
+
+  /// A path in it.
+  public subscript(name: String) -> String { "\(path)/\(name)" }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
