@@ -707,7 +707,6 @@ def irregular(write):
          Put(B, b"b", key=name_bytes(("svc", None, None, "x" * 4097)))),
         ("key_part_length_huge", "a part's length of 4 GiB less one",
          Put(B, b"b", key=b"\1\xff\xff\xff\xff" + key[5:])),
-        ("removed_with_value", "a removal that has a value", Put(B, b"b", flags=ONE | REMOVED)),
         ("sealed_spoiled", "a sealed part that does not open", Put(B, b"b", sealed_flip=30)),
     ]
     for title, comment, entry in cases:
@@ -728,8 +727,12 @@ def irregular(write):
           b.files(), b, items={A: b"new", B: b"b"}, findings=["journal"])
     b = Builder("removal spoiled").put(A, b"old").remove(A).put(B, b"b")
     b.parts[2] = flip(b.parts[2], 48 + 30)
-    write("record_removal_spoiled", "a removal that does not open is no proof that the item is gone",
-          b.files(), b, expect="corrupt", reads=[(A, "corrupt"), (B, b"b")], findings=["journal"])
+    write("record_removal_spoiled", "a removal that does not open: the chain proves that the item is gone",
+          b.files(), b, items={B: b"b"}, reads=[(A, "absent")], findings=["journal"])
+    b = Builder("removal with value").put(A, b"a").put(B, b"b")
+    b.change(Put(B, b"b", flags=ONE | REMOVED))
+    write("record_removed_with_value", "a removal that has a value, chained and sealed properly",
+          b.files(), b, items={A: b"a"}, reads=[(B, "absent")], findings=["journal"])
 
 
 def tails(write):

@@ -511,9 +511,9 @@ class Store:
             raise self.journal.fault
         if self.journal.hit is not None:
             raise Corrupt("journal: chain values are damaged, so the list may be incomplete")
-        # Removal records are opened as well: that an item is gone is a statement to verify, too.
-        entries = [(record, self.journal.parse(record)) for record in self.journal.newest.values()]
-        return sorted((item for record, item in entries if not record.flags & REMOVED),
+        # A removal is not opened: the chain value, a MAC, binds its tag and its flag.
+        kept = (record for record in self.journal.newest.values() if not record.flags & REMOVED)
+        return sorted((self.journal.parse(record) for record in kept),
                       key=lambda item: item.name.canonical())
 
     def read(self, service: str, identifier: str, group: Optional[str] = None,
@@ -524,12 +524,11 @@ class Store:
         record, damaged = self.journal.newest.get(tag), self.journal.hit is not None
         if damaged and tag in self.journal.hit:
             raise Corrupt("journal: a record of this item stands beyond the damage")
-        value = self.journal.parse(record).value if record else None
         if record is None or record.flags & REMOVED:
             if damaged:
                 raise Corrupt("journal: damaged, so the item cannot be called absent")
             raise NotFound("no such item")
-        return value
+        return self.journal.parse(record).value
 
     def check(self) -> list:
         """Findings as (kind, text): header, header copy, rotation, mark, journal, tail."""

@@ -16,12 +16,13 @@ struct Mark: Equatable {
 
   /// Reads a mark; `nil` when the chain key did not make it.
   init?(_ buffer: ByteBuffer, chainKey: KeyBytes) {
-    guard Bytes16(buffer, at: 48) == Sodium.sipHash(buffer, 0..<48, key: chainKey),
-      let byteCount = Int(exactly: buffer.load(UInt64.self, at: 16))
-    else { return nil }
+    guard Bytes16(buffer, at: 48) == Sodium.sipHash(buffer, 0..<48, key: chainKey) else {
+      return nil
+    }
     journal = JournalIdentifier(bytes: Bytes16(buffer, at: 0))
     position = JournalPosition(
-      byteCount: byteCount, number: buffer.load(UInt64.self, at: 24),
+      byteCount: Int(clamping: buffer.load(UInt64.self, at: 16)),
+      number: buffer.load(UInt64.self, at: 24),
       chain: ChainValue(bytes: Bytes16(buffer, at: 32)))
   }
 

@@ -74,17 +74,14 @@ struct BreakExamination {
     return false
   }
 
-  /// A prefix that says it starts a later change and could be where it is.
+  /// A prefix that says it starts a change, whichever: an older one here is a replay.
   private func candidate(
     _ buffer: ByteBuffer, _ offset: Int, at start: Int
   ) -> RecordPrefix? {
     guard let prefix = RecordPrefix(buffer, at: offset), prefix.flags.contains(.first),
       start + prefix.recordByteCount <= fileByteCount
     else { return nil }
-    // At least one whole record lies between, and no more than fit.
-    let between = (start - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-    let latest = end.number + 2 + UInt64(between)
-    return prefix.number > end.number + 1 && prefix.number <= latest ? prefix : nil
+    return prefix
   }
 
   /// The items behind the end, when nothing there but chain values was hit: whole records with

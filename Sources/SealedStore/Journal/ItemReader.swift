@@ -2,8 +2,15 @@ import SessionToolsBase
 
 /// Reads and opens many records of a journal in the order in which they stand there.
 struct ItemReader {
-  let file: OpenFile
-  let opener: RecordOpener
+  private let file: OpenFile
+  private let opener: RecordOpener
+  private let nameKey: KeyBytes
+
+  init(_ file: OpenFile, journal: JournalIdentifier, keys: KeyRing) {
+    self.file = file
+    opener = RecordOpener(journal: journal, keys: keys)
+    nameKey = keys.nameKey
+  }
 
   /// Calls a closure with the open record of every entry.
   ///
@@ -22,7 +29,8 @@ struct ItemReader {
     for (done, entry) in entries.sorted(by: { $0.offset < $1.offset }).enumerated() {
       guard let record = try open(entry, window),
         record.prefix.tag == entry.tag,
-        UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow
+        UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,
+        record.tag(nameKey: nameKey) == entry.tag
       else { throw failure(entry) }
       try body(record, entry)
       if done & 1023 == 0 { progress?.report(done, entries.count) }

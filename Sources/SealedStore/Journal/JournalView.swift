@@ -13,6 +13,8 @@ final class JournalView: @unchecked Sendable {
   var end: JournalPosition
   /// The length up to which a sync is known to have happened.
   var confirmedByteCount: Int
+  /// The length of the file when it was last looked at.
+  private(set) var seenByteCount = 0
   /// Bytes of an unfinished write behind the end, when it was last looked at.
   var tailByteCount = 0
   /// The length of all records of ``index``.
@@ -57,7 +59,11 @@ final class JournalView: @unchecked Sendable {
     var change: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
     var reason = "the journal breaks off"
     // A mark before the part that is read now was compared when that part was read.
-    var isMarkMet = mark.map { $0.position.byteCount < end.byteCount || $0.position == end } ?? true
+    let isLookedAtBefore = end.number > 0
+    var isMarkMet =
+      mark.map {
+        $0.position == end || (isLookedAtBefore && $0.position.byteCount < end.byteCount)
+      } ?? true
     var breakByteCount = end.byteCount
     while true {
       let start = walker.position.byteCount
@@ -79,6 +85,7 @@ final class JournalView: @unchecked Sendable {
       change.removeAll(keepingCapacity: true)
       if let mark, mark.position.byteCount == end.byteCount { isMarkMet = mark.position == end }
     }
+    seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     confirmedByteCount = max(confirmedByteCount, min(mark?.position.byteCount ?? 0, end.byteCount))
 

@@ -29,15 +29,14 @@ struct OpenState {
       try reload(with: loader)
       return
     }
-    if status.byteCount == view.end.byteCount, view.damage == nil, view.tailByteCount == 0 {
+    if view.damage != nil {
+      // Read anew as a whole when anything happened to it; what was read before does not count.
+      if status.byteCount != view.seenByteCount { try reload(with: loader) }
       return
     }
+    if status.byteCount == view.end.byteCount, view.tailByteCount == 0 { return }
     if let lengthInFlight, view.end.byteCount...lengthInFlight ~= status.byteCount { return }
-    guard status.byteCount >= view.end.byteCount else {
-      view.damage = Damage(
-        offset: status.byteCount, reason: "the journal was cut", tagsBehind: nil)
-      return
-    }
+    guard status.byteCount >= view.end.byteCount else { return try reload(with: loader) }
     // The mark first, then the length: so the mark is never ahead of what is read.
     let mark = try loader.mark(of: view.head.journal, keys: keys)
     let byteCount = try view.file.status().byteCount

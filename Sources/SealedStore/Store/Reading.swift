@@ -72,7 +72,7 @@ extension SealedFileStore {
       return (view.file, view.head.journal, open.keys, view.index.entries)
     }
     defer { keys.endUse() }
-    try ItemReader(file: file, opener: RecordOpener(journal: journal, keys: keys)).forEach(
+    try ItemReader(file, journal: journal, keys: keys).forEach(
       entries, progress: progress, failure: { corruptRecord($0.offset, "it was changed") }, body)
   }
 

@@ -125,7 +125,7 @@ extension SealedFileStore {
       var rewriter = try JournalRewriter(
         try directory.create(StoreDirectory.File.journalNext), store: header.store, keys: keys,
         random: environment.random)
-      let reader = ItemReader(file: file, opener: RecordOpener(journal: journal, keys: keys))
+      let reader = ItemReader(file, journal: journal, keys: keys)
       try reader.forEach(
         entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") },
         { record, _ throws(StoreError) in try rewriter.add(record) })

@@ -18,19 +18,31 @@ struct StoreLoader {
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, or what a key source throws.
   func load(by means: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
+    let source = means
     var means = means
     var slot = slot
     var attempt = 1
     while true {
       let (header, isFromCopy) = try HeaderFiles(directory: directory).read()
-      let opened = try StoreUnlocking.open(header, by: means, path: directory.path)
+      let opened: (keys: KeyRing, slot: Int?)
+      do throws(StoreError) {
+        opened = try StoreUnlocking.open(header, by: means, path: directory.path)
+      } catch {
+        // Keys that were in use may be those of a revocation that is not finished.
+        guard case .keys = source, error.code == StoreError.wrongKey,
+          case .success(let found) = try openJournal(),
+          let state = try stateOfPendingRotation(header, found, means: [source], slot: slot)
+        else { throw error }
+        return state
+      }
       slot = opened.slot ?? slot
       // A passphrase is not stretched again when the files have to be read again.
       means = .keys(opened.keys)
 
       let journal = try openJournal()
       if case .success(let found) = journal, !found.head.belongs(to: header, opened.keys) {
-        if let state = try stateOfPendingRotation(header, found, means: means, slot: slot) {
+        if let state = try stateOfPendingRotation(
+          header, found, means: [means, source], slot: slot) {
           return state
         }
         if attempt < Self.largestAttemptCount {
@@ -105,17 +117,32 @@ struct StoreLoader {
 
   /// The state when the journal belongs to `header.next`; `nil` when it does not.
   private func stateOfPendingRotation(
-    _ header: Header, _ journal: FoundJournal, means: StoreUnlocking.Means, slot: Int?
+    _ header: Header, _ journal: FoundJournal, means: [StoreUnlocking.Means], slot: Int?
   ) throws(StoreError) -> OpenState? {
     let content = try HeaderFiles(directory: directory).content(of: StoreDirectory.File.headerNext)
     guard let next = content.header, next.store == header.store else { return nil }
-    let opened = try StoreUnlocking.open(next, by: means, path: directory.path)
+    let opened = try open(next, byFirstOf: means)
     guard journal.head.belongs(to: next, opened.keys) else { return nil }
     var state = OpenState(
       header: next, keys: opened.keys, slot: slot,
       journal: try view(of: .success(journal), header: next, keys: opened.keys))
     state.isRotationPending = true
     return state
+  }
+
+  /// After a rotation the old keys open the next header, after a revocation only a slot does.
+  private func open(
+    _ next: Header, byFirstOf means: [StoreUnlocking.Means]
+  ) throws(StoreError) -> (keys: KeyRing, slot: Int?) {
+    var means = means[...]
+    while true {
+      let first = means.removeFirst()
+      do throws(StoreError) {
+        return try StoreUnlocking.open(next, by: first, path: directory.path)
+      } catch where error.code == StoreError.wrongKey && !means.isEmpty {
+        continue
+      }
+    }
   }
 
   private func corrupt(_ reason: String) -> StoreError {

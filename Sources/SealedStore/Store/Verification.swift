@@ -7,7 +7,8 @@ extension SealedFileStore {
   /// - Parameter progress: Hears how many bytes of the journal are done.
   /// - Returns: What was found. Damage is a finding and no error.
   /// - Throws: `locked`, `wrongKey` when the keys were replaced meanwhile, `corrupt` when
-  ///   neither header nor copy can be used, `unsafePermissions`, `accessDenied` or `io`.
+  ///   neither header nor copy can be used, `unsupportedVersion`, `unsafePermissions`,
+  ///   `accessDenied` or `io`.
   public func verify(progress: StoreProgress? = nil) throws(StoreError) -> VerificationReport {
     let (keys, slot) = try withState { open in
       open.keys.beginUse()
@@ -34,8 +35,11 @@ private struct Verifier {
   mutating func report(progress: StoreProgress?) throws(StoreError) -> VerificationReport {
     try checkHeaders()
     try checkOtherFiles()
-    guard case .success(let view) = open.journal else {
-      if case .failure(let error) = open.journal { add(.journal, error.reason, isDamage: true) }
+    let view: JournalView
+    do throws(StoreError) {
+      view = try open.usableJournal()
+    } catch where error.code == StoreError.corrupt {
+      add(.journal, error.reason, isDamage: true)
       return VerificationReport(
         findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,
         journalByteCount: try directory.status(of: StoreDirectory.File.journal)?.byteCount ?? 0)
@@ -67,8 +71,6 @@ private struct Verifier {
           ? "a rotation was interrupted; the next change finishes it"
           : "a rotation was given up; the next change removes what it left", isDamage: false)
     }
-    // Until a rotation is finished, both headers are the old ones, as they should be.
-    if open.isRotationPending { return }
     let primary = try headers.content(of: StoreDirectory.File.header)
     if primary == .missing || primary == .defective(.damaged) {
       let what = primary == .missing ? "missing" : "damaged"
@@ -77,6 +79,8 @@ private struct Verifier {
     switch try headers.content(of: StoreDirectory.File.headerCopy) {
     case .header(open.header): break
     case .missing: add(.headerCopy, "the copy of the header is missing", isDamage: true)
+    // Until a rotation is finished, both headers are the old ones, as they should be.
+    case .header where open.isRotationPending: break
     case .header: add(.headerCopy, "the copy of the header is another one", isDamage: false)
     case .defective: add(.headerCopy, "the copy of the header is damaged", isDamage: true)
     }

@@ -1,0 +1,84 @@
+import CSodium
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+@Suite struct VectorTests {
+  @Test func `there are vectors to run`() {
+    #expect(Vector.all.count >= 300)
+  }
+
+  @Test(arguments: Vector.all)
+  func `a store made by the other implementation is read as it says`(vector: Vector) throws {
+    let directory = try TemporaryDirectory()
+    try vector.write(to: directory["store"])
+    let store: SealedFileStore
+    do throws(StoreError) {
+      store = try SealedFileStore.open(at: directory["store"], key: vector.keySource)
+    } catch {
+      #expect(outcome(error) == vector.expectation)
+      for read in vector.reads {
+        #expect(read.answer == .corrupt, "opening failed: \(error)")
+      }
+      #expect(vector.findings.subtracting(["header", "journal"]).isEmpty)
+      return
+    }
+    #expect(listing(store, vector) == vector.expectation)
+    for item in vector.items + vector.reads.map({ ($0.key, $0.answer) }) {
+      #expect(answer(store, item.key, like: item.value) == item.value, "\(item.key)")
+    }
+    guard vector.expectation != "unsupported version" else { return }
+    let found = Set(try store.verify().findings.map(\.place.vectorName)).subtracting(["files"])
+    #expect(found == vector.findings)
+  }
+
+  /// What listing and reading everything comes to.
+  private func listing(_ store: SealedFileStore, _ vector: Vector) -> String {
+    do throws(StoreError) {
+      let keys = try store.keys(in: nil)
+      for key in keys { _ = try store.value(for: key) }
+      if vector.expectation == "success" {
+        #expect(keys == vector.items.map(\.key).sorted())
+      }
+      return "success"
+    } catch {
+      return outcome(error)
+    }
+  }
+
+  private func answer(
+    _ store: SealedFileStore, _ key: StoreKey, like expected: Vector.Answer
+  ) -> Vector.Answer? {
+    do throws(StoreError) {
+      guard let value = try store.value(for: key) else { return .absent }
+      if case .hash = expected { return .hash(blake2b(value.copyBytes())) }
+      return .bytes(value.copyBytes())
+    } catch {
+      return error.code == StoreError.corrupt ? .corrupt : nil
+    }
+  }
+
+  private func outcome(_ error: StoreError) -> String {
+    switch error.code {
+    case StoreError.wrongKey: "wrong key"
+    case StoreError.corrupt: "corrupt"
+    case StoreError.unsupportedVersion: "unsupported version"
+    case StoreError.invalidKey: "refused"
+    case StoreError.unavailable: "not found"
+    default: "\(error)"
+    }
+  }
+
+  private func blake2b(_ bytes: [UInt8]) -> [UInt8] {
+    var out = [UInt8](repeating: 0, count: 32)
+    _ = unsafe crypto_generichash(&out, 32, bytes, UInt64(bytes.count), nil, 0)
+    return out
+  }
+}
+
+extension VerificationReport.Place {
+  fileprivate var vectorName: String {
+    self == .headerCopy ? "header copy" : rawValue
+  }
+}
