@@ -1,4 +1,6 @@
 /// Names one installation of a program, so that its items can be told from those of another.
+///
+/// Compared byte for byte, as all names are in a store.
 public struct InstallIdentifier: Hashable, Sendable, RawRepresentable {
   /// The identifier's text; 1 to 4,096 bytes where it is used.
   public let rawValue: String
@@ -6,5 +8,48 @@ public struct InstallIdentifier: Hashable, Sendable, RawRepresentable {
   /// Takes an identifier that the program made and keeps itself.
   public init(rawValue: String) {
     self.rawValue = rawValue
+  }
+
+  /// Whether two identifiers have the same bytes.
+  public static func == (left: InstallIdentifier, right: InstallIdentifier) -> Bool {
+    left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    for byte in rawValue.utf8 {
+      hasher.combine(byte)
+    }
+  }
+}
+
+extension InstallIdentifier {
+  /// The identifier of this installation, made when it is asked for first.
+  ///
+  /// 128 random bits as 32 hexadecimal digits, kept in
+  /// `$XDG_STATE_HOME/<application>/install-identifier` (by default below `~/.local/state`),
+  /// which belongs to the user alone. Any number of threads and processes may ask at the same
+  /// time: one makes it and all get that one. An identifier once returned is on the disk; a
+  /// new one comes only after somebody removed the file. May block for a disk write.
+  ///
+  /// - Parameter application: The program's name for itself, which becomes a directory: 1 to
+  ///   255 bytes without "/" and NUL, and not "." or "..".
+  /// - Returns: The same identifier each time.
+  /// - Throws: `invalidName`; `corrupt` when the file holds anything else, which is never
+  ///   renewed by itself; `unsafePermissions` when others could have written it or it is a
+  ///   link; `accessDenied`, `noSpace`, `unavailable` or `io`.
+  public static func current(application: String) throws(StoreError) -> InstallIdentifier {
+    try InstallIdentifierFile(application: application, stateDirectory: .ofCurrentUser).obtain()
+  }
+
+  /// The identifier kept below a directory of the caller's choice.
+  ///
+  /// - Throws: As ``current(application:)``.
+  package static func current(
+    application: String, stateDirectory: String
+  ) throws(StoreError) -> InstallIdentifier {
+    try InstallIdentifierFile(
+      application: application, stateDirectory: StateDirectory(path: stateDirectory)
+    ).obtain()
   }
 }

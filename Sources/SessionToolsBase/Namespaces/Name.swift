@@ -10,6 +10,7 @@ package struct Name: Hashable, Sendable, Comparable {
   /// - Parameters:
   ///   - text: The name.
   ///   - part: What it names, for the error: "service name", "item identifier".
+  /// - Throws: `invalidName` when it is empty or too long.
   package init(_ text: String, as part: String) throws(StoreError) {
     let byteCount = text.utf8.count
     guard byteCount > 0 else {

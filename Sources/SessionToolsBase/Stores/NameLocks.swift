@@ -66,16 +66,18 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
       held[key, default: []].append(waiter)
       return false
     }
+    let interval = timeout.dispatchInterval
     if isFree {
       waiter.wake()
-    } else {
-      DispatchQueue.global().asyncAfter(deadline: .now() + timeout.dispatchInterval) {
+    } else if interval != .never {
+      // A timer that never fires would hold the waiter for ever.
+      DispatchQueue.global().asyncAfter(deadline: .now() + interval) {
         self.resolve(waiter, for: key, as: .timedOut)
       }
     }
   }
 
-  /// Takes a waiter out of its queue. One that has the name already keeps it.
+  /// Takes a waiter out of its queue; one that has the name already keeps it.
   private func resolve(_ waiter: Waiter, for key: Key, as outcome: Outcome) {
     let isWaiting = held.withLock { held in
       guard let position = held[key]?.firstIndex(where: { $0 === waiter }) else { return false }
@@ -115,12 +117,13 @@ private final class Waiter: Sendable {
 }
 
 extension Duration {
-  /// The same length for Dispatch; anything beyond 292 years is for ever.
+  /// The same length for Dispatch; anything beyond 292 years is for ever, below zero is zero.
   package var dispatchInterval: DispatchTimeInterval {
+    guard self > .zero else { return .nanoseconds(0) }
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let nanoseconds = attoseconds / 1_000_000_000
     guard !overflow, product <= Int64.max - nanoseconds else { return .never }
-    return .nanoseconds(Int(max(0, product + nanoseconds)))
+    return .nanoseconds(Int(product + nanoseconds))
   }
 }

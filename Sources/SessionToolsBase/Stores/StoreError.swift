@@ -70,6 +70,8 @@ extension StoreError {
   public static let corrupt = Code("corrupt")
   /// The item is intact, but is not what the caller's type can be decoded from.
   public static let undecodable = Code("undecodable")
+  /// The item could not be turned into bytes; nothing was stored.
+  public static let unencodable = Code("unencodable")
   /// The store was made by a newer version of its format.
   public static let unsupportedVersion = Code("unsupportedVersion")
   /// The value is larger than the store takes.

@@ -1,0 +1,170 @@
+public import Foundation
+
+/// Items of one type in any ``SecretStore``: the adapter between bytes and a session.
+///
+/// ```swift
+/// let container = try StoreContainer<User>(store, service: "com.example.mail")
+/// let session = UserSession(
+///   container: container, storageIdentifier: "user", notificationPoster: nil)
+/// ```
+///
+/// It is as durable, as atomic and as secret as its store.
+public struct StoreContainer<Item: Codable>: ObservableSessionContainer {
+  /// Where the bytes are kept.
+  public let store: any SecretStore
+  /// Where the identifiers are unique.
+  public let namespace: Namespace
+  /// How an item becomes bytes, and back.
+  public let coding: ItemCoding<Item>
+
+  /// Makes a container of one namespace of a store.
+  public init(
+    _ store: some SecretStore, namespace: Namespace, coding: ItemCoding<Item> = .json
+  ) {
+    self.store = store
+    self.namespace = namespace
+    self.coding = coding
+  }
+
+  /// Makes a container of a service's items.
+  ///
+  /// - Parameters:
+  ///   - store: Where the bytes are kept.
+  ///   - service: The program or service, such as `com.example.mail`; 1 to 4,096 bytes.
+  ///   - accessGroup: A group of programs that share the items.
+  ///   - install: The installation the items belong to.
+  ///   - coding: How an item becomes bytes.
+  /// - Throws: `invalidName` when a name is empty or too long.
+  public init(
+    _ store: some SecretStore, service: String, accessGroup: String? = nil,
+    install: InstallIdentifier? = nil, coding: ItemCoding<Item> = .json
+  ) throws(StoreError) {
+    self.init(
+      store,
+      namespace: try Namespace(service: service, accessGroup: accessGroup, install: install),
+      coding: coding)
+  }
+
+  private func key(_ identifier: String) throws(StoreError) -> StoreKey {
+    try StoreKey(identifier, in: namespace)
+  }
+}
+
+// MARK: - Blocking
+
+extension StoreContainer {
+  /// Whether there is an item; `false` also when the store cannot tell, which
+  /// `containsItem(forIdentifier:)` says.
+  public func hasItem(forIdentifier identifier: String) -> Bool {
+    // The old method has no way to say more.
+    (try? containsItem(forIdentifier: identifier)) ?? false
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
+  public func containsItem(forIdentifier identifier: String) throws(StoreError) -> Bool {
+    try store.contains(try key(identifier))
+  }
+
+  /// Reads an item; `nil` when there is none, and for no other reason.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
+  public func item(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) throws(StoreError) -> Item? {
+    let key = try key(identifier)
+    guard let bytes = try store.value(for: key) else { return nil }
+    return try coding.item(from: bytes, for: key, decoder: jsonDecoder)
+  }
+
+  /// Reads an item: the same as ``item(forIdentifier:jsonDecoder:)``.
+  ///
+  /// - Throws: As ``item(forIdentifier:jsonDecoder:)``.
+  public func loadItem(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) throws(StoreError) -> Item? {
+    try item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+  }
+
+  /// Stores an item in the place of an older one, if there is one.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
+  public func storeItem(
+    _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
+  ) throws(StoreError) {
+    let key = try key(identifier)
+    try store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
+  }
+
+  /// Removes an item; no error when there is none.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
+  public func removeItem(forIdentifier identifier: String) throws(StoreError) {
+    try store.remove(try key(identifier))
+  }
+}
+
+// MARK: - Async
+
+extension StoreContainer {
+  /// Whether there is an item.
+  ///
+  /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
+  public func containsItem(forIdentifier identifier: String) async throws(StoreError) -> Bool {
+    try await store.contains(try key(identifier))
+  }
+
+  /// Reads an item; `nil` when there is none, and for no other reason.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
+  public func loadItem(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) async throws(StoreError) -> sending Item? {
+    let key = try key(identifier)
+    guard let bytes = try await store.value(for: key) else { return nil }
+    return try coding.item(from: bytes, for: key, decoder: jsonDecoder)
+  }
+
+  /// Stores an item in the place of an older one, if there is one.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
+  public func saveItem(
+    _ item: sending Item, forIdentifier identifier: String,
+    jsonEncoder: JSONEncoder = JSONEncoder()
+  ) async throws(StoreError) {
+    let key = try key(identifier)
+    try await store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
+  }
+
+  /// Removes an item; no error when there is none.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
+  public func deleteItem(forIdentifier identifier: String) async throws(StoreError) {
+    try await store.remove(try key(identifier))
+  }
+
+  /// An element each time the item may have changed, from now on, whoever changed it.
+  ///
+  /// It ends with the store's own stream.
+  public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
+    // One unread "it changed" says all that several would.
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    // A name that no item can have never changes.
+    guard let key = try? key(identifier) else {
+      continuation.finish()
+      return stream
+    }
+    // Asked for before the task starts, so that nothing from now on is missed.
+    let events = store.changes()
+    let reading = Task {
+      for await event in events where event.concerns(key) {
+        continuation.yield()
+      }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+}

@@ -1,0 +1,112 @@
+/// What adopting does where both installations have an item of one name and the two differ.
+public enum AdoptionConflict: Sendable {
+  /// Changes nothing and throws `alreadyExists`.
+  case fail
+  /// Keeps what the new installation has; the old item is removed.
+  case keepNew
+  /// Puts the old item in the place of the new one.
+  case keepOld
+}
+
+extension SecretStore {
+  /// Moves the items of an old installation to another, in one change.
+  ///
+  /// The values are put before the old ones are removed, so that also in a store whose changes
+  /// are not all-or-nothing none is ever in neither place, and adopting again finishes the
+  /// work. Plain changes by others at the same time are not held up.
+  ///
+  /// - Parameters:
+  ///   - old: The installation the items belong to; `nil` for those that belong to none.
+  ///   - new: The installation they shall belong to.
+  ///   - service: Any namespace of the service and group; its install is not looked at.
+  ///   - conflict: What to do where both have an item of one name and the values differ.
+  /// - Returns: How many items the old installation had.
+  /// - Throws: `alreadyExists` before anything is changed; as ``SecretStore/value(for:)`` and
+  ///   ``SecretStore/apply(_:)``; `invalidName`.
+  @discardableResult
+  public func adopt(
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
+    onConflict conflict: AdoptionConflict = .fail
+  ) throws(StoreError) -> Int {
+    var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
+    guard adoption.isMove else { return 0 }
+    for key in try keys(in: adoption.source) {
+      guard let value = try value(for: key) else { continue }
+      try adoption.add(value, of: key, against: try self.value(for: adoption.target(of: key)))
+    }
+    try apply(adoption.changes)
+    return adoption.itemCount
+  }
+
+  /// Moves the items of an old installation to another, in one change.
+  ///
+  /// - Parameters:
+  ///   - old: The installation the items belong to; `nil` for those that belong to none.
+  ///   - new: The installation they shall belong to.
+  ///   - service: Any namespace of the service and group; its install is not looked at.
+  ///   - conflict: What to do where both have an item of one name and the values differ.
+  /// - Returns: How many items the old installation had.
+  /// - Throws: As the blocking twin.
+  @discardableResult
+  public func adopt(
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
+    onConflict conflict: AdoptionConflict = .fail
+  ) async throws(StoreError) -> Int {
+    var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
+    guard adoption.isMove else { return 0 }
+    for key in try await keys(in: adoption.source) {
+      guard let value = try await value(for: key) else { continue }
+      try adoption.add(
+        value, of: key, against: try await self.value(for: adoption.target(of: key)))
+    }
+    try await apply(adoption.changes)
+    return adoption.itemCount
+  }
+}
+
+/// The list of changes that moves items from one installation to another.
+private struct InstallAdoption {
+  let source: Namespace
+  private let destination: Namespace
+  private let conflict: AdoptionConflict
+  private var puts: [StoreChange] = []
+  private var removals: [StoreChange] = []
+
+  init(
+    old: InstallIdentifier?, new: InstallIdentifier?, service: Namespace,
+    conflict: AdoptionConflict
+  ) throws(StoreError) {
+    source = try service.with(install: old)
+    destination = try service.with(install: new)
+    self.conflict = conflict
+  }
+
+  var isMove: Bool { source != destination }
+  var itemCount: Int { removals.count }
+  var changes: [StoreChange] { puts + removals }
+
+  func target(of key: StoreKey) -> StoreKey {
+    key.moved(to: destination)
+  }
+
+  mutating func add(
+    _ value: SecretBytes, of key: StoreKey, against existing: SecretBytes?
+  ) throws(StoreError) {
+    let target = target(of: key)
+    removals.append(.remove(key))
+    // The same value there is no conflict: an earlier adoption was cut short.
+    guard existing != value else { return }
+    if existing != nil {
+      switch conflict {
+      case .fail:
+        throw StoreError(
+          StoreError.alreadyExists, store: "\(target)",
+          reason: "the installation has another item of that name, so nothing was adopted",
+          remedy: "Say which of the two to keep")
+      case .keepNew: return
+      case .keepOld: break
+      }
+    }
+    puts.append(.put(value, for: target))
+  }
+}

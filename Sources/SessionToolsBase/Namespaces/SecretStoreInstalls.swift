@@ -1,0 +1,102 @@
+/// The items of installations, those that are gone among them.
+///
+/// All of it concerns one service and access group; the install of the namespace given is not
+/// looked at, so any namespace of the service will do.
+extension SecretStore {
+  /// The installations that have items of a service, with how many.
+  ///
+  /// Items that belong to no installation are not counted.
+  ///
+  /// - Throws: As ``SecretStore/keys(in:)``.
+  public func installs(of service: Namespace) throws(StoreError) -> [InstallSummary] {
+    InstallSummary.all(in: try keys(of: service))
+  }
+
+  /// The installations that have items of a service, with how many.
+  ///
+  /// - Throws: As the blocking twin.
+  public func installs(of service: Namespace) async throws(StoreError) -> [InstallSummary] {
+    InstallSummary.all(in: try await keys(of: service))
+  }
+
+  /// Removes all items of one installation, in one change.
+  ///
+  /// - Returns: How many there were.
+  /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
+  @discardableResult
+  public func purge(
+    _ install: InstallIdentifier, of service: Namespace
+  ) throws(StoreError) -> Int {
+    let keys = try keys(in: try service.with(install: install))
+    try apply(keys.map(StoreChange.remove))
+    return keys.count
+  }
+
+  /// Removes all items of one installation, in one change.
+  ///
+  /// - Returns: How many there were.
+  /// - Throws: As the blocking twin.
+  @discardableResult
+  public func purge(
+    _ install: InstallIdentifier, of service: Namespace
+  ) async throws(StoreError) -> Int {
+    let keys = try await keys(in: try service.with(install: install))
+    try await apply(keys.map(StoreChange.remove))
+    return keys.count
+  }
+
+  /// Removes the items of all installations but those named, in one change.
+  ///
+  /// Items that belong to no installation stay.
+  ///
+  /// - Returns: How many were removed.
+  /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
+  @discardableResult
+  public func purgeInstalls(
+    otherThan kept: Set<InstallIdentifier>, of service: Namespace
+  ) throws(StoreError) -> Int {
+    let keys = Self.others(than: kept, in: try keys(of: service))
+    try apply(keys.map(StoreChange.remove))
+    return keys.count
+  }
+
+  /// Removes the items of all installations but those named, in one change.
+  ///
+  /// - Returns: How many were removed.
+  /// - Throws: As the blocking twin.
+  @discardableResult
+  public func purgeInstalls(
+    otherThan kept: Set<InstallIdentifier>, of service: Namespace
+  ) async throws(StoreError) -> Int {
+    let keys = Self.others(than: kept, in: try await keys(of: service))
+    try await apply(keys.map(StoreChange.remove))
+    return keys.count
+  }
+
+  private static func others(
+    than kept: Set<InstallIdentifier>, in keys: [StoreKey]
+  ) -> [StoreKey] {
+    keys.filter { key in
+      guard let install = key.namespace.install else { return false }
+      return !kept.contains(install)
+    }
+  }
+
+  /// The keys of a service whatever their installation.
+  private func keys(of service: Namespace) throws(StoreError) -> [StoreKey] {
+    let service = try service.with(install: nil)
+    return try keys(in: nil).filter { service.isSame(as: $0.namespace) }
+  }
+
+  private func keys(of service: Namespace) async throws(StoreError) -> [StoreKey] {
+    let service = try service.with(install: nil)
+    return try await keys(in: nil).filter { service.isSame(as: $0.namespace) }
+  }
+}
+
+extension Namespace {
+  /// Whether the other one is of the same service and group.
+  fileprivate func isSame(as other: Namespace) -> Bool {
+    serviceName == other.serviceName && groupName == other.groupName
+  }
+}

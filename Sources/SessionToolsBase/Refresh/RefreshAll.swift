@@ -1,0 +1,128 @@
+import Synchronization
+
+/// One refresh of several that did not work, with what was to be refreshed.
+public struct RefreshFailure<Target> {
+  /// What was to be refreshed.
+  public let target: Target
+  /// Why it was not.
+  public let error: RefreshError
+}
+
+extension RefreshFailure: Sendable where Target: Sendable {}
+
+extension Sequence where Element == any Refreshable {
+  /// Refreshes all at the same time and calls the completion once, when the last has ended.
+  ///
+  /// The completion runs on the thread that ended last; for an empty sequence at once, on this
+  /// one. An element whose completion is called twice counts once, and one that drops it
+  /// uncalled is an error. The errors are in the order of the sequence;
+  /// ``refreshAll(completion:)`` also says whose they are.
+  public func refresh(completion: @escaping RefreshAllCompletion) {
+    RefreshRound.run(Array(self)) { errors in
+      let errors = errors.compactMap(\.self)
+      completion(errors.isEmpty ? nil : errors)
+    }
+  }
+
+  /// Refreshes all at the same time and calls the completion once with those that failed, in
+  /// the order of the sequence.
+  ///
+  /// The completion runs as that of ``refresh(completion:)`` does.
+  public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
+    let targets = Array(self)
+    RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
+  }
+
+  /// Refreshes all at the same time and gives those that failed, in the order of the sequence.
+  public func refreshAll() async -> [RefreshFailure<Element>] {
+    let targets = Array(self)
+    return failures(of: targets, with: await RefreshRound.run(targets))
+  }
+}
+
+extension Sequence where Element: Refreshable {
+  /// Refreshes all at the same time and calls the completion once, when the last has ended.
+  ///
+  /// The completion runs on the thread that ended last; for an empty sequence at once, on this
+  /// one. An element whose completion is called twice counts once, and one that drops it
+  /// uncalled is an error. The errors are in the order of the sequence;
+  /// ``refreshAll(completion:)`` also says whose they are.
+  public func refresh(completion: @escaping RefreshAllCompletion) {
+    map { $0 as any Refreshable }.refresh(completion: completion)
+  }
+
+  /// Refreshes all at the same time and calls the completion once with those that failed, in
+  /// the order of the sequence.
+  ///
+  /// The completion runs as that of ``refresh(completion:)`` does.
+  public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
+    let targets = Array(self)
+    RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
+  }
+
+  /// Refreshes all at the same time and gives those that failed, in the order of the sequence.
+  public func refreshAll() async -> [RefreshFailure<Element>] {
+    let targets = Array(self)
+    return failures(of: targets, with: await RefreshRound.run(targets))
+  }
+}
+
+private func failures<Target>(
+  of targets: [Target], with errors: [RefreshError?]
+) -> [RefreshFailure<Target>] {
+  zip(targets, errors).compactMap { target, error in
+    error.map { RefreshFailure(target: target, error: $0) }
+  }
+}
+
+/// Several refreshes that end at any time on any thread.
+private final class RefreshRound: Sendable {
+  typealias Completion = ([RefreshError?]) -> Void
+
+  private struct State {
+    var errors: [RefreshError?]
+    var unfinishedCount: Int
+  }
+
+  /// Unchecked: it is called once, by whoever finishes last.
+  private struct Held: @unchecked Sendable {
+    let call: Completion
+  }
+
+  private let state: Mutex<State>
+  private let completion: Held
+
+  private init(count: Int, completion: @escaping Completion) {
+    state = Mutex(State(errors: Array(repeating: nil, count: count), unfinishedCount: count))
+    self.completion = Held(call: completion)
+  }
+
+  /// Refreshes all and gives one answer for each, in their order.
+  static func run(_ targets: [any Refreshable], completion: @escaping Completion) {
+    guard !targets.isEmpty else {
+      completion([])
+      return
+    }
+    let round = RefreshRound(count: targets.count, completion: completion)
+    for (position, target) in targets.enumerated() {
+      let answer = SingleCompletion { round.finish(position, with: $0) }
+      target.refresh { answer($0) }
+    }
+  }
+
+  /// Refreshes all and waits.
+  static func run(_ targets: [any Refreshable]) async -> [RefreshError?] {
+    await withCheckedContinuation { continuation in
+      run(targets) { continuation.resume(returning: $0) }
+    }
+  }
+
+  private func finish(_ position: Int, with error: RefreshError?) {
+    let errors = state.withLock { state -> [RefreshError?]? in
+      state.errors[position] = error
+      state.unfinishedCount -= 1
+      return state.unfinishedCount == 0 ? state.errors : nil
+    }
+    if let errors { completion.call(errors) }
+  }
+}

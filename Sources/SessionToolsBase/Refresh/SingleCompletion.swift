@@ -1,0 +1,25 @@
+import Synchronization
+
+/// A completion that is called exactly once, whatever is done with it: later calls count for
+/// nothing, and dropping it uncalled calls it with ``RefreshHandlerError/abandoned``.
+final class SingleCompletion: Sendable {
+  /// Unchecked: it is called by whoever takes it out of the mutex, and that is one.
+  private struct Held: @unchecked Sendable {
+    let call: RefreshCompletion
+  }
+
+  private let completion: Mutex<Held?>
+
+  init(_ completion: @escaping RefreshCompletion) {
+    self.completion = Mutex(Held(call: completion))
+  }
+
+  func callAsFunction(_ error: RefreshError?) {
+    // Called outside the mutex, since it may do anything.
+    completion.withLock { $0.take() }?.call(error)
+  }
+
+  deinit {
+    self(.unableToRefresh(error: RefreshHandlerError.abandoned))
+  }
+}

@@ -1,0 +1,30 @@
+public import Foundation
+
+/// Something that posts notifications; `NotificationCenter` is one.
+///
+/// Sendable, because a session may be used from any thread and posts on the one it was called
+/// on. The requirement is younger than the protocol (`@preconcurrency`): types written for
+/// Swift 5 conform as they are.
+@preconcurrency
+public protocol NotificationPosting: Sendable {
+  /// Posts a notification.
+  func post(
+    name aName: NSNotification.Name, object anObject: Any?, userInfo aUserInfo: [AnyHashable: Any]?)
+}
+
+extension NotificationCenter: NotificationPosting {}
+
+extension Notification.Name {
+  /// Someone signed in to or out of a ``UserSession``, or its user changed.
+  ///
+  /// The notification's object is the session, and ``Foundation/Notification/userSessionState``
+  /// tells what happened.
+  public static let userSessionStateDidChange = Notification.Name("userSessionStateDidChange")
+}
+
+extension Notification {
+  /// What happened to the session; `nil` for other notifications.
+  public var userSessionState: UserSessionStateChange? {
+    userInfo?[UserSessionConstants.userSessionStateInfoKey] as? UserSessionStateChange
+  }
+}
