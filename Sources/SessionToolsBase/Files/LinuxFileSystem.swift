@@ -32,6 +32,15 @@ package struct LinuxFileSystem: FileSystem {
     let result = try check("openat") {
       unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)
     }
+    if access == .create {
+      // The process's mask may have taken rights away.
+      do throws(SystemCallError) {
+        try check("fchmod") { Glibc.fchmod(result, 0o600) }
+      } catch {
+        _ = Glibc.close(result)
+        throw error
+      }
+    }
     return Descriptor(rawValue: result)
   }
 

@@ -39,7 +39,9 @@ extension InstallIdentifier {
   ///   renewed by itself; `unsafePermissions` when others could have written it or it is a
   ///   link; `accessDenied`, `noSpace`, `unavailable` or `io`.
   public static func current(application: String) throws(StoreError) -> InstallIdentifier {
-    try InstallIdentifierFile(application: application, stateDirectory: .ofCurrentUser).obtain()
+    try InstallIdentifierFile(
+      application: application, stateDirectory: UserDirectory.state.path
+    ).obtain()
   }
 
   /// The identifier kept below a directory of the caller's choice.
@@ -48,8 +50,6 @@ extension InstallIdentifier {
   package static func current(
     application: String, stateDirectory: String
   ) throws(StoreError) -> InstallIdentifier {
-    try InstallIdentifierFile(
-      application: application, stateDirectory: StateDirectory(path: stateDirectory)
-    ).obtain()
+    try InstallIdentifierFile(application: application, stateDirectory: stateDirectory).obtain()
   }
 }

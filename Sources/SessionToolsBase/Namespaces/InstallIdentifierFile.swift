@@ -9,8 +9,12 @@ struct InstallIdentifierFile {
   private static let digitCount = 32
 
   private let directory: String
+  private let fileSystem: any FileSystem
 
-  init(application: String, stateDirectory: StateDirectory) throws(StoreError) {
+  init(
+    application: String, stateDirectory: String,
+    fileSystem: any FileSystem = LinuxFileSystem()
+  ) throws(StoreError) {
     let bytes = application.utf8
     guard (1...255).contains(bytes.count), application != ".", application != "..",
       !bytes.contains(UInt8(ascii: "/")), !bytes.contains(0)
@@ -20,106 +24,122 @@ struct InstallIdentifierFile {
         reason: "the application name cannot be the name of a directory",
         remedy: "Give 1 to 255 bytes without \"/\", not \".\" or \"..\"")
     }
-    guard stateDirectory.path.hasPrefix("/") else {
+    guard stateDirectory.hasPrefix("/") else {
       throw StoreError(
         StoreError.unavailable, store: Self.name,
-        reason: "the state directory \(stateDirectory.path) is not an absolute path",
+        reason: "the state directory \(stateDirectory) is not an absolute path",
         remedy: "Set XDG_STATE_HOME or HOME to one")
     }
-    directory = stateDirectory.path + "/" + application
+    directory = "\(stateDirectory)/\(application)"
+    self.fileSystem = fileSystem
   }
 
-  private var path: String { directory + "/" + Self.name }
+  private var path: String { "\(directory)/\(Self.name)" }
 
   /// The identifier in the file, which is made if there is none.
   func obtain() throws(StoreError) -> InstallIdentifier {
-    do {
-      try OpenFile.makeDirectories(directory)
-      let directory = try OpenFile(directory: directory)
-      try checkOwnership(of: try directory.status(), isPrivate: false, path: self.directory)
-      return try read(in: directory) ?? make(in: directory)
-    } catch let failure as SystemCallFailure {
-      throw storeError(for: failure)
-    } catch let error as StoreError {
-      throw error
+    let result: Result<InstallIdentifier, StoreError>
+    do throws(SystemCallError) {
+      try fileSystem.makeDirectories(directory)
+      // The dot follows a link in the directory's place: where it leads is checked.
+      let directory = try fileSystem.openDirectory(self.directory + "/.")
+      defer { fileSystem.close(directory) }
+      let status = try fileSystem.status(of: directory)
+      if let defect = defect(of: status, forbidden: 0o022, path: self.directory) {
+        result = .failure(defect)
+      } else if let found = try read(in: directory) {
+        result = found
+      } else {
+        result = try make(in: directory)
+      }
     } catch {
-      throw StoreError(StoreError.io, store: path, reason: "it failed", underlying: error)
+      throw StoreError(error, path: path)
     }
+    return try result.get()
   }
 
-  private func read(in directory: borrowing OpenFile) throws -> InstallIdentifier? {
-    guard let file = try directory.openForReading(Self.name) else { return nil }
-    let status = try file.status()
-    guard status.isRegularFile else {
-      throw StoreError(StoreError.corrupt, store: path, reason: "it is not a regular file")
+  private func read(
+    in directory: Descriptor
+  ) throws(SystemCallError) -> Result<InstallIdentifier, StoreError>? {
+    let file: Descriptor
+    do throws(SystemCallError) {
+      file = try fileSystem.open(Self.name, in: directory, .read)
+    } catch where error.errno == SystemCallError.noSuchFile {
+      return nil
     }
-    try checkOwnership(of: status, isPrivate: true, path: path)
-    let bytes = try file.read(upTo: Self.digitCount + 2)
-    guard bytes.count == Self.digitCount + 1, bytes.last == UInt8(ascii: "\n"),
-      bytes.dropLast().allSatisfy({ Self.digits.contains($0) })
-    else {
-      throw StoreError(
-        StoreError.corrupt, store: path,
-        reason: "it does not hold an install identifier",
-        remedy: "Restore it, or remove it to begin a new installation and adopt the old items")
+    defer { fileSystem.close(file) }
+    let status = try fileSystem.status(of: file)
+    guard status.kind == .regular else {
+      return .failure(corrupt("it is not a regular file"))
     }
-    return InstallIdentifier(rawValue: String(decoding: bytes.dropLast(), as: UTF8.self))
+    if let defect = defect(of: status, forbidden: 0o077, path: path) { return .failure(defect) }
+    let buffer = ByteBuffer(byteCount: Self.digitCount + 2)
+    let byteCount = try fileSystem.read(file, at: 0, into: buffer, 0..<buffer.byteCount)
+    let digits = buffer.bytes(0..<Self.digitCount)
+    guard byteCount == Self.digitCount + 1,
+      buffer.load(UInt8.self, at: Self.digitCount) == UInt8(ascii: "\n"),
+      digits.allSatisfy(Self.digits.contains)
+    else { return .failure(corrupt("it does not hold an install identifier")) }
+    return .success(InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)))
   }
 
-  private func make(in directory: borrowing OpenFile) throws -> InstallIdentifier {
+  private func make(
+    in directory: Descriptor
+  ) throws(SystemCallError) -> Result<InstallIdentifier, StoreError> {
     let digits = Self.randomDigits()
-    let temporaryName = ".\(Self.name)." + String(decoding: Self.randomDigits(), as: UTF8.self)
-    let isOurs: Bool
-    do {
-      let file = try directory.createExclusively(temporaryName)
-      try file.write(digits + [UInt8(ascii: "\n")])
-      try file.synchronize()
-      isOurs = try directory.link(temporaryName, as: Self.name)
+    let temporaryName = ".\(Self.name).\(String(decoding: Self.randomDigits(), as: UTF8.self))"
+    var isOurs = true
+    do throws(SystemCallError) {
+      try write(digits + [UInt8(ascii: "\n")], to: temporaryName, in: directory)
+      do throws(SystemCallError) {
+        try fileSystem.link(temporaryName, to: Self.name, in: directory)
+      } catch where error.errno == SystemCallError.fileExists {
+        isOurs = false
+      }
     } catch {
       // The first error tells more than one of the clean-up could.
-      try? directory.unlink(temporaryName)
+      try? fileSystem.remove(temporaryName, in: directory)
       throw error
     }
-    try directory.unlink(temporaryName)
+    try fileSystem.remove(temporaryName, in: directory)
     // Also by those who lost: the winner may not have come to it yet.
-    try directory.synchronize()
-    if isOurs { return InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)) }
-    guard let winner = try read(in: directory) else {
-      throw StoreError(
-        StoreError.unavailable, store: path, reason: "it was removed while it was made",
-        remedy: "Try again")
+    try fileSystem.synchronize(directory)
+    if isOurs {
+      return .success(InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)))
     }
-    return winner
+    let removed = StoreError(
+      StoreError.unavailable, store: path, reason: "it was removed while it was made",
+      remedy: "Try again")
+    return try read(in: directory) ?? .failure(removed)
   }
 
-  private func checkOwnership(
-    of status: FileStatus, isPrivate: Bool, path: String
-  ) throws(StoreError) {
-    guard status.belongsToThisUser else {
-      throw StoreError(
+  private func write(
+    _ bytes: [UInt8], to name: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    let file = try fileSystem.open(name, in: directory, .create)
+    defer { fileSystem.close(file) }
+    let buffer = ByteBuffer(bytes)
+    try fileSystem.writeAll(buffer, 0..<buffer.byteCount, to: file, at: 0)
+    try fileSystem.synchronize(file)
+  }
+
+  private func defect(of status: FileStatus, forbidden: UInt32, path: String) -> StoreError? {
+    guard status.owner == CurrentProcess.user else {
+      return StoreError(
         StoreError.unsafePermissions, store: path, reason: "it belongs to another user",
         remedy: "Remove it or make it yours")
     }
-    let forbidden: UInt32 = isPrivate ? 0o077 : 0o022
-    guard status.permissions & forbidden == 0 else {
-      throw StoreError(
-        StoreError.unsafePermissions, store: path,
-        reason: isPrivate
-          ? "others may read or write it, its mode is \(octal(status.permissions))"
-          : "others may write in it, its mode is \(octal(status.permissions))",
-        remedy: "Take the rights away: chmod go-\(isPrivate ? "rwx" : "w")")
-    }
+    guard status.permissions & forbidden != 0 else { return nil }
+    return StoreError(
+      StoreError.unsafePermissions, store: path,
+      reason: "others may write it (mode \(status.permissions.octal))",
+      remedy: "Run chmod go-\(forbidden == 0o022 ? "w" : "rwx") \(path.shellQuoted)")
   }
 
-  private func octal(_ permissions: UInt32) -> String {
-    "0" + String(permissions, radix: 8)
-  }
-
-  private func storeError(for failure: SystemCallFailure) -> StoreError {
+  private func corrupt(_ reason: String) -> StoreError {
     StoreError(
-      failure.code, store: path, reason: "\(failure.call) failed: \(failure.message)",
-      remedy: failure.isLink ? "A symbolic link is not followed here: remove it" : nil,
-      errno: failure.errno)
+      StoreError.corrupt, store: path, reason: reason,
+      remedy: "Restore it, or remove it to begin a new installation and adopt the old items")
   }
 
   // MARK: - Digits

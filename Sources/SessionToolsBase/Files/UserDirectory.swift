@@ -1,0 +1,55 @@
+import Foundation
+
+/// Where programs of a user keep their files.
+///
+/// Source: XDG Base Directory Specification.
+package enum UserDirectory: Sendable {
+  /// What a user would miss: `$XDG_DATA_HOME`, by default `~/.local/share`.
+  case data
+  /// What must survive a restart and means nothing elsewhere: `$XDG_STATE_HOME`, by default
+  /// `~/.local/state`.
+  case state
+
+  /// The directory of the current user.
+  package var path: String {
+    path(environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory())
+  }
+
+  /// - Parameters:
+  ///   - environment: The process's environment.
+  ///   - home: The user's home directory.
+  package func path(environment: [String: String], home: String) -> String {
+    let (variable, fallback) =
+      switch self {
+      case .data: ("XDG_DATA_HOME", ".local/share")
+      case .state: ("XDG_STATE_HOME", ".local/state")
+      }
+    // The specification: a path that is not absolute is to be ignored.
+    if let path = environment[variable], path.hasPrefix("/") { return path }
+    return "\(home)/\(fallback)"
+  }
+}
+
+extension FileSystem {
+  /// Makes a directory and those above it that are missing, for this user alone.
+  ///
+  /// The new names are on the disk when it returns.
+  package func makeDirectories(_ path: String) throws(SystemCallError) {
+    var prefix = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      let parent = prefix
+      prefix += "/" + part
+      do throws(SystemCallError) {
+        try makeDirectory(prefix)
+      } catch {
+        // Not only EEXIST: whether it may be made is asked before whether it is there.
+        guard try status(of: prefix, in: .workingDirectory) != nil else { throw error }
+        continue
+      }
+      // The dot follows a link in the parent's place.
+      let directory = try openDirectory(parent + "/.")
+      defer { close(directory) }
+      try synchronize(directory)
+    }
+  }
+}
