@@ -32,7 +32,7 @@ final class StoreDirectory: Sendable {
     do throws(SystemCallError) {
       descriptor = try fileSystem.openDirectory(path)
     } catch {
-      throw Self.openingError(error, path: path)
+      throw Self.openingError(error, path: path, fileSystem: fileSystem)
     }
     let status: FileStatus
     do throws(SystemCallError) {
@@ -175,17 +175,24 @@ final class StoreDirectory: Sendable {
     }
   }
 
-  private static func openingError(_ error: SystemCallError, path: String) -> StoreError {
-    // O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for a symbolic link as well as for a file.
-    let failure = StoreError(error, path: path)
-    guard failure.code == StoreError.unavailable else { return failure }
+  private static func openingError(
+    _ error: SystemCallError, path: String, fileSystem: any FileSystem
+  ) -> StoreError {
+    if error.errno == SystemCallError.noSuchFile {
+      return StoreError(
+        StoreError.unavailable, store: path, reason: "there is no store here",
+        remedy: "Name an existing store, or make one here", errno: error.errno)
+    }
+    // Asked for a directory and no link, the kernel answers the same for a file and for a link.
+    let status = try? fileSystem.status(of: path, in: .workingDirectory)
+    guard let kind = status?.kind, kind != .directory else {
+      return StoreError(error, path: path)
+    }
     return StoreError(
-      StoreError.unavailable, store: path,
-      reason: error.errno == SystemCallError.noSuchFile
-        ? "there is no store here" : "this is a symbolic link or a file, not a directory",
-      remedy: error.errno == SystemCallError.noSuchFile
-        ? "Name an existing store, or make one here" : "Name the store's directory itself",
-      errno: error.errno)
+      StoreError.unsafePermissions, store: path,
+      reason: kind == .symbolicLink
+        ? "this is a symbolic link" : "this is a file, not the directory of a store",
+      remedy: "Name the store's directory itself", errno: error.errno)
   }
 
   private static func check(

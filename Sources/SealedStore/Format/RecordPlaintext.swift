@@ -2,9 +2,6 @@ import SessionToolsBase
 
 /// What a record seals: `key length 4 ‖ value length 4 ‖ canonical key ‖ value ‖ zeros`.
 enum RecordPlaintext {
-  /// The largest value, 16 MiB.
-  static let largestValueByteCount = 16 << 20
-
   /// Nonce and tag around the plaintext.
   static let sealingByteCount = Sodium.nonceByteCount + Sodium.tagByteCount
 
@@ -12,7 +9,7 @@ enum RecordPlaintext {
 
   private static let largestSealedByteCount =
     sealingByteCount
-    + Padding.paddedByteCount(for: 8 + largestKeyByteCount + largestValueByteCount)
+    + Padding.paddedByteCount(for: 8 + largestKeyByteCount + SealedFileStore.largestValueByteCount)
 
   /// The smallest record, prefix included.
   static let smallestRecordByteCount =
@@ -34,7 +31,7 @@ enum RecordPlaintext {
   ) -> (key: Range<Int>, value: Range<Int>)? {
     let keyByteCount = Int(buffer.load(UInt32.self, at: plaintext.lowerBound))
     let valueByteCount = Int(buffer.load(UInt32.self, at: plaintext.lowerBound + 4))
-    guard keyByteCount <= largestKeyByteCount, valueByteCount <= largestValueByteCount,
+    guard keyByteCount <= largestKeyByteCount, valueByteCount <= SealedFileStore.largestValueByteCount,
       Padding.paddedByteCount(for: 8 + keyByteCount + valueByteCount) == plaintext.count
     else { return nil }
     let key = plaintext.lowerBound + 8..<plaintext.lowerBound + 8 + keyByteCount

@@ -22,6 +22,15 @@ extension SealedFileStore {
     at path: String, key: some KeySource, options: Options = Options(),
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
+    try create(
+      at: path, key: key, options: options, environment: environment,
+      identifier: StoreIdentifier(bytes: environment.random.bytes16()))
+  }
+
+  static func create(
+    at path: String, key: some KeySource, options: Options, environment: StoreEnvironment,
+    identifier: StoreIdentifier
+  ) throws(StoreError) -> SealedFileStore {
     try makeDirectory(path, fileSystem: environment.fileSystem)
     let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
     try checkEmpty(directory)
@@ -32,11 +41,25 @@ extension SealedFileStore {
     defer { lock.unlock(byte: StoreLock.writerByte) }
     // Once more: another process may have been faster.
     try checkEmpty(directory)
-    try write(slot, to: directory, environment: environment)
+    try write(slot, to: directory, identifier: identifier, environment: environment)
 
     let state = try StoreLoader(directory: directory).load(by: .source(NewSlotKey(slot: slot)))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
+  }
+
+  /// Fails early, before a key is made for a store that cannot be.
+  static func checkVacancy(
+    of path: String, environment: StoreEnvironment
+  ) throws(StoreError) {
+    let status: FileStatus?
+    do throws(SystemCallError) {
+      status = try environment.fileSystem.status(of: path, in: .workingDirectory)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    guard status != nil else { return }
+    try checkEmpty(StoreDirectory(path, fileSystem: environment.fileSystem))
   }
 
   private static func makeDirectory(
@@ -78,10 +101,9 @@ extension SealedFileStore {
 
   private static func write(
     _ slot: (parameters: KeySlotParameters, key: WrappingKey), to directory: StoreDirectory,
-    environment: StoreEnvironment
+    identifier store: StoreIdentifier, environment: StoreEnvironment
   ) throws(StoreError) {
     let random = environment.random
-    let store = StoreIdentifier(bytes: random.bytes16())
     let (storeKey, dataKey) = (try KeyBytes(), try KeyBytes())
     random.fill(storeKey)
     random.fill(dataKey)

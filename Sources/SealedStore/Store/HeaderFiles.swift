@@ -41,14 +41,28 @@ struct HeaderFiles {
     guard primary == .missing, copy == .missing else {
       throw corrupt("the header and its copy are damaged")
     }
-    let others = [StoreDirectory.File.journal, StoreDirectory.File.mark]
-    for name in others where try directory.status(of: name) != nil {
-      throw corrupt("the header and its copy are missing")
-    }
+    guard try !hasRemains() else { throw corrupt("the header and its copy are missing") }
     throw StoreError(
       StoreError.unavailable, store: directory.path,
       reason: "there is no store in this directory",
       remedy: "Name an existing store, or make one here")
+  }
+
+  /// Whether there is a store, or what is left of one.
+  ///
+  /// A creation that was interrupted leaves a journal without records and no header; that is
+  /// no store yet.
+  ///
+  /// - Throws: `accessDenied` or `io`.
+  func isPresent() throws(StoreError) -> Bool {
+    for name in [StoreDirectory.File.header, StoreDirectory.File.headerCopy]
+    where try directory.status(of: name) != nil { return true }
+    return try hasRemains()
+  }
+
+  private func hasRemains() throws(StoreError) -> Bool {
+    let journal = try directory.status(of: StoreDirectory.File.journal)
+    return (journal?.byteCount ?? 0) > JournalHead.byteCount
   }
 
   /// The header in a file; `nil` when it is missing or was damaged by accident. What was made

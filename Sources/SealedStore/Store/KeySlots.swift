@@ -1,6 +1,23 @@
 public import SessionToolsBase
 
 extension SealedFileStore {
+  /// Whether there is a store at a path, sound or not.
+  ///
+  /// `false` means that nothing is there, or an empty directory, or a creation that was
+  /// interrupted before it counted: nothing that ever held an item.
+  ///
+  /// - Throws: `unsafePermissions`, `accessDenied`, `unavailable` or `io`: whoever cannot tell
+  ///   does not answer `false`.
+  public static func exists(at path: String) throws(StoreError) -> Bool {
+    let fileSystem = LinuxFileSystem()
+    do throws(SystemCallError) {
+      guard try fileSystem.status(of: path, in: .workingDirectory) != nil else { return false }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    return try HeaderFiles(directory: StoreDirectory(path, fileSystem: fileSystem)).isPresent()
+  }
+
   /// The ways to open a store, which anyone who can read its files may list.
   ///
   /// - Throws: `unavailable` when there is no store, `corrupt`, `unsupportedVersion`,

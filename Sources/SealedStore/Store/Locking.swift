@@ -43,7 +43,7 @@ extension SealedFileStore {
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: RecordPlaintext.largestValueByteCount, protection: protection)
+      largestValueByteCount: Self.largestValueByteCount, protection: protection)
   }
 
   private var protection: String {

@@ -33,6 +33,9 @@ public final class SealedFileStore: BlockingSecretStore {
     }
   }
 
+  /// The largest value in bytes: 16 MiB.
+  public static let largestValueByteCount = 16 << 20
+
   /// The store's directory.
   public let path: String
   /// Where the `async` operations run.

@@ -28,11 +28,11 @@ extension SealedFileStore {
   private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
     var total = 0
     for case .put(let value, for: let key) in changes {
-      guard value.byteCount <= RecordPlaintext.largestValueByteCount else {
+      guard value.byteCount <= Self.largestValueByteCount else {
         throw StoreError(
           StoreError.valueTooLarge, store: path,
           reason: "the value for \(key) has \(value.byteCount) bytes",
-          remedy: "A value has at most \(RecordPlaintext.largestValueByteCount) bytes")
+          remedy: "A value has at most \(Self.largestValueByteCount) bytes")
       }
       total += value.byteCount
     }

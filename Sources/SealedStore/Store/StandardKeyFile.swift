@@ -1,0 +1,53 @@
+public import SessionToolsBase
+
+extension KeyFile {
+  /// Where the key of a store is kept when nobody says otherwise:
+  /// `$XDG_DATA_HOME/session-tools/keys/<store identifier>.key`, by default below
+  /// `~/.local/share`.
+  ///
+  /// It protects a copy of the store, such as a backup or a shared directory, from whoever has
+  /// not the user's home as well. Against somebody who has both it protects nothing.
+  ///
+  /// - Parameter identifier: As ``SealedFileStore/identifier(at:)`` gives it.
+  public static func standard(forStore identifier: String) -> KeyFile {
+    KeyFile("\(standardDirectory)/\(identifier).key")
+  }
+
+  fileprivate static var standardDirectory: String {
+    "\(UserDirectory.data.path)/session-tools/keys"
+  }
+}
+
+extension SealedFileStore {
+  /// Makes a new, empty store, and a new key file for it at its standard place.
+  ///
+  /// The key is durable before the store is begun. When this fails the key file is removed;
+  /// a process killed in between leaves one that opens nothing.
+  ///
+  /// - Returns: The open store and its key file.
+  /// - Throws: As ``create(at:key:options:)``.
+  public static func createWithStandardKeyFile(
+    at path: String, options: Options = Options()
+  ) throws(StoreError) -> (store: SealedFileStore, keyFile: KeyFile) {
+    let environment = StoreEnvironment()
+    try checkVacancy(of: path, environment: environment)
+    let identifier = StoreIdentifier(bytes: environment.random.bytes16())
+    let keyFile = KeyFile.standard(forStore: identifier.bytes.hexadecimal)
+    do throws(SystemCallError) {
+      try environment.fileSystem.makeDirectories(KeyFile.standardDirectory)
+    } catch {
+      throw StoreError(error, path: KeyFile.standardDirectory)
+    }
+    _ = try KeyFile.create(at: keyFile.path)
+    do throws(StoreError) {
+      let store = try create(
+        at: path, key: keyFile, options: options, environment: environment,
+        identifier: identifier)
+      return (store, keyFile)
+    } catch {
+      // A key that opens nothing is of no use; if it stays it does no harm.
+      try? environment.fileSystem.remove(keyFile.path, in: .workingDirectory)
+      throw error
+    }
+  }
+}

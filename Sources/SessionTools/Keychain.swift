@@ -1,0 +1,153 @@
+import Dispatch
+import SealedStore
+import SessionToolsBase
+import Synchronization
+
+/// The platform's keychain: a sealed file store in the user's data directory, opened when it
+/// is needed first.
+///
+/// Nothing is made by reading: a keychain that does not exist has no items. The first item that
+/// is stored makes it.
+final class Keychain: BlockingSecretStore {
+  let queue = DispatchQueue(label: "session-tools.keychain", attributes: .concurrent)
+  /// Where it is.
+  let path: String
+  private let opened = Mutex<SealedFileStore?>(nil)
+  /// Those who listened before there was a store.
+  private let early = Observers()
+
+  /// - Parameters:
+  ///   - name: The access group, or the keychain's name.
+  ///   - directory: Where keychains are.
+  init(_ name: String, in directory: String = "\(UserDirectory.data.path)/session-tools") {
+    path = "\(directory)/\(Self.directoryName(for: name))"
+  }
+
+  /// A file name for any name, different for different names.
+  ///
+  /// Letters, digits, `.`, `-` and `_` stand for themselves; every other byte, and a dot in
+  /// front, is `%` and two hexadecimal digits. `keys` is where key files are, so it is escaped.
+  static func directoryName(for name: String) -> String {
+    if name == "keys" { return "%6Beys" }
+    return name.utf8.enumerated().map { position, byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        String(UnicodeScalar(byte))
+      case UInt8(ascii: ".") where position > 0: "."
+      default:
+        (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+      }
+    }.joined()
+  }
+
+  var traits: StoreTraits {
+    // A keychain that is not there or cannot be opened is told by every other operation.
+    (try? existing()?.traits)
+      ?? StoreTraits(
+        isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
+        largestValueByteCount: SealedFileStore.largestValueByteCount,
+        protection: "not made yet; will be sealed and open with a key file")
+  }
+
+  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    try existing()?.value(for: key)
+  }
+
+  func contains(_ key: StoreKey) throws(StoreError) -> Bool {
+    try existing()?.contains(key) ?? false
+  }
+
+  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    try existing()?.keys(in: namespace) ?? []
+  }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    let storesNothing = changes.allSatisfy { change in
+      if case .remove = change { true } else { false }
+    }
+    let store = try storesNothing ? existing() : existingOrNew()
+    try store?.apply(changes)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try existingOrNew().withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let store = try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
+    return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  /// The store's stream. Before there is a store, one that begins when this object finds or
+  /// makes it.
+  func changes() -> AsyncStream<StoreEvent> {
+    // One that cannot be opened is told by every other operation.
+    (try? existing())?.changes() ?? early.stream()
+  }
+
+  // MARK: - Opening
+
+  /// The store, if there is one.
+  private func existing() throws(StoreError) -> SealedFileStore? {
+    try openedOr { () throws(StoreError) in
+      guard try SealedFileStore.exists(at: path) else { return nil }
+      let identifier = try SealedFileStore.identifier(at: path)
+      return try SealedFileStore.open(at: path, key: KeyFile.standard(forStore: identifier))
+    }
+  }
+
+  /// The store, made if there is none.
+  private func existingOrNew() throws(StoreError) -> SealedFileStore {
+    if let store = try existing() { return store }
+    do throws(SystemCallError) {
+      try LinuxFileSystem().makeDirectories(path.parentPath)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    let made = try openedOr { () throws(StoreError) in
+      do throws(StoreError) {
+        return try SealedFileStore.createWithStandardKeyFile(at: path).store
+      } catch where error.code == StoreError.alreadyExists {
+        // Another process was faster; its store is opened below.
+        return nil
+      }
+    }
+    if let made { return made }
+    if let store = try existing() { return store }
+    throw StoreError(
+      StoreError.unavailable, store: path, reason: "the keychain was removed while it was made",
+      remedy: "Try again")
+  }
+
+  private func openedOr(
+    _ open: () throws(StoreError) -> SealedFileStore?
+  ) throws(StoreError) -> SealedFileStore? {
+    try opened.withLock { slot -> Swift.Result<SealedFileStore?, StoreError> in
+      if let store = slot { return .success(store) }
+      do throws(StoreError) {
+        slot = try open()
+        if let store = slot { relayToEarlyListeners(store) }
+        return .success(slot)
+      } catch {
+        return .failure(error)
+      }
+    }.get()
+  }
+
+  private func relayToEarlyListeners(_ store: SealedFileStore) {
+    guard !early.isEmpty else { return }
+    let events = store.changes()
+    early.tell(.resynchronize)
+    Task { [weak self] in
+      for await event in events {
+        guard let self else { return }
+        early.tell(event)
+      }
+    }
+  }
+}
