@@ -27,7 +27,8 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "SessionToolsBaseTests", dependencies: ["SessionToolsBase", "TestSupport"]),
     .testTarget(
-      name: "SealedStoreTests", dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
+      name: "SealedStoreTests",
+      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
   ]
 )
 

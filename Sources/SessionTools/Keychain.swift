@@ -83,8 +83,9 @@ final class Keychain: BlockingSecretStore {
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// The store's stream. Before there is a store, one that begins when this object finds or
-  /// makes it.
+  /// The store's stream.
+  ///
+  /// Before there is a store, one that begins when this object finds or makes it.
   func changes() -> AsyncStream<StoreEvent> {
     // One that cannot be opened is told by every other operation.
     (try? existing())?.changes() ?? early.stream()
@@ -112,7 +113,7 @@ final class Keychain: BlockingSecretStore {
     let made = try openedOr { () throws(StoreError) in
       do throws(StoreError) {
         return try SealedFileStore.createWithStandardKeyFile(at: path).store
-      } catch where error.code == StoreError.alreadyExists {
+      } catch let error where error.code == StoreError.alreadyExists {
         // Another process was faster; its store is opened below.
         return nil
       }

@@ -21,7 +21,9 @@ import Testing
     #expect(try other.value(for: name) == SecretBytes(utf8: "s3cret"))
     try other.remove(name)
     #expect(try store.value(for: name) == nil)
-    for number in 0..<100 { try store.put(SecretBytes(utf8: "\(number)"), for: StoreKey("\(number)", in: "a")) }
+    for number in 0..<100 {
+      try store.put(SecretBytes(utf8: "\(number)"), for: StoreKey("\(number)", in: "a"))
+    }
     #expect(try other.keys(in: "a").count == 100)
     try other.compact()
     #expect(try store.keys(in: nil).count == 100)

@@ -1,8 +1,9 @@
 import Glibc
 import SessionToolsBase
 
-/// The kernel's notifications about a directory (inotify). The only file that makes these
-/// calls.
+/// The kernel's notifications about a directory (inotify).
+///
+/// The only file that makes these calls.
 final class DirectoryNotifications: Sendable {
   /// Readable when there is something to tell.
   let descriptor: Int32
@@ -28,7 +29,9 @@ final class DirectoryNotifications: Sendable {
   }
 
   /// Takes all events that wait, without looking at them: what changed is read from the
-  /// journal. An event that says that others were lost needs nothing else, therefore.
+  /// journal.
+  ///
+  /// An event that says that others were lost needs nothing else, therefore.
   func drain() {
     let buffer = ByteBuffer(byteCount: 4096)
     while unsafe Glibc.read(descriptor, buffer.pointer(to: 0..<4096), 4096) > 0 {}

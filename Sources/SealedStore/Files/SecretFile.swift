@@ -47,7 +47,7 @@ package enum SecretFile {
       let descriptor: Descriptor
       do throws(SystemCallError) {
         descriptor = try fileSystem.open(path, in: .workingDirectory, .create)
-      } catch where error.errno == SystemCallError.fileExists {
+      } catch let error where error.errno == SystemCallError.fileExists {
         return .failure(
           StoreError(
             StoreError.alreadyExists, store: path, reason: "there is a file of that name",
@@ -71,7 +71,7 @@ package enum SecretFile {
     let result: Result<Value, StoreError>
     do throws(SystemCallError) {
       result = try body()
-    } catch where error.errno == SystemCallError.noSuchFile {
+    } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
         StoreError.keyMissing, store: path, reason: "there is no such file",
         remedy: "Name the file that holds the key", errno: error.errno)

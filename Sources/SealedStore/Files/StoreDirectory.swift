@@ -55,7 +55,7 @@ final class StoreDirectory: Sendable {
     do throws(SystemCallError) {
       file = OpenFile(
         try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
-    } catch where error.errno == SystemCallError.noSuchFile {
+    } catch let error where error.errno == SystemCallError.noSuchFile {
       return nil
     } catch {
       throw StoreError(error, path: pathOfFile(name))
@@ -143,7 +143,7 @@ final class StoreDirectory: Sendable {
   func remove(_ name: String) throws(StoreError) {
     do throws(SystemCallError) {
       try fileSystem.remove(name, in: descriptor)
-    } catch where error.errno == SystemCallError.noSuchFile {
+    } catch let error where error.errno == SystemCallError.noSuchFile {
       return
     } catch {
       throw StoreError(error, path: pathOfFile(name))
@@ -212,7 +212,8 @@ final class StoreDirectory: Sendable {
       remedy = "Run chmod \(mode) \(path.shellQuoted)"
     } else if kind == .regular, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"
-      remedy = "Run cp -p \(path.shellQuoted) \((path + ".own").shellQuoted) && "
+      remedy =
+        "Run cp -p \(path.shellQuoted) \((path + ".own").shellQuoted) && "
         + "mv \((path + ".own").shellQuoted) \(path.shellQuoted)"
     } else {
       return

@@ -14,13 +14,16 @@ struct Header: Equatable {
   /// More than any header of 16 slots has; a larger file is not read.
   static let largestByteCount =
     slotsOffset
-    + KeySlot.largestCount * (4 + SlotRecord.largestParameterByteCount + SlotRecord.wrappedByteCount)
+    + KeySlot.largestCount
+    * (4 + SlotRecord.largestParameterByteCount + SlotRecord.wrappedByteCount)
     + SlotRecord.wrappedByteCount + checksumByteCount + macByteCount
 
   let store: StoreIdentifier
   var slots: [SlotRecord]
   var wrappedDataKey: [UInt8]
-  /// The MAC as it was read. ``encoded(headerKey:)`` makes a new one.
+  /// The MAC as it was read.
+  ///
+  /// ``encoded(headerKey:)`` makes a new one.
   private(set) var mac: [UInt8] = []
 
   /// Why bytes are no header of this format.

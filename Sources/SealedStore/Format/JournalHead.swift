@@ -12,8 +12,9 @@ struct JournalHead: Equatable {
   let journal: JournalIdentifier
   let chain: ChainValue
 
-  /// The version of the format. One that is not ours means something only when the chain key
-  /// made the head.
+  /// The version of the format.
+  ///
+  /// One that is not ours means something only when the chain key made the head.
   let version: UInt16
 
   /// Reads a head; `nil` when it is none that any writer makes.

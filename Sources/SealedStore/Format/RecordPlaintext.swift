@@ -20,7 +20,9 @@ enum RecordPlaintext {
     sealingByteCount + Padding.paddedByteCount(for: 8 + keyByteCount + valueByteCount)
   }
 
-  /// Whether some record's sealed part has this length. Bounds what a forged length costs.
+  /// Whether some record's sealed part has this length.
+  ///
+  /// Bounds what a forged length costs.
   static func isPossibleSealedByteCount(_ byteCount: Int) -> Bool {
     byteCount <= largestSealedByteCount && Padding.isPossible(byteCount - sealingByteCount)
   }
@@ -31,7 +33,8 @@ enum RecordPlaintext {
   ) -> (key: Range<Int>, value: Range<Int>)? {
     let keyByteCount = Int(buffer.load(UInt32.self, at: plaintext.lowerBound))
     let valueByteCount = Int(buffer.load(UInt32.self, at: plaintext.lowerBound + 4))
-    guard keyByteCount <= largestKeyByteCount, valueByteCount <= SealedFileStore.largestValueByteCount,
+    guard keyByteCount <= largestKeyByteCount,
+      valueByteCount <= SealedFileStore.largestValueByteCount,
       Padding.paddedByteCount(for: 8 + keyByteCount + valueByteCount) == plaintext.count
     else { return nil }
     let key = plaintext.lowerBound + 8..<plaintext.lowerBound + 8 + keyByteCount

@@ -31,8 +31,9 @@ struct BreakExamination {
   /// How far the journal was confirmed, if that is known.
   let mark: Mark?
 
-  /// Forged lengths could make every offset cost a megabyte. Beyond this many bytes tried,
-  /// the answer is the careful one: damage.
+  /// Forged lengths could make every offset cost a megabyte.
+  ///
+  /// Beyond this many bytes tried, the answer is the careful one: damage.
   private var largestTriedByteCount: Int { max(64 << 20, 4 * (fileByteCount - end.byteCount)) }
 
   private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }

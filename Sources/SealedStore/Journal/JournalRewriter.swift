@@ -9,8 +9,9 @@ struct JournalRewriter {
   private let keys: KeyRing
   private let file: OpenFile
   private var sealer: RecordSealer
-  /// Records that are sealed and not written yet. Wiped, because plaintext stands in it for a
-  /// moment.
+  /// Records that are sealed and not written yet.
+  ///
+  /// Wiped, because plaintext stands in it for a moment.
   private var buffer = ByteBuffer(byteCount: bufferByteCount, isSecret: true)
   private var filledByteCount = 0
   private var writtenByteCount = JournalHead.byteCount

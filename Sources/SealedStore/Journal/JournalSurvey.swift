@@ -50,8 +50,9 @@ struct JournalSurvey {
     while start < range.upperBound {
       if records.count & 1023 == 0 { progress?.report(start, range.upperBound) }
       let prefix = try Self.prefix(at: start, in: range, window)
-      if let prefix, let record = try opener.read(
-        from: file, at: start, byteCount: prefix.recordByteCount),
+      if let prefix,
+        let record = try opener.read(
+          from: file, at: start, byteCount: prefix.recordByteCount),
         record.tag(nameKey: keys.nameKey) == prefix.tag, let key = record.key
       {
         if let begin = gapStart {
@@ -68,8 +69,10 @@ struct JournalSurvey {
         gapPrefix = prefix
         // The length in front is most likely right: so most damage costs one step, not a
         // search at every byte.
-        if let prefix, try Self.prefix(at: start + prefix.recordByteCount, in: range, window)
-          .map({ $0.number == prefix.number + 1 }) ?? (start + prefix.recordByteCount == range.upperBound)
+        if let prefix,
+          try Self.prefix(at: start + prefix.recordByteCount, in: range, window)
+            .map({ $0.number == prefix.number + 1 })
+            ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
           continue

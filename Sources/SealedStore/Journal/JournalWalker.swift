@@ -1,6 +1,8 @@
 import SessionToolsBase
 
-/// Walks the records of a journal and checks the chain. Nothing is decrypted.
+/// Walks the records of a journal and checks the chain.
+///
+/// Nothing is decrypted.
 struct JournalWalker {
   private let window: JournalWindow
   private var chain: RecordChain

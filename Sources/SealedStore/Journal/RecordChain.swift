@@ -24,6 +24,7 @@ struct RecordChain {
   /// - Parameters:
   ///   - buffer: Has the tag of its sealed part.
   ///   - tagOffset: Where that tag starts.
+  /// - Returns: What a writer puts into the record's prefix.
   func value(_ buffer: ByteBuffer, tagOffset: Int) -> ChainValue {
     input.copy(buffer, tagOffset..<tagOffset + Sodium.tagByteCount, to: 48)
     return ChainValue(bytes: Sodium.sipHash(input, 0..<64, key: chainKey))

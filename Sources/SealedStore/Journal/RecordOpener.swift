@@ -59,6 +59,7 @@ struct RecordOpener {
   /// - Parameters:
   ///   - buffer: Has the record from `offset` on; should be one that is wiped.
   ///   - offset: Where the record starts.
+  /// - Returns: The record, in the same buffer.
   func open(_ buffer: ByteBuffer, at offset: Int = 0) -> OpenRecord? {
     guard offset + RecordPrefix.byteCount <= buffer.byteCount,
       let prefix = RecordPrefix(buffer, at: offset),

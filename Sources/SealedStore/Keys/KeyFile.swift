@@ -12,7 +12,9 @@ public struct KeyFile: KeySource {
     self.path = path
   }
 
-  /// Makes a new file with a random key. It is durable when this returns.
+  /// Makes a new file with a random key.
+  ///
+  /// It is durable when this returns.
   ///
   /// - Throws: `alreadyExists`, `accessDenied`, `noSpace` or `io`.
   public static func create(at path: String) throws(StoreError) -> KeyFile {

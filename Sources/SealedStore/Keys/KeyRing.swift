@@ -46,8 +46,10 @@ final class KeyRing: Sendable {
 
   private let useCount = Atomic(0)
 
-  /// Says that the keys are in use. Only under the lock of the state that holds the ring, so
-  /// that nobody begins once it was taken out.
+  /// Says that the keys are in use.
+  ///
+  /// Only under the lock of the state that holds the ring, so that nobody begins once it was
+  /// taken out.
   func beginUse() {
     useCount.wrappingAdd(1, ordering: .acquiring)
   }
@@ -58,7 +60,9 @@ final class KeyRing: Sendable {
   }
 
   /// Wipes all keys once nobody uses them, which takes as long as the reads and the one write
-  /// that are under way. Only after the ring was taken out of the state.
+  /// that are under way.
+  ///
+  /// Only after the ring was taken out of the state.
   func wipe() {
     while useCount.load(ordering: .acquiring) > 0 {
       Thread.sleep(forTimeInterval: 0.000_05)

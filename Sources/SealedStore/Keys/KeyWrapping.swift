@@ -21,7 +21,8 @@ extension Header {
   }
 
   /// Wraps a data key under a store key.
-  mutating func wrapDataKey(_ dataKey: KeyBytes, with storeKey: KeyBytes, random: any RandomSource) {
+  mutating func wrapDataKey(_ dataKey: KeyBytes, with storeKey: KeyBytes, random: any RandomSource)
+  {
     wrappedDataKey = Self.seal(
       dataKey, with: storeKey, binding: Self.dataBinding, store: store, random: random)
   }

@@ -1,7 +1,8 @@
 package import SessionToolsBase
 
-/// Where nonces, keys and identifiers come from. One seam, so that test vectors are the same
-/// every time.
+/// Where nonces, keys and identifiers come from.
+///
+/// One seam, so that test vectors are the same every time.
 package protocol RandomSource: Sendable {
   /// Fills a range with random bytes.
   func fill(_ buffer: ByteBuffer, _ range: Range<Int>)

@@ -1,7 +1,9 @@
 import CSodium
 import SessionToolsBase
 
-/// libsodium, thin and total. The only file that calls it, with ``GuardedMemory``.
+/// libsodium, thin and total.
+///
+/// The only file that calls it, with ``GuardedMemory``.
 ///
 /// Sizes are fixed by the format, so every function here checks them once; keys and buffers
 /// are types that know their memory.

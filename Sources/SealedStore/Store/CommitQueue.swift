@@ -2,8 +2,10 @@ import Dispatch
 import SessionToolsBase
 import Synchronization
 
-/// Changes that wait for the disk. Those that come while one is being synced are written
-/// together when it is done: one change, one write, one sync.
+/// Changes that wait for the disk.
+///
+/// Those that come while one is being synced are written together when it is done: one change,
+/// one write, one sync.
 ///
 /// Whoever finds nobody at work leads: it commits its own changes and all that wait, then
 /// hands the lead to the first who came meanwhile.

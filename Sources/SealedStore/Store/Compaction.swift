@@ -19,8 +19,9 @@ extension SealedFileStore {
     }
   }
 
-  /// Compacts when it is worth it. What was asked for has been done by then, so a failure here
-  /// is only told of.
+  /// Compacts when it is worth it.
+  ///
+  /// What was asked for has been done by then, so a failure here is only told of.
   func compactIfDue(_ writer: inout WriterState) {
     do throws(StoreError) {
       let isDue = try withState { open throws(StoreError) in

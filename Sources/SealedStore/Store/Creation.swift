@@ -9,6 +9,7 @@ extension SealedFileStore {
   ///   - path: The store's directory: absent, or an empty one of mode 0700.
   ///   - key: What opens the store.
   ///   - options: What the caller chooses.
+  /// - Returns: The open store.
   /// - Throws: `alreadyExists` when there is a store or anything else, `unavailable` when the
   ///   parent is missing, `unsafePermissions`, `accessDenied`, `noSpace`, `io`, or what the
   ///   key source throws.
@@ -70,7 +71,7 @@ extension SealedFileStore {
       let parent = try fileSystem.openDirectory(path.parentPath + "/.")
       defer { fileSystem.close(parent) }
       try fileSystem.synchronize(parent)
-    } catch where error.errno == SystemCallError.fileExists {
+    } catch let error where error.errno == SystemCallError.fileExists {
       return
     } catch {
       throw StoreError(error, path: path)
@@ -78,7 +79,9 @@ extension SealedFileStore {
   }
 
   /// Only what an interrupted creation leaves may be there: a lock, a mark, and a journal
-  /// without records. A header is written after them, so whatever has one is a store.
+  /// without records.
+  ///
+  /// A header is written after them, so whatever has one is a store.
   private static func checkEmpty(_ directory: StoreDirectory) throws(StoreError) {
     let names = Set(try directory.names())
     guard names.isDisjoint(with: [StoreDirectory.File.header, StoreDirectory.File.headerCopy])

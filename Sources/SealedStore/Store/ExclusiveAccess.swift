@@ -33,8 +33,9 @@ extension SealedFileStore {
   }
 
   /// The byte of the lock file that stands for a name: a hash that only holders of the store's
-  /// keys can compute, because every user of the machine sees the locks in /proc/locks. Made
-  /// with the header key, which a rotation does not change.
+  /// keys can compute, because every user of the machine sees the locks in /proc/locks.
+  ///
+  /// Made with the header key, which a rotation does not change.
   private func lockByte(of key: StoreKey) throws(StoreError) -> Int {
     let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
     key.storeCanonical(in: canonicalKey, at: 0)

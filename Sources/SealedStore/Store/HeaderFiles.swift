@@ -19,8 +19,9 @@ struct HeaderFiles {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func content(of name: String) throws(StoreError) -> Content {
-    guard let (content, byteCount) = try directory.read(
-      name, largestByteCount: Header.largestByteCount)
+    guard
+      let (content, byteCount) = try directory.read(
+        name, largestByteCount: Header.largestByteCount)
     else { return .missing }
     do throws(Header.Defect) {
       return .header(try Header(content, byteCount: byteCount))
@@ -65,8 +66,9 @@ struct HeaderFiles {
     return (journal?.byteCount ?? 0) > JournalHead.byteCount
   }
 
-  /// The header in a file; `nil` when it is missing or was damaged by accident. What was made
-  /// on purpose is never passed over for a copy that could be an older one.
+  /// The header in a file; `nil` when it is missing or was damaged by accident.
+  ///
+  /// What was made on purpose is never passed over for a copy that could be an older one.
   private func usable(_ content: Content) throws(StoreError) -> Header? {
     switch content {
     case .header(let header): return header

@@ -28,7 +28,9 @@ extension SealedFileStore {
   }
 
   /// The store's identifier, 32 hexadecimal digits, which anyone who can read its files may
-  /// know. It never changes.
+  /// know.
+  ///
+  /// It never changes.
   ///
   /// - Throws: As ``keySlots(at:)``.
   public static func identifier(at path: String) throws(StoreError) -> String {
@@ -43,7 +45,9 @@ extension SealedFileStore {
     try HeaderFiles(directory: directory).read().header.keySlots
   }
 
-  /// Adds a way to open the store. Rewrites the header alone, whatever the store's size.
+  /// Adds a way to open the store.
+  ///
+  /// Rewrites the header alone, whatever the store's size.
   ///
   /// - Parameter key: What opens the new slot.
   /// - Returns: The new slot.

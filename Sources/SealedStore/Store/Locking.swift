@@ -12,8 +12,9 @@ extension SealedFileStore {
     state.withLock { $0?.keys.isMemoryLocked ?? false }
   }
 
-  /// Wipes the keys from memory. Until the store is unlocked, everything that needs them
-  /// throws `locked`.
+  /// Wipes the keys from memory.
+  ///
+  /// Until the store is unlocked, everything that needs them throws `locked`.
   ///
   /// Waits for reads and the one change that are under way. The index, which holds no names,
   /// goes as well. Locking a locked store does nothing.
@@ -22,7 +23,9 @@ extension SealedFileStore {
     keys?.wipe()
   }
 
-  /// Opens a locked store again, reading its files anew. Nothing happens when it is unlocked.
+  /// Opens a locked store again, reading its files anew.
+  ///
+  /// Nothing happens when it is unlocked.
   ///
   /// - Throws: As ``open(at:key:options:)``.
   public func unlock(with key: some KeySource) throws(StoreError) {

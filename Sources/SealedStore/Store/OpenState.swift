@@ -13,8 +13,9 @@ struct OpenState {
   var isRotationPending = false
   /// Whether the header had to be read from its copy.
   var isHeaderFromCopy = false
-  /// How long the journal will be when the write that is under way is done. Readers in this
-  /// process do not look behind the end until it is durable.
+  /// How long the journal will be when the write that is under way is done.
+  ///
+  /// Readers in this process do not look behind the end until it is durable.
   var lengthInFlight: Int?
 
   /// Brings the journal up to date with the file, whoever wrote it.

@@ -6,22 +6,26 @@ public struct RepairReport: Hashable, Sendable {
   public let wasNeeded: Bool
   /// The items the store has now.
   public let itemCount: Int
-  /// The records that no longer open anywhere. Each may have been a newer value, or the
-  /// removal, of any item.
+  /// The records that no longer open anywhere.
+  ///
+  /// Each may have been a newer value, or the removal, of any item.
   public let lostRecordCount: Int
   /// The damaged journal, kept as it was; `nil` when the journal needed no repair.
   public let keptAt: String?
 }
 
 extension SealedFileStore {
-  /// Mends what can be mended: makes header and copy equal, renews the mark, and salvages
-  /// every record that still opens into a new journal. The damaged journal is kept beside it.
+  /// Mends what can be mended: makes header and copy equal, renews the mark, and salvages every
+  /// record that still opens into a new journal.
+  ///
+  /// The damaged journal is kept beside it.
   ///
   /// For each item its newest record that opens counts, so an item whose newest record is lost
   /// goes back to an older value, or is gone: look at ``RepairReport/lostRecordCount`` and at
   /// what ``verify(progress:)`` said before.
   ///
   /// - Parameter progress: Hears how many bytes of the journal are done.
+  /// - Returns: What was done.
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
@@ -101,7 +105,9 @@ extension SealedFileStore {
   /// For each item the record with the highest number; none when that is a removal, or belongs
   /// to a last change that was never finished.
   private static func newestRecords(_ survey: JournalSurvey) -> [ItemIndex.Entry] {
-    var records = survey.records.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
+    var records = survey.records.sorted {
+      ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
+    }
     while let last = records.last, !last.prefix.flags.contains(.last) { records.removeLast() }
     var newest: [ItemTag: JournalSurvey.Found] = [:]
     for record in records where newest[record.prefix.tag]?.prefix.number != record.prefix.number {

@@ -2,7 +2,9 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// Seals everything anew under a new random data key. All slots go on opening the store.
+  /// Seals everything anew under a new random data key.
+  ///
+  /// All slots go on opening the store.
   ///
   /// - Throws: As ``compact(progress:)``.
   public func rotate(progress: StoreProgress? = nil) throws(StoreError) {

@@ -20,8 +20,9 @@ public final class SealedFileStore: BlockingSecretStore {
   public struct Options: Sendable {
     /// How long to wait for another process that writes.
     public var lockTimeout: Duration
-    /// Hears of what the store mended or met on the way. May be called on any thread, while
-    /// the store is at work: do not call the store from it.
+    /// Hears of what the store mended or met on the way.
+    ///
+    /// May be called on any thread, while the store is at work: do not call the store from it.
     public var onNotice: (@Sendable (StoreNotice) -> Void)?
 
     /// States options; 10 seconds, and nobody who listens.
@@ -81,6 +82,7 @@ public final class SealedFileStore: BlockingSecretStore {
   ///   - path: The store's directory.
   ///   - key: What opens one of its slots.
   ///   - options: What the caller chooses.
+  /// - Returns: The open store.
   /// - Throws: `unavailable` when there is no store, `wrongKey` when no slot opens, `corrupt`
   ///   when the header is, `unsupportedVersion`, `unsafePermissions`, `accessDenied`, `io`, or
   ///   what the key source throws. A damaged journal is no error here: reads tell of it, and

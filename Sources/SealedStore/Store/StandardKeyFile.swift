@@ -9,6 +9,7 @@ extension KeyFile {
   /// not the user's home as well. Against somebody who has both it protects nothing.
   ///
   /// - Parameter identifier: As ``SealedFileStore/identifier(at:)`` gives it.
+  /// - Returns: The key file, which may not exist.
   public static func standard(forStore identifier: String) -> KeyFile {
     KeyFile("\(standardDirectory)/\(identifier).key")
   }

@@ -15,6 +15,7 @@ struct StoreLoader {
   /// - Parameters:
   ///   - means: Where the keys come from.
   ///   - slot: The slot that opened the store before, to be kept.
+  /// - Returns: What an unlocked store knows.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, or what a key source throws.
   func load(by means: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
@@ -42,7 +43,8 @@ struct StoreLoader {
       let journal = try openJournal()
       if case .success(let found) = journal, !found.head.belongs(to: header, opened.keys) {
         if let state = try stateOfPendingRotation(
-          header, found, means: [means, source], slot: slot) {
+          header, found, means: [means, source], slot: slot)
+        {
           return state
         }
         if attempt < Self.largestAttemptCount {
@@ -139,7 +141,7 @@ struct StoreLoader {
       let first = means.removeFirst()
       do throws(StoreError) {
         return try StoreUnlocking.open(next, by: first, path: directory.path)
-      } catch where error.code == StoreError.wrongKey && !means.isEmpty {
+      } catch let error where error.code == StoreError.wrongKey && !means.isEmpty {
         continue
       }
     }

@@ -52,7 +52,8 @@ enum StoreUnlocking {
     }
     if let refusal { throw refusal }
     throw wrongKey(
-      hasFittingKind ? "the key or passphrase does not open the store"
+      hasFittingKind
+        ? "the key or passphrase does not open the store"
         : "no slot of the store opens with this kind of key", path: path)
   }
 

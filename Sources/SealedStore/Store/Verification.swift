@@ -1,8 +1,10 @@
 public import SessionToolsBase
 
 extension SealedFileStore {
-  /// Reads every byte of the store, opens every record, and reports whatever is not as a
-  /// writer leaves it. Changes nothing and takes no lock.
+  /// Reads every byte of the store, opens every record, and reports whatever is not as a writer
+  /// leaves it.
+  ///
+  /// Changes nothing and takes no lock.
   ///
   /// - Parameter progress: Hears how many bytes of the journal are done.
   /// - Returns: What was found. Damage is a finding and no error.
@@ -38,7 +40,7 @@ private struct Verifier {
     let view: JournalView
     do throws(StoreError) {
       view = try open.usableJournal()
-    } catch where error.code == StoreError.corrupt {
+    } catch let error where error.code == StoreError.corrupt {
       add(.journal, error.reason, isDamage: true)
       return VerificationReport(
         findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,
@@ -124,10 +126,12 @@ private struct Verifier {
       }
       let isNewest =
         view.index[prefix.tag].map { Int($0.offset) == gap.range.lowerBound } ?? false
-      let whose = survey.names[prefix.tag].map { "of \($0)" } ?? "of an item without a readable name"
+      let whose =
+        survey.names[prefix.tag].map { "of \($0)" } ?? "of an item without a readable name"
       let what = isNewest ? "the newest value" : "an older value or a removal"
       add(
-        .journal, "record \(prefix.number) at byte \(gap.range.lowerBound), \(what) \(whose), "
+        .journal,
+        "record \(prefix.number) at byte \(gap.range.lowerBound), \(what) \(whose), "
           + "does not open", isDamage: true)
       if isNewest, let name = survey.names[prefix.tag] { damaged.insert(name) }
     }

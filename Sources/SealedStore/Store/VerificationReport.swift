@@ -1,6 +1,8 @@
 public import SessionToolsBase
 
-/// What verifying a store found. No value and no key is in it.
+/// What verifying a store found.
+///
+/// No value and no key is in it.
 public struct VerificationReport: Hashable, Sendable {
   /// One thing that is not as a writer leaves it.
   public struct Finding: Hashable, Sendable {
@@ -8,8 +10,9 @@ public struct VerificationReport: Hashable, Sendable {
     public let place: Place
     /// What was found, one sentence without its full stop.
     public let description: String
-    /// Whether confirmed data was changed or lost. What is not damage is mended by the next
-    /// change, or needs no mending.
+    /// Whether confirmed data was changed or lost.
+    ///
+    /// What is not damage is mended by the next change, or needs no mending.
     public let isDamage: Bool
   }
 

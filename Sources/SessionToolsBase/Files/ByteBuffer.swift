@@ -37,7 +37,9 @@ import Glibc
     unsafe free(start)
   }
 
-  /// The memory itself, for the files that call C. It must not outlive the buffer.
+  /// The memory itself, for the files that call C.
+  ///
+  /// It must not outlive the buffer.
   ///
   /// - Precondition: The range lies within the buffer.
   package func pointer(to range: Range<Int>) -> UnsafeMutableRawPointer {

@@ -1,6 +1,8 @@
 import Glibc
 
-/// The kernel's file system. The only file that makes these calls.
+/// The kernel's file system.
+///
+/// The only file that makes these calls.
 ///
 /// Every call that a signal interrupts is made again.
 package struct LinuxFileSystem: FileSystem {
@@ -63,7 +65,7 @@ package struct LinuxFileSystem: FileSystem {
       try check("fstatat") {
         unsafe Glibc.fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
       }
-    } catch where error.errno == ENOENT {
+    } catch let error where error.errno == ENOENT {
       return nil
     }
     return FileStatus(status)
@@ -166,7 +168,7 @@ package struct LinuxFileSystem: FileSystem {
       try check("fcntl") {
         unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
       }
-    } catch where error.errno == EAGAIN || error.errno == EACCES {
+    } catch let error where error.errno == EAGAIN || error.errno == EACCES {
       return false
     }
     return true
@@ -230,7 +232,9 @@ package enum CurrentProcess {
   /// Whom files must belong to.
   package static var user: UInt32 { geteuid() }
 
-  /// The text of an error number. Safe among threads since glibc 2.32.
+  /// The text of an error number.
+  ///
+  /// Safe among threads since glibc 2.32.
   package static func message(for code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }

@@ -18,6 +18,7 @@ package enum UserDirectory: Sendable {
   /// - Parameters:
   ///   - environment: The process's environment.
   ///   - home: The user's home directory.
+  /// - Returns: An absolute path.
   package func path(environment: [String: String], home: String) -> String {
     let (variable, fallback) =
       switch self {

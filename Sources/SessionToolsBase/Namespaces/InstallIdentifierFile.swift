@@ -64,7 +64,7 @@ struct InstallIdentifierFile {
     let file: Descriptor
     do throws(SystemCallError) {
       file = try fileSystem.open(Self.name, in: directory, .read)
-    } catch where error.errno == SystemCallError.noSuchFile {
+    } catch let error where error.errno == SystemCallError.noSuchFile {
       return nil
     }
     defer { fileSystem.close(file) }
@@ -93,7 +93,7 @@ struct InstallIdentifierFile {
       try write(digits + [UInt8(ascii: "\n")], to: temporaryName, in: directory)
       do throws(SystemCallError) {
         try fileSystem.link(temporaryName, to: Self.name, in: directory)
-      } catch where error.errno == SystemCallError.fileExists {
+      } catch let error where error.errno == SystemCallError.fileExists {
         isOurs = false
       }
     } catch {

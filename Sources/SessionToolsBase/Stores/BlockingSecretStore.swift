@@ -45,7 +45,8 @@ extension BlockingSecretStore {
   ) async throws(StoreError) -> Result {
     try await withCheckedContinuation { continuation in
       queue.async {
-        continuation.resume(returning: Swift.Result { () throws(StoreError) in try operation(self) })
+        continuation.resume(
+          returning: Swift.Result { () throws(StoreError) in try operation(self) })
       }
     }.get()
   }
