@@ -26,6 +26,7 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "SessionToolsBaseTests", dependencies: ["SessionToolsBase", "TestSupport"]),
+    .testTarget(name: "ReadmeTests", dependencies: ["SessionTools", "TestSupport"]),
     .testTarget(
       name: "SealedStoreTests",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),

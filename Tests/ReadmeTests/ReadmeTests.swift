@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ReadmeTests {
+  static let text =
+    (try? String(contentsOfFile: "\(SourceDirectory.path)/README.md", encoding: .utf8)) ?? ""
+
+  /// The fenced blocks of a language, in order.
+  static func blocks(_ language: String) -> [String] {
+    text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { rest in
+      rest.components(separatedBy: "\n```").first
+    }
+  }
+
+  @Test(arguments: blocks("swift"))
+  func `a Swift block compiles as it stands`(block: String) throws {
+    let directory = try TemporaryDirectory()
+    try block.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
+    let compiler = Process()
+    compiler.executableURL = URL(filePath: "/usr/bin/env")
+    compiler.arguments = [
+      "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors",
+      "-I", "\(BuildDirectory.path)/Modules", "-I", "\(SourceDirectory.path)/Sources/CSodium",
+      directory["main.swift"],
+    ]
+    let output = Pipe()
+    compiler.standardOutput = output
+    compiler.standardError = output
+    try compiler.run()
+    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    compiler.waitUntilExit()
+    #expect(compiler.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
+  }
+
+  @Test func `the first example has at most 20 lines and stands before line 30`() throws {
+    let first = try #require(Self.blocks("swift").first)
+    #expect(first.split(separator: "\n", omittingEmptySubsequences: false).count <= 20)
+    let before = try #require(Self.text.components(separatedBy: "```swift").first)
+    #expect(before.split(separator: "\n", omittingEmptySubsequences: false).count < 30)
+  }
+
+  @Test func `there are two commands to start with and one of them runs the tests`() {
+    let commands = Self.blocks("sh")
+    #expect(commands.count == 2)
+    #expect(commands.contains("Tests/run"))
+  }
+
+  @Test func `the README has at most 200 lines`() {
+    #expect(Self.text.split(separator: "\n", omittingEmptySubsequences: false).count <= 200)
+  }
+}
