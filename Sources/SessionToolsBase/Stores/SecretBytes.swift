@@ -54,7 +54,8 @@ public struct SecretBytes: @unchecked Sendable {
 
   /// The bytes as `Data` that shares this buffer, for decoders that take nothing else.
   ///
-  /// Nothing is copied here; the buffer lives, and is wiped, with the last such `Data`.
+  /// The buffer lives, and is wiped, with the last such `Data`. Only up to 14 bytes, which
+  /// `Data` always keeps inside itself, are copied.
   public var sharedData: Data {
     storage.sharedData
   }
