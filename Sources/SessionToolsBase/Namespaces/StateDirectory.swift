@@ -3,8 +3,8 @@ import Foundation
 /// Where programs of a user keep what must survive a restart and means nothing elsewhere.
 ///
 /// Source: XDG Base Directory Specification, `XDG_STATE_HOME`.
-struct StateDirectory {
-  let path: String
+package struct StateDirectory {
+  package let path: String
 
   init(path: String) {
     self.path = path
@@ -13,7 +13,7 @@ struct StateDirectory {
   /// - Parameters:
   ///   - environment: The process's environment.
   ///   - home: The user's home directory.
-  init(environment: [String: String], home: String) {
+  package init(environment: [String: String], home: String) {
     // The specification: a path that is not absolute is to be ignored.
     if let path = environment["XDG_STATE_HOME"], path.hasPrefix("/") {
       self.path = path
