@@ -21,12 +21,12 @@ public final class MemoryStore: BlockingSecretStore {
       largestValueByteCount: Int.max, protection: "memory of this process, nothing on disk")
   }
 
-  /// Reads one value; `nil` when there is no such item. Never throws.
+  /// Reads one value; `nil` when there is no such item.
   public func value(for key: StoreKey) -> SecretBytes? {
     items.withLock { $0[key] }
   }
 
-  /// Makes all changes at once. Never throws.
+  /// Makes all changes at once.
   public func apply(_ changes: [StoreChange]) {
     guard !changes.isEmpty else { return }
     items.withLock { items in
@@ -41,7 +41,7 @@ public final class MemoryStore: BlockingSecretStore {
     }
   }
 
-  /// The keys of one namespace, or of all, in ascending order. Never throws.
+  /// The keys of one namespace, or of all, in ascending order.
   public func keys(in namespace: Namespace?) -> [StoreKey] {
     items.withLock { items in
       items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()

@@ -74,8 +74,9 @@ extension SecretBytes: Equatable {
       right.withBytes { rightBytes in
         var difference: UInt8 = 0
         for offset in 0..<leftBytes.byteCount {
-          difference |= unsafe leftBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-            ^ rightBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          let left = unsafe leftBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          let right = unsafe rightBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          difference |= left ^ right
         }
         return difference == 0
       }
@@ -113,7 +114,9 @@ extension SecretBytes {
     static func copying(_ bytes: UnsafeRawBufferPointer) -> Storage {
       let storage = make(capacity: bytes.count)
       if let source = bytes.baseAddress {
-        unsafe storage.withUnsafeMutablePointerToElements { unsafe _ = memcpy($0, source, bytes.count) }
+        unsafe storage.withUnsafeMutablePointerToElements { elements in
+          unsafe _ = memcpy(elements, source, bytes.count)
+        }
       }
       storage.header.count = bytes.count
       return storage

@@ -70,6 +70,7 @@ public protocol SecretStore: Sendable {
   ///   - key: The name.
   ///   - timeout: How long to wait for it.
   ///   - body: What to do meanwhile.
+  /// - Returns: What the closure returns.
   /// - Throws: `timedOut`, `io`, or what the closure throws.
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
