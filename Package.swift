@@ -25,16 +25,26 @@ let package = Package(
     .executableTarget(name: "session-tools", dependencies: ["SessionTools", argumentParser]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
-    .testTarget(name: "SessionToolsBaseTests", dependencies: ["SessionToolsBase", "TestSupport"]),
     .testTarget(name: "ReadmeTests", dependencies: ["SessionTools", "TestSupport"]),
+    .testTarget(
+      name: "SessionToolsBaseTests",
+      dependencies: ["InstallRacer", "SessionToolsBase", "TestSupport"]),
+    .executableTarget(
+      name: "InstallRacer", dependencies: ["SessionToolsBase"], path: "Tests/InstallRacer"),
+    // Code of 2019, in the language mode of its time.
+    .testTarget(
+      name: "CompatibilityTests", dependencies: ["SessionTools"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "SealedStoreTests",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
   ]
 )
 
-// One set of rules for every Swift target: nothing existential, imported or unsafe goes unsaid.
-for target in package.targets where target.type != .system {
+// One set of rules for every Swift target but the one that stands for older programs: nothing
+// existential, imported or unsafe goes unsaid.
+for target in package.targets
+where target.type != .system && target.name != "CompatibilityTests" {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),

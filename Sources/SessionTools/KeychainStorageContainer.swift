@@ -47,13 +47,6 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
     try items().containsItem(forIdentifier: identifier)
   }
 
-  /// Whether there is an item.
-  ///
-  /// - Throws: As the blocking twin.
-  public func containsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await items().containsItem(forIdentifier: identifier)
-  }
-
   /// Reads an item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: As `containsItem(forIdentifier:)`, and `undecodable`.
@@ -72,15 +65,6 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
     try items().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
-  ///
-  /// - Throws: As ``item(forIdentifier:jsonDecoder:)``.
-  public func loadItem(
-    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
-  ) async throws -> sending T? {
-    try await items().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
-  }
-
   /// Stores an item in the place of an older one, if there is one; makes the keychain if there
   /// is none.
   ///
@@ -92,27 +76,11 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
     try items().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
-  ///
-  /// - Throws: As ``storeItem(_:forIdentifier:jsonEncoder:)``.
-  public func saveItem(
-    _ item: sending T, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
-  ) async throws {
-    try await items().saveItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
-  }
-
   /// Removes an item; no error when there is none.
   ///
   /// - Throws: As ``storeItem(_:forIdentifier:jsonEncoder:)``.
   public func removeItem(forIdentifier identifier: String) throws {
     try items().removeItem(forIdentifier: identifier)
-  }
-
-  /// Removes an item; no error when there is none.
-  ///
-  /// - Throws: As ``storeItem(_:forIdentifier:jsonEncoder:)``.
-  public func deleteItem(forIdentifier identifier: String) async throws {
-    try await items().deleteItem(forIdentifier: identifier)
   }
 
   /// An element each time the item may have changed, from now on, whoever changed it.

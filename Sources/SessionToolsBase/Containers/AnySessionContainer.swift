@@ -60,8 +60,8 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
   /// Whether there is an item; an old container answers as its `hasItem` does.
   ///
   /// - Throws: What the container throws.
-  public func containsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await base.containsItem(forIdentifier: identifier)
+  public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
+    try await base.asyncContainsItem(forIdentifier: identifier)
   }
 
   /// Reads an item; `nil` when there is none, and for no other reason.
@@ -77,27 +77,27 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
   /// Reads an item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: As the blocking twin.
-  public func loadItem(
+  public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) async throws -> sending T? {
-    try await base.loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+    try await base.asyncLoadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
   /// Stores an item without blocking.
   ///
   /// - Throws: What the container throws.
-  public func saveItem(
+  public func asyncStoreItem(
     _ item: sending T, forIdentifier identifier: String,
     jsonEncoder: JSONEncoder = JSONEncoder()
   ) async throws {
-    try await base.saveItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
+    try await base.asyncStoreItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
   /// Removes an item without blocking; no error when there is none.
   ///
   /// - Throws: What the container throws.
-  public func deleteItem(forIdentifier identifier: String) async throws {
-    try await base.deleteItem(forIdentifier: identifier)
+  public func asyncRemoveItem(forIdentifier identifier: String) async throws {
+    try await base.asyncRemoveItem(forIdentifier: identifier)
   }
 
   /// An element each time the item may have changed, from now on.

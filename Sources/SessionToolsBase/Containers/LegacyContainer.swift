@@ -46,11 +46,11 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     hasItem(forIdentifier: identifier)
   }
 
-  func containsItem(forIdentifier identifier: String) async throws -> Bool {
+  func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
     try await queue.blocking { self.hasItem(forIdentifier: identifier) }
   }
 
-  func loadItem(
+  func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
     try await queue.blocking {
@@ -58,7 +58,7 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     }
   }
 
-  func saveItem(
+  func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
@@ -67,7 +67,7 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     }
   }
 
-  func deleteItem(forIdentifier identifier: String) async throws {
+  func asyncRemoveItem(forIdentifier identifier: String) async throws {
     try await queue.blocking { try self.removeItem(forIdentifier: identifier) }
   }
 

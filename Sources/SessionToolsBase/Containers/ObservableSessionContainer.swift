@@ -8,8 +8,9 @@ public import Foundation
 /// and ``itemChanges(forIdentifier:)``; the rest has defaults, whose `async` ones run the
 /// blocking calls on a dispatch queue.
 ///
-/// The `async` operations have names of their own. Swift prefers `async` overloads in `async`
-/// functions, so a twin under an old name would break every such caller that has no `await`.
+/// The `async` operations have names of their own. In `async` functions Swift prefers `async`
+/// overloads, so a twin under an old name would break every such caller that has no `await`;
+/// and for an `async` requirement it takes a blocking function of the same name.
 public protocol ObservableSessionContainer<Item>: SessionContainer, Sendable {
   /// Whether there is an item.
   ///
@@ -18,7 +19,7 @@ public protocol ObservableSessionContainer<Item>: SessionContainer, Sendable {
   /// Whether there is an item.
   ///
   /// - Throws: What keeps the container from telling.
-  func containsItem(forIdentifier identifier: String) async throws -> Bool
+  func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool
 
   /// Reads an item; `nil` when there is none, and for no other reason.
   ///
@@ -27,21 +28,21 @@ public protocol ObservableSessionContainer<Item>: SessionContainer, Sendable {
   /// Reads an item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
-  func loadItem(
+  func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item?
 
   /// Stores an item: `storeItem`, without blocking.
   ///
   /// - Throws: What kept the item from being stored.
-  func saveItem(
+  func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws
 
   /// Removes an item: `removeItem`, without blocking.
   ///
   /// - Throws: What kept the item from being removed.
-  func deleteItem(forIdentifier identifier: String) async throws
+  func asyncRemoveItem(forIdentifier identifier: String) async throws
 
   /// An element each time the item may have changed, from now on.
   ///
@@ -54,7 +55,7 @@ extension ObservableSessionContainer {
   /// Runs the blocking twin on a dispatch queue.
   ///
   /// - Throws: As the blocking twin.
-  public func containsItem(forIdentifier identifier: String) async throws -> Bool {
+  public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
     try await DispatchQueue.global().blocking {
       try containsItem(forIdentifier: identifier)
     }
@@ -79,7 +80,7 @@ extension ObservableSessionContainer {
   /// Runs the blocking twin on a dispatch queue.
   ///
   /// - Throws: As the blocking twin.
-  public func loadItem(
+  public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
     try await DispatchQueue.global().blocking {
@@ -90,7 +91,7 @@ extension ObservableSessionContainer {
   /// Runs `storeItem` on a dispatch queue.
   ///
   /// - Throws: As `storeItem`.
-  public func saveItem(
+  public func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
@@ -102,7 +103,7 @@ extension ObservableSessionContainer {
   /// Runs `removeItem` on a dispatch queue.
   ///
   /// - Throws: As `removeItem`.
-  public func deleteItem(forIdentifier identifier: String) async throws {
+  public func asyncRemoveItem(forIdentifier identifier: String) async throws {
     try await DispatchQueue.global().blocking {
       try removeItem(forIdentifier: identifier)
     }

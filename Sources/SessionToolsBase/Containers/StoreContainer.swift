@@ -111,14 +111,14 @@ extension StoreContainer {
   /// Whether there is an item.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
-  public func containsItem(forIdentifier identifier: String) async throws(StoreError) -> Bool {
+  public func asyncContainsItem(forIdentifier identifier: String) async throws(StoreError) -> Bool {
     try await store.contains(try key(identifier))
   }
 
   /// Reads an item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
-  public func loadItem(
+  public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) async throws(StoreError) -> sending Item? {
     let key = try key(identifier)
@@ -129,7 +129,7 @@ extension StoreContainer {
   /// Stores an item in the place of an older one, if there is one.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
-  public func saveItem(
+  public func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String,
     jsonEncoder: JSONEncoder = JSONEncoder()
   ) async throws(StoreError) {
@@ -140,7 +140,7 @@ extension StoreContainer {
   /// Removes an item; no error when there is none.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
-  public func deleteItem(forIdentifier identifier: String) async throws(StoreError) {
+  public func asyncRemoveItem(forIdentifier identifier: String) async throws(StoreError) {
     try await store.remove(try key(identifier))
   }
 

@@ -104,7 +104,7 @@ open class Session<T: Codable>: @unchecked Sendable {
   ///
   /// - Throws: What keeps the container from telling.
   open func containsItem() async throws -> Bool {
-    try await container.containsItem(forIdentifier: storageIdentifier)
+    try await container.asyncContainsItem(forIdentifier: storageIdentifier)
   }
 
   /// The item; `nil` when there is none, and for no other reason.
@@ -118,7 +118,7 @@ open class Session<T: Codable>: @unchecked Sendable {
   ///
   /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
   open func item() async throws -> T? {
-    try await container.loadItem(forIdentifier: storageIdentifier, jsonDecoder: decoder)
+    try await container.asyncLoadItem(forIdentifier: storageIdentifier, jsonDecoder: decoder)
   }
 
   // MARK: - Writing
@@ -137,7 +137,7 @@ open class Session<T: Codable>: @unchecked Sendable {
   ///
   /// - Throws: What kept the item from being stored.
   open func store(_ item: sending T) async throws {
-    try await container.saveItem(
+    try await container.asyncStoreItem(
       item, forIdentifier: storageIdentifier, jsonEncoder: encoder)
   }
 
@@ -152,6 +152,6 @@ open class Session<T: Codable>: @unchecked Sendable {
   ///
   /// - Throws: What kept the item from being removed.
   open func remove() async throws {
-    try await container.deleteItem(forIdentifier: storageIdentifier)
+    try await container.asyncRemoveItem(forIdentifier: storageIdentifier)
   }
 }

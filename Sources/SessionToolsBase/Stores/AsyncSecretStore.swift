@@ -3,6 +3,9 @@ import Synchronization
 
 /// A store whose natural operations are `async`; the blocking ones wait for them.
 ///
+/// Write ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
+/// ``SecretStore/asyncKeys(in:)`` and the two faces of exclusive access.
+///
 /// A blocking call here holds its thread until the operation ends, so call it from threads of
 /// your own or of a dispatch queue, never from a task.
 public protocol AsyncSecretStore: SecretStore {}
@@ -12,28 +15,35 @@ extension AsyncSecretStore {
   ///
   /// - Throws: As the `async` twin.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try waiting { store async throws(StoreError) in try await store.value(for: key) }
+    try waiting { store async throws(StoreError) in try await store.asyncValue(for: key) }
   }
 
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try waiting { store async throws(StoreError) in try await store.contains(key) }
+    try waiting { store async throws(StoreError) in try await store.asyncContains(key) }
   }
 
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
-    try waiting { store async throws(StoreError) in try await store.apply(changes) }
+    try waiting { store async throws(StoreError) in try await store.asyncApply(changes) }
   }
 
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
   public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
-    try waiting { store async throws(StoreError) in try await store.keys(in: namespace) }
+    try waiting { store async throws(StoreError) in try await store.asyncKeys(in: namespace) }
+  }
+
+  /// Whether there is an item, by reading it: for stores that have no cheaper way.
+  ///
+  /// - Throws: As ``SecretStore/asyncValue(for:)``.
+  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try await asyncValue(for: key) != nil
   }
 
   private func waiting<Result: Sendable>(

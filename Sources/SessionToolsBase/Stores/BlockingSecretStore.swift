@@ -12,28 +12,28 @@ extension BlockingSecretStore {
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func value(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     try await onQueue { store throws(StoreError) in try store.value(for: key) }
   }
 
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
+  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await onQueue { store throws(StoreError) in try store.contains(key) }
   }
 
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func apply(_ changes: [StoreChange]) async throws(StoreError) {
+  public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try await onQueue { store throws(StoreError) in try store.apply(changes) }
   }
 
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     try await onQueue { store throws(StoreError) in try store.keys(in: namespace) }
   }
 

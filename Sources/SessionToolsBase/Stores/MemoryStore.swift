@@ -22,15 +22,11 @@ public final class MemoryStore: BlockingSecretStore {
   }
 
   /// Reads one value; `nil` when there is no such item.
-  ///
-  /// Never throws.
   public func value(for key: StoreKey) -> SecretBytes? {
     items.withLock { $0[key] }
   }
 
   /// Makes all changes at once.
-  ///
-  /// Never throws.
   public func apply(_ changes: [StoreChange]) {
     guard !changes.isEmpty else { return }
     items.withLock { items in
@@ -46,8 +42,6 @@ public final class MemoryStore: BlockingSecretStore {
   }
 
   /// The keys of one namespace, or of all, in ascending order.
-  ///
-  /// Never throws.
   public func keys(in namespace: Namespace?) -> [StoreKey] {
     items.withLock { items in
       items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()

@@ -56,6 +56,11 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     next?.wake()
   }
 
+  /// How many wait for a name.
+  package func waiterCount(for key: Key) -> Int {
+    held.withLock { $0[key]?.count ?? 0 }
+  }
+
   private func enqueue(_ waiter: Waiter, for key: Key, timeout: Duration) {
     let isFree = held.withLock { held in
       guard held[key] != nil else {

@@ -54,7 +54,8 @@ public struct SecretBytes: @unchecked Sendable {
 
   /// The bytes as `Data` that shares this buffer, for decoders that take nothing else.
   ///
-  /// Nothing is copied here; the buffer lives, and is wiped, with the last such `Data`.
+  /// The buffer lives, and is wiped, with the last such `Data`. Only up to 14 bytes, which
+  /// `Data` always keeps inside itself, are copied.
   public var sharedData: Data {
     storage.sharedData
   }
@@ -73,9 +74,9 @@ extension SecretBytes: Equatable {
       right.withBytes { rightBytes in
         var difference: UInt8 = 0
         for offset in 0..<leftBytes.byteCount {
-          difference |=
-            unsafe leftBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-            ^ rightBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          let left = unsafe leftBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          let right = unsafe rightBytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+          difference |= left ^ right
         }
         return difference == 0
       }
@@ -113,8 +114,8 @@ extension SecretBytes {
     static func copying(_ bytes: UnsafeRawBufferPointer) -> Storage {
       let storage = make(capacity: bytes.count)
       if let source = bytes.baseAddress {
-        unsafe storage.withUnsafeMutablePointerToElements {
-          unsafe _ = memcpy($0, source, bytes.count)
+        unsafe storage.withUnsafeMutablePointerToElements { elements in
+          unsafe _ = memcpy(elements, source, bytes.count)
         }
       }
       storage.header.count = bytes.count

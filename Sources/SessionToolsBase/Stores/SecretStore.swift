@@ -3,7 +3,9 @@
 /// Every operation exists twice under the same name, blocking and `async`. In an `async`
 /// function Swift picks the `async` one, which never blocks a thread of the cooperative pool.
 /// A backend conforms to ``BlockingSecretStore`` or ``AsyncSecretStore``, writes the one kind
-/// and gets the other.
+/// and gets the other. Only as requirements the `async` ones begin with that word: Swift takes
+/// a blocking function for an `async` requirement of its name, rather than the default that
+/// moves it off the pool.
 ///
 /// What every store promises:
 /// - `nil` means that the store is open and the item is absent, and nothing else. Locked,
@@ -22,8 +24,8 @@ public protocol SecretStore: Sendable {
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes?
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// - Throws: As the blocking twin.
-  func value(for key: StoreKey) async throws(StoreError) -> SecretBytes?
+  /// - Throws: As ``value(for:)``.
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes?
 
   /// Whether there is an item, without reading its value where the store can tell.
   ///
@@ -31,8 +33,8 @@ public protocol SecretStore: Sendable {
   func contains(_ key: StoreKey) throws(StoreError) -> Bool
   /// Whether there is an item.
   ///
-  /// - Throws: As the blocking twin.
-  func contains(_ key: StoreKey) async throws(StoreError) -> Bool
+  /// - Throws: As ``contains(_:)``.
+  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool
 
   /// Makes changes in the order given: all or none where ``StoreTraits/isAtomic`` holds.
   ///
@@ -45,8 +47,8 @@ public protocol SecretStore: Sendable {
   ///
   /// Once begun, the change is not undone by cancelling the task.
   ///
-  /// - Throws: As the blocking twin.
-  func apply(_ changes: [StoreChange]) async throws(StoreError)
+  /// - Throws: As ``apply(_:)``.
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError)
 
   /// The keys of one namespace, or of all when `nil`, in ascending order.
   ///
@@ -54,8 +56,8 @@ public protocol SecretStore: Sendable {
   func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey]
   /// The keys of one namespace, or of all when `nil`, in ascending order.
   ///
-  /// - Throws: As the blocking twin.
-  func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey]
+  /// - Throws: As ``keys(in:)``.
+  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey]
 
   /// Runs a closure while nobody else has exclusive access to the same name.
   ///
@@ -68,7 +70,7 @@ public protocol SecretStore: Sendable {
   ///   - key: The name.
   ///   - timeout: How long to wait for it.
   ///   - body: What to do meanwhile.
-  /// - Returns: What the closure gives.
+  /// - Returns: What the closure returns.
   /// - Throws: `timedOut`, `io`, or what the closure throws.
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result

@@ -1,3 +1,36 @@
+/// The `async` twins under the names of the blocking ones.
+extension SecretStore {
+  /// Reads one value; `nil` when there is no such item.
+  ///
+  /// - Throws: As the blocking twin.
+  public func value(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try await asyncValue(for: key)
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As the blocking twin.
+  public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try await asyncContains(key)
+  }
+
+  /// Makes changes in the order given.
+  ///
+  /// Once begun, the change is not undone by cancelling the task.
+  ///
+  /// - Throws: As the blocking twin.
+  public func apply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await asyncApply(changes)
+  }
+
+  /// The keys of one namespace, or of all when `nil`, in ascending order.
+  ///
+  /// - Throws: As the blocking twin.
+  public func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await asyncKeys(in: namespace)
+  }
+}
+
 /// The changes most programs make.
 extension SecretStore {
   /// Stores one value.
@@ -33,12 +66,5 @@ extension SecretStore {
   /// - Throws: As ``SecretStore/value(for:)``.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
     try value(for: key) != nil
-  }
-
-  /// Whether there is an item, by reading it: for stores that have no cheaper way.
-  ///
-  /// - Throws: As ``SecretStore/value(for:)``.
-  public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await value(for: key) != nil
   }
 }

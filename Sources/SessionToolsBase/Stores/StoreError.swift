@@ -42,9 +42,7 @@ public struct StoreError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// A kind of failure.
-  ///
-  /// Later versions may add kinds, so a `switch` needs a `default`.
+  /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind.
     public let description: String
@@ -68,9 +66,7 @@ extension StoreError {
   public static let wrongKey = Code("wrongKey")
   /// The key that should open the store could not be found.
   public static let keyMissing = Code("keyMissing")
-  /// What is stored was damaged or forged.
-  ///
-  /// Nothing was removed because of it.
+  /// What is stored was damaged or forged; nothing was removed because of it.
   public static let corrupt = Code("corrupt")
   /// The item is intact, but is not what the caller's type can be decoded from.
   public static let undecodable = Code("undecodable")

@@ -1,0 +1,121 @@
+import Foundation
+import SessionToolsBase
+import Testing
+
+/// A store whose work is done by an actor, as one that talks to a service does.
+private final class ActorStore: AsyncSecretStore {
+  actor Items {
+    var values: [StoreKey: SecretBytes] = [:]
+    var isLocked = false
+
+    func setLocked(_ isLocked: Bool) { self.isLocked = isLocked }
+
+    func read<Result: Sendable>(
+      _ body: @Sendable ([StoreKey: SecretBytes]) -> Result
+    ) throws(StoreError) -> Result {
+      if isLocked { throw StoreError(StoreError.locked, store: "actor", reason: "it is locked") }
+      return body(values)
+    }
+
+    func apply(_ changes: [StoreChange]) throws(StoreError) {
+      _ = try read { $0.count }
+      for change in changes {
+        switch change {
+        case .put(let value, for: let key): values[key] = value
+        case .remove(let key): values[key] = nil
+        }
+      }
+    }
+  }
+
+  let items = Items()
+  private let names = NameLocks<StoreKey>(store: "actor")
+
+  var traits: StoreTraits {
+    StoreTraits(
+      isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
+      largestValueByteCount: 1024, protection: "none")
+  }
+
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try await items.read { $0[key] }
+  }
+
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await items.apply(changes)
+  }
+
+  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await items.read { values in
+      values.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
+    }
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try body()
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try await body()
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
+}
+
+@Suite struct `a store that is async by nature` {
+  private let store = ActorStore()
+
+  @Test func `its blocking calls wait for the async ones`() async throws {
+    let store = store
+    let key = try StoreKey("one", in: "service")
+    try await blocking {
+      #expect(try store.value(for: key) == nil)
+      #expect(try !store.contains(key))
+      try store.put(SecretBytes(utf8: "a"), for: key)
+      #expect(try store.value(for: key) == SecretBytes(utf8: "a"))
+      #expect(try store.contains(key))
+      #expect(try store.keys(in: nil) == [key])
+      try store.remove(key)
+      #expect(try store.keys(in: "service") == [])
+    }
+  }
+
+  @Test func `its errors arrive typed`() async throws {
+    let store = store
+    let key = try StoreKey("one", in: "service")
+    await store.items.setLocked(true)
+    try await blocking {
+      expectFailure(StoreError.locked) { try store.value(for: key) }
+      expectFailure(StoreError.locked) { try store.contains(key) }
+      expectFailure(StoreError.locked) { try store.remove(key) }
+      expectFailure(StoreError.locked) { try store.keys(in: nil) }
+    }
+  }
+
+  @Test func `many threads wait at the same time`() async throws {
+    let store = store
+    let answers = await onThreads(32) { number in
+      guard let key = try? StoreKey("\(number)", in: "service") else { return false }
+      try? store.put(SecretBytes(utf8: "\(number)"), for: key)
+      return (try? store.value(for: key)) == SecretBytes(utf8: "\(number)")
+    }
+    #expect(answers.count == 32 && answers.allSatisfy(\.self))
+  }
+
+  @Test func `a session over it works with both faces`() async throws {
+    let container = try StoreContainer<User>(store, service: "mail")
+    let session = Session(container: container, storageIdentifier: "user")
+    try await session.store(User(id: "ada"))
+    #expect(try await session.item() == User(id: "ada"))
+    let read = try await blocking { session.currentItem }
+    #expect(read == User(id: "ada"))
+  }
+}

@@ -1,0 +1,97 @@
+import Dispatch
+import SessionToolsBase
+import Testing
+
+/// A store that notes for each blocking call whether it ran on the store's queue.
+private final class WitnessStore: BlockingSecretStore {
+  private static let mark = DispatchSpecificKey<Bool>()
+  let queue = DispatchQueue(label: "witness")
+  let calls = Shared<[String]>([])
+  private let base = MemoryStore()
+
+  init() {
+    queue.setSpecific(key: Self.mark, value: true)
+  }
+
+  private func note(_ call: String) {
+    let place = DispatchQueue.getSpecific(key: Self.mark) == true ? "on the queue" : "elsewhere"
+    calls.update { $0.append("\(call) \(place)") }
+  }
+
+  var traits: StoreTraits { base.traits }
+
+  func value(for key: StoreKey) -> SecretBytes? {
+    note("value")
+    return base.value(for: key)
+  }
+
+  func contains(_ key: StoreKey) -> Bool {
+    note("contains")
+    return base.value(for: key) != nil
+  }
+
+  func apply(_ changes: [StoreChange]) {
+    note("apply")
+    base.apply(changes)
+  }
+
+  func keys(in namespace: Namespace?) -> [StoreKey] {
+    note("keys")
+    return base.keys(in: namespace)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { base.changes() }
+}
+
+@Suite struct `a store that blocks by nature` {
+  @Test func `its async calls run on its queue, whoever knows its type`() async throws {
+    let store = WitnessStore()
+    let erased: any SecretStore = store
+    let key = try StoreKey("one", in: "service")
+    try await store.put(SecretBytes(utf8: "a"), for: key)
+    _ = try await store.value(for: key)
+    _ = try await erased.value(for: key)
+    _ = try await erased.contains(key)
+    _ = try await erased.keys(in: nil)
+    try await erased.apply([])
+    #expect(
+      store.calls.current == [
+        "apply on the queue", "value on the queue", "value on the queue",
+        "contains on the queue", "keys on the queue", "apply on the queue",
+      ])
+  }
+
+  @Test func `a session's async calls run on the store's queue`() async throws {
+    let store = WitnessStore()
+    let session = Session(
+      container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
+    try await session.store(User(id: "ada"))
+    _ = try await session.item()
+    _ = try await session.containsItem()
+    _ = await session.currentState()
+    try await session.remove()
+    #expect(store.calls.current.count == 5)
+    #expect(store.calls.current.allSatisfy { $0.hasSuffix("on the queue") })
+  }
+
+  @Test func `an error of the blocking call arrives typed`() async throws {
+    let store: any SecretStore = RefusingStore(StoreError.locked)
+    let key = try StoreKey("one", in: "service")
+    await expectFailure(StoreError.locked) { try await store.value(for: key) }
+    await expectFailure(StoreError.locked) { try await store.contains(key) }
+    await expectFailure(StoreError.locked) { try await store.remove(key) }
+    await expectFailure(StoreError.locked) { try await store.keys(in: nil) }
+  }
+}

@@ -1,0 +1,131 @@
+import SessionToolsBase
+import Testing
+
+private let malformedEncodings: [[UInt8]] = [
+  // No service; no identifier; an empty part; a length beyond the end; a length beyond the
+  // limit; bytes that are no UTF-8; a surrogate; an overlong encoding.
+  [0, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 1, 0, 0, 0, 0x73, 0, 0, 0],
+  [1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 9, 0, 0, 0, 0x73, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 1, 0, 0, 0x80, 0x73, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 1, 0, 0, 0, 0xFF, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 3, 0, 0, 0, 0xED, 0xA0, 0x80, 0, 0, 1, 1, 0, 0, 0, 0x69],
+  [1, 2, 0, 0, 0, 0xC0, 0xAF, 0, 0, 1, 1, 0, 0, 0, 0x69],
+]
+
+@Suite struct `names and keys` {
+  let composed = "caf\u{E9}"
+  let decomposed = "cafe\u{301}"
+
+  @Test func `composed and decomposed text are different names`() throws {
+    #expect(composed == decomposed, "Swift takes them for equal")
+    #expect(try Namespace(service: composed) != Namespace(service: decomposed))
+    let namespace: Namespace = "service"
+    #expect(try StoreKey(composed, in: namespace) != StoreKey(decomposed, in: namespace))
+    #expect(InstallIdentifier(rawValue: composed) != InstallIdentifier(rawValue: decomposed))
+    let keys: Set = [
+      try StoreKey(composed, in: namespace), try StoreKey(decomposed, in: namespace),
+    ]
+    #expect(keys.count == 2)
+    let installs: Set = [
+      InstallIdentifier(rawValue: composed), InstallIdentifier(rawValue: decomposed),
+    ]
+    #expect(installs.count == 2)
+  }
+
+  @Test func `moving a letter from one part to the next makes another key`() throws {
+    let first = try StoreKey(
+      "x", in: Namespace(service: "s", install: InstallIdentifier(rawValue: "a")))
+    let texts = [("a", "bc"), ("ab", "c"), ("abc", nil)]
+    let keys = try texts.map { service, group in
+      try StoreKey("x", in: Namespace(service: service, accessGroup: group))
+    }
+    #expect(Set(keys).count == 3)
+    #expect(Set(keys.map(\.canonicalBytes)).count == 3)
+    let asGroup = try StoreKey("x", in: Namespace(service: "s", accessGroup: "a"))
+    #expect(first != asGroup && first.canonicalBytes != asGroup.canonicalBytes)
+  }
+
+  @Test(arguments: ["", String(repeating: "a", count: 4097), String(repeating: "é", count: 2049)])
+  func `a part that is empty or longer than 4,096 bytes is refused`(text: String) throws {
+    expectFailure(StoreError.invalidName) { try Namespace(service: text) }
+    expectFailure(StoreError.invalidName) { try Namespace(service: "s", accessGroup: text) }
+    expectFailure(StoreError.invalidName) {
+      try Namespace(service: "s", install: InstallIdentifier(rawValue: text))
+    }
+    expectFailure(StoreError.invalidName) { try StoreKey(text, in: "s") }
+  }
+
+  @Test(arguments: [1, 4095, 4096])
+  func `a part of 1 to 4,096 bytes is taken`(byteCount: Int) throws {
+    let text = String(repeating: "a", count: byteCount)
+    let key = try StoreKey(text, in: Namespace(service: text, accessGroup: text))
+    #expect(key.identifier == text)
+    #expect(key.namespace.accessGroup == text)
+    #expect(StoreKey(canonicalBytes: key.canonicalBytes) == key)
+  }
+
+  @Test(arguments: ["/", "..", "\n", "\0", " ", "é", "e\u{301}", "🗝️", "\u{FEFF}"])
+  func `any text is kept byte for byte`(text: String) throws {
+    let namespace = try Namespace(
+      service: text, accessGroup: text, install: InstallIdentifier(rawValue: text))
+    let key = try StoreKey(text, in: namespace)
+    #expect(Array(key.identifier.utf8) == Array(text.utf8))
+    #expect(Array(key.namespace.service.utf8) == Array(text.utf8))
+    let read = try #require(StoreKey(canonicalBytes: key.canonicalBytes))
+    #expect(read == key && read.canonicalBytes == key.canonicalBytes)
+  }
+
+  @Test func `the canonical encoding is the one the format says`() throws {
+    let key = try StoreKey("id", in: Namespace(service: "s", accessGroup: "gr"))
+    #expect(
+      key.canonicalBytes
+        == [1, 1, 0, 0, 0, 0x73, 1, 2, 0, 0, 0, 0x67, 0x72, 0, 1, 2, 0, 0, 0, 0x69, 0x64])
+    #expect(key.canonicalByteCount == 21)
+    let long = try StoreKey(String(repeating: "a", count: 300), in: "s")
+    #expect(Array(long.canonicalBytes[8..<13]) == [1, 44, 1, 0, 0])
+    #expect(long.canonicalByteCount == long.canonicalBytes.count)
+  }
+
+  @Test func `no truncation, extension or flag other than 0 and 1 is an encoding`() throws {
+    let key = try StoreKey(
+      "id",
+      in: Namespace(
+        service: "s", accessGroup: "g", install: InstallIdentifier(rawValue: "i")))
+    let bytes = key.canonicalBytes
+    for count in 0..<bytes.count {
+      #expect(StoreKey(canonicalBytes: Array(bytes.prefix(count))) == nil)
+    }
+    #expect(StoreKey(canonicalBytes: bytes + [0]) == nil)
+    var wrongFlag = bytes
+    wrongFlag[0] = 2
+    #expect(StoreKey(canonicalBytes: wrongFlag) == nil)
+  }
+
+  @Test(arguments: malformedEncodings)
+  func `a malformed encoding is no key`(bytes: [UInt8]) {
+    #expect(StoreKey(canonicalBytes: bytes) == nil)
+  }
+
+  @Test func `keys are ordered by their parts, absent ones first`() throws {
+    let plain: Namespace = "b"
+    let grouped = try Namespace(service: "b", accessGroup: "a")
+    let installed = try plain.with(install: InstallIdentifier(rawValue: "a"))
+    let ordered = [
+      try StoreKey("z", in: "a"), try StoreKey("a", in: plain), try StoreKey("b", in: plain),
+      try StoreKey("a", in: installed), try StoreKey("a", in: grouped),
+    ]
+    #expect(ordered.shuffled().sorted() == ordered)
+  }
+
+  @Test func `a key tells its parts to a person`() throws {
+    let namespace = try Namespace(
+      service: "mail", accessGroup: "team", install: InstallIdentifier(rawValue: "i1"))
+    #expect(
+      try StoreKey("user", in: namespace).description
+        == "user of mail, group team, install i1")
+    #expect(try StoreKey("user", in: "mail").moved(to: namespace).namespace == namespace)
+    #expect(try namespace.with(install: nil) == Namespace(service: "mail", accessGroup: "team"))
+  }
+}

@@ -1,0 +1,48 @@
+import SessionToolsBase
+import Testing
+
+@Suite struct `observers of a store` {
+  let observers = Observers()
+
+  private func event(_ number: Int) throws -> StoreEvent {
+    .changed([try StoreKey("\(number)", in: "service")])
+  }
+
+  @Test func `one who listens hears everything in order`() async throws {
+    var stream = observers.stream().makeAsyncIterator()
+    for number in 0..<100 { observers.tell(try event(number)) }
+    for number in 0..<100 { #expect(await stream.next() == (try event(number))) }
+  }
+
+  @Test func `one who fell behind hears that events were missed`() async throws {
+    let stream = observers.stream()
+    for number in 0..<3000 { observers.tell(try event(number)) }
+    observers.finish()
+    var heard: [StoreEvent] = []
+    for await event in stream { heard.append(event) }
+    #expect(heard.count <= 1024)
+    #expect(heard.contains(.resynchronize))
+    #expect(heard.last == .resynchronize, "it comes after all that was missed")
+  }
+
+  @Test func `one who went away is forgotten`() async throws {
+    #expect(observers.isEmpty)
+    var stream: AsyncStream<StoreEvent>? = observers.stream()
+    #expect(!observers.isEmpty)
+    _ = stream
+    stream = nil
+    #expect(observers.isEmpty)
+    let observers = observers
+    let task = Task { for await _ in observers.stream() {} }
+    while observers.isEmpty { await Task.yield() }
+    task.cancel()
+    await task.value
+    #expect(observers.isEmpty)
+  }
+
+  @Test func `an event concerns its keys, and resynchronize concerns all`() throws {
+    let key = try StoreKey("1", in: "service")
+    #expect(try event(1).concerns(key) && !event(2).concerns(key))
+    #expect(StoreEvent.resynchronize.concerns(key))
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import SessionToolsBase
+import Testing
+
+/// Refreshes as its closure says.
+private struct Target: Refreshable, Sendable {
+  var name = ""
+  var run: @Sendable (@escaping RefreshCompletion) -> Void
+
+  func refresh(completion: @escaping RefreshCompletion) { run(completion) }
+
+  static func fails(_ name: String) -> Target {
+    Target(name: name) { $0(.unableToRefresh(error: TestError(text: name))) }
+  }
+  static let works = Target { $0(nil) }
+  static let callsTwice = Target { completion in
+    completion(nil)
+    completion(.noToken)
+  }
+  static let drops = Target { _ in }
+
+  /// Answers later, from a thread of its own.
+  static func later(_ error: RefreshError?) -> Target {
+    Target { completion in
+      let completion = Unchecked(value: completion)
+      Thread.detachNewThread { completion.value(error) }
+    }
+  }
+}
+
+private struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+}
+
+extension RefreshError {
+  fileprivate var word: String {
+    switch self {
+    case .noToken: "noToken"
+    case .unableToRefresh(let error as RefreshHandlerError):
+      error == .missing ? "missing" : "abandoned"
+    case .unableToRefresh(let error as TestError): error.text
+    case .unableToRefresh: "?"
+    }
+  }
+}
+
+@Suite struct `refreshing a user session` {
+  private func session(_ handler: RefreshHandler? = nil) -> UserSession<User> {
+    UserSession(
+      container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,
+      refreshHandler: handler)
+  }
+
+  private func answers(of session: UserSession<User>) -> [String] {
+    let answers = Shared<[String]>([])
+    session.refresh { error in answers.update { $0.append(error?.word ?? "done") } }
+    return answers.current
+  }
+
+  @Test func `the handler's answer is passed on`() {
+    #expect(answers(of: session { $0(nil) }) == ["done"])
+    #expect(answers(of: session { $0(.noToken) }) == ["noToken"])
+  }
+
+  @Test func `without a handler it is answered at once`() {
+    #expect(answers(of: session()) == ["missing"])
+  }
+
+  @Test func `a handler that answers twice counts once`() {
+    let handler: RefreshHandler = { completion in
+      completion(.noToken)
+      completion(nil)
+    }
+    #expect(answers(of: session(handler)) == ["noToken"])
+  }
+
+  @Test func `a handler that drops its completion is answered for`() {
+    #expect(answers(of: session { _ in }) == ["abandoned"])
+  }
+
+  @Test func `a handler that keeps its completion is answered for when it lets go`() {
+    var kept: RefreshCompletion?
+    let session = session { kept = $0 }
+    let answers = Shared<[String]>([])
+    session.refresh { error in answers.update { $0.append(error?.word ?? "done") } }
+    #expect(answers.current.isEmpty)
+    _ = kept
+    kept = nil
+    #expect(answers.current == ["abandoned"])
+  }
+
+  @Test func `a handler set later is the one that is called`() {
+    let session = session { $0(.noToken) }
+    session.refreshHandler = { $0(nil) }
+    #expect(answers(of: session) == ["done"])
+    session.refreshHandler?({ error in #expect(error == nil) })
+    session.refreshHandler = nil
+    #expect(session.refreshHandler == nil)
+    #expect(answers(of: session) == ["missing"])
+  }
+
+  @Test func `the handler is set and called by many threads`() async {
+    let session = session()
+    let counts = await onThreads(8) { number in
+      var answered = 0
+      for _ in 0..<200 {
+        if number.isMultiple(of: 2) {
+          session.refreshHandler = { $0(nil) }
+        } else {
+          let isAnswered = Shared(0)
+          session.refresh { _ in isAnswered.update { $0 += 1 } }
+          answered += isAnswered.current
+        }
+      }
+      return answered
+    }
+    #expect(counts.reduce(0, +) == 4 * 200)
+  }
+
+  @Test func `refreshNow waits for the answer`() async {
+    await #expect(throws: Never.self) { try await session { $0(nil) }.refreshNow() }
+    for (session, word) in [
+      (session { $0(.noToken) }, "noToken"), (session(), "missing"),
+      (session { _ in }, "abandoned"),
+    ] {
+      let error = await #expect(throws: RefreshError.self) { try await session.refreshNow() }
+      #expect(error?.word == word)
+    }
+  }
+
+  @Test func `refreshNow holds any Refreshable to one answer`() async throws {
+    try await Target.callsTwice.refreshNow()
+    try await Target.later(nil).refreshNow()
+    let error = await #expect(throws: RefreshError.self) { try await Target.drops.refreshNow() }
+    #expect(error?.word == "abandoned")
+  }
+
+  @Test func `its errors say what to do`() {
+    #expect("\(RefreshHandlerError.missing)".contains("refreshHandler"))
+    #expect("\(RefreshHandlerError.abandoned)".contains("without calling"))
+  }
+}
+
+@Suite struct `refreshing several` {
+  private func words(_ errors: [RefreshError]?) -> [String]? { errors?.map(\.word) }
+
+  @Test func `the errors are in the order of the sequence`() async {
+    let targets: [any Refreshable] = [
+      Target.later(.noToken), Target.fails("a"), Target.works, Target.drops, Target.callsTwice,
+      Target.later(nil), Target.fails("b"),
+    ]
+    let errors = await withCheckedContinuation { continuation in
+      targets.refresh { continuation.resume(returning: $0) }
+    }
+    #expect(words(errors) == ["noToken", "a", "abandoned", "b"])
+  }
+
+  @Test func `all working gives nil`() async {
+    let targets: [any Refreshable] = [Target.works, Target.later(nil)]
+    let errors = await withCheckedContinuation { continuation in
+      targets.refresh { continuation.resume(returning: $0) }
+    }
+    #expect(errors == nil)
+  }
+
+  @Test func `an empty sequence is done at once`() async {
+    let calls = Shared<[Bool]>([])
+    let none: [any Refreshable] = []
+    none.refresh { errors in calls.update { $0.append(errors == nil) } }
+    [Target]().refresh { errors in calls.update { $0.append(errors == nil) } }
+    [Target]().refreshAll { failures in calls.update { $0.append(failures.isEmpty) } }
+    #expect(calls.current == [true, true, true])
+    #expect(await none.refreshAll().isEmpty)
+  }
+
+  @Test func `sequences of one type and of any shape are refreshed too`() async {
+    let errors = Shared<[[String]?]>([])
+    let array = [Target.works, .fails("a")]
+    array.refresh { all in errors.update { $0.append(all?.map(\.word)) } }
+    array.lazy.reversed().refresh { all in errors.update { $0.append(all?.map(\.word)) } }
+    #expect(errors.current == [["a"], ["a"]])
+    #expect(await array.refreshAll().map(\.target.name) == ["a"])
+  }
+
+  @Test func `a failure keeps what was to be refreshed`() async {
+    let targets = [Target.fails("a"), .works, .later(.noToken)]
+    let failures = await targets.refreshAll()
+    #expect(failures.map(\.target.name) == ["a", ""])
+    #expect(failures.map(\.error.word) == ["a", "noToken"])
+    let mixed: [any Refreshable] = [Target.works, Target.fails("b")]
+    let names = await mixed.refreshAll().map { ($0.target as? Target)?.name }
+    #expect(names == ["b"])
+    let heard = Shared<[String]>([])
+    mixed.refreshAll { failures in
+      heard.update { $0 = failures.map { "\(($0.target as? Target)?.name ?? "?")" } }
+    }
+    #expect(heard.current == ["b"])
+  }
+
+  @Test func `the completion runs on the thread that finished last, not on the main queue`() async {
+    // Nothing serves the main queue while this thread waits for the answer.
+    let thread = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        let isDone = DispatchSemaphore(value: 0)
+        let thread = Shared<ObjectIdentifier?>(nil)
+        let targets: [any Refreshable] = [Target.works, Target.works]
+        targets.refresh { _ in
+          thread.update { $0 = ObjectIdentifier(Thread.current) }
+          isDone.signal()
+        }
+        isDone.wait()
+        continuation.resume(returning: thread.current == ObjectIdentifier(Thread.current))
+      }
+    }
+    #expect(thread)
+  }
+
+  @Test func `many that end on many threads are answered once, and none is lost`() async {
+    for _ in 0..<20 {
+      let calls = Shared(0)
+      let targets = (0..<50).map { number -> any Refreshable in
+        number.isMultiple(of: 3) ? Target.later(.noToken) : Target.later(nil)
+      }
+      let errors = await withCheckedContinuation { continuation in
+        targets.refresh { errors in
+          calls.update { $0 += 1 }
+          continuation.resume(returning: errors)
+        }
+      }
+      #expect(errors?.count == 17)
+      #expect(calls.current == 1)
+    }
+  }
+
+  @Test func `one session twice is refreshed twice`() {
+    let calls = Shared(0)
+    let session = UserSession(
+      container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,
+      refreshHandler: { completion in
+        calls.update { $0 += 1 }
+        completion(nil)
+      })
+    let sessions: [any Refreshable] = [session, session]
+    sessions.refresh { _ in }
+    #expect(calls.current == 2)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import SessionToolsBase
+import Testing
+
+@Suite struct `secret bytes` {
+  @Test func `they hold what they were made from`() {
+    #expect(SecretBytes([1, 2, 3]).copyBytes() == [1, 2, 3])
+    #expect(SecretBytes(utf8: "é").copyBytes() == [0xC3, 0xA9])
+    #expect(SecretBytes(Data([4, 5])).copyBytes() == [4, 5])
+    let filled = SecretBytes(capacity: 8) { output in
+      for _ in 1...3 { output.append(7) }
+    }
+    #expect(filled.byteCount == 3 && filled.copyBytes() == [7, 7, 7])
+    #expect(SecretBytes([UInt8]()).isEmpty && SecretBytes(capacity: 0) { _ in }.isEmpty)
+  }
+
+  @Test func `they are equal when every byte is`() {
+    #expect(SecretBytes([1, 2]) == SecretBytes([1, 2]))
+    #expect(SecretBytes([1, 2]) != SecretBytes([1, 3]))
+    #expect(SecretBytes([1, 2]) != SecretBytes([1, 2, 3]))
+    #expect(SecretBytes([UInt8]()) == SecretBytes(utf8: ""))
+  }
+
+  @Test func `an error while filling is passed on`() {
+    #expect(throws: TestError.self) {
+      try SecretBytes(capacity: 4) { (output: inout OutputRawSpan) throws(TestError) in
+        output.append(1)
+        throw TestError()
+      }
+    }
+  }
+
+  @Test func `no description, interpolation, mirror or dump shows a byte`() {
+    let secret = SecretBytes(utf8: "hunter2")
+    struct Holder { let secret: SecretBytes }
+    var dumped = ""
+    dump(Holder(secret: secret), to: &dumped)
+    let texts = [
+      secret.description, secret.debugDescription, "\(secret)", String(reflecting: secret),
+      dumped, "\(Holder(secret: secret))", "\([secret])", "\(Optional(secret) as Any)",
+    ]
+    for text in texts {
+      #expect(text.contains("7 secret bytes"))
+      #expect(!text.contains("hunter2") && !text.contains("104") && !text.contains("68 75"))
+    }
+    #expect(Mirror(reflecting: secret).children.isEmpty)
+  }
+
+  @Test func `shared data is the buffer itself and outlives the bytes`() throws {
+    var secret: SecretBytes? = SecretBytes(utf8: "more than fourteen bytes")
+    let data = secret?.sharedData ?? Data()
+    #expect(address(of: data) == address(of: try #require(secret)))
+    secret = nil
+    #expect(data == Data("more than fourteen bytes".utf8))
+    #expect(SecretBytes([UInt8]()).sharedData.isEmpty)
+  }
+
+  @Test func `the memory no longer holds them when the last reference went`() throws {
+    // Read through the kernel, which may look at memory that was given back.
+    let pattern = (0..<4096).map { _ in UInt8.random(in: 0...255) }
+    var secret: SecretBytes? = SecretBytes(pattern)
+    var data = secret?.sharedData
+    let address = address(of: try #require(secret))
+    #expect(memory(at: address, count: pattern.count) == pattern, "it can be seen while in use")
+    secret = nil
+    #expect(memory(at: address, count: pattern.count) == pattern, "the data still holds it")
+    data = nil
+    _ = data
+    let left = zip(memory(at: address, count: pattern.count) ?? [], pattern).count { $0 == $1 }
+    #expect(left < 256, "\(left) of 4,096 bytes are still there")
+  }
+
+  @Test func `bytes written before an error are wiped too`() throws {
+    let pattern = (0..<4096).map { _ in UInt8.random(in: 0...255) }
+    var address: UInt?
+    #expect(throws: TestError.self) {
+      try SecretBytes(capacity: 4096) { (output: inout OutputRawSpan) throws(TestError) in
+        for byte in pattern { output.append(byte) }
+        address = unsafe output.bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        throw TestError()
+      }
+    }
+    let left = zip(memory(at: try #require(address), count: 4096) ?? [], pattern)
+      .count { $0 == $1 }
+    #expect(left < 256)
+  }
+
+  private func address(of secret: SecretBytes) -> UInt {
+    secret.withBytes { span in
+      unsafe span.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    }
+  }
+
+  private func address(of data: Data) -> UInt {
+    unsafe data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+  }
+
+  /// `nil` when there is no memory any more.
+  private func memory(at address: UInt, count: Int) -> [UInt8]? {
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/mem") else { return nil }
+    try? file.seek(toOffset: UInt64(address))
+    return (try? file.read(upToCount: count)).map { Array($0) }
+  }
+}

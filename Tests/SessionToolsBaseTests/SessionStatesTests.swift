@@ -1,0 +1,103 @@
+import SessionToolsBase
+import Synchronization
+import Testing
+
+@Suite struct `the states of a session` {
+  let store = MemoryStore()
+  let session: Session<User>
+
+  init() throws {
+    session = Session(
+      container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
+  }
+
+  @Test func `they begin with the state now and go on with each change`() async throws {
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await session.store(User(id: "ada"))
+    #expect(await states.next()?.item?.id == "ada")
+    try session.updateItem(User(id: "bob"))
+    #expect(await states.next()?.item?.id == "bob")
+    try await session.remove()
+    #expect(await states.next()?.word == "signedOut")
+  }
+
+  @Test func `they tell what others change, and what cannot be read`() async throws {
+    let key = try StoreKey("user", in: "mail")
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await store.put(SecretBytes(utf8: "damaged"), for: key)
+    #expect(await states.next()?.word == "unavailable: undecodable")
+    try await store.put(SecretBytes(utf8: #"{"id":"eve","token":"t"}"#), for: key)
+    #expect(await states.next()?.item?.id == "eve")
+  }
+
+  @Test func `they tell the same state once, and nothing of other items`() async throws {
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await session.remove()
+    try await store.put(SecretBytes(utf8: "x"), for: StoreKey("other", in: "mail"))
+    try await session.store(User(id: "ada"))
+    #expect(await states.next()?.item?.id == "ada")
+    try await session.store(User(id: "ada"))
+    try await session.store(User(id: "bob"))
+    #expect(await states.next()?.item?.id == "bob")
+  }
+
+  @Test func `one who falls behind gets the newest`() async throws {
+    let states = session.states
+    for number in 0..<500 { try await session.store(User(id: "\(number)")) }
+    for await state in states where state.item?.id == "499" { break }
+  }
+
+  @Test func `every listener has a stream of its own`() async throws {
+    var first = session.states.makeAsyncIterator()
+    var second = session.states.makeAsyncIterator()
+    #expect(await first.next()?.word == "signedOut")
+    #expect(await second.next()?.word == "signedOut")
+    try await session.store(User(id: "ada"))
+    #expect(await first.next()?.item?.id == "ada")
+    #expect(await second.next()?.item?.id == "ada")
+  }
+
+  @Test func `they work over an old container`() async throws {
+    let session = Session(container: OldContainer<User>(), storageIdentifier: "user")
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await session.store(User(id: "ada"))
+    #expect(await states.next()?.item?.id == "ada")
+    try session.deleteItem()
+    #expect(await states.next()?.word == "signedOut")
+  }
+
+  @Test func `they end after the first state where the store tells no changes`() async throws {
+    let session = Session(
+      container: try StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"),
+      storageIdentifier: "user")
+    var words: [String] = []
+    for await state in session.states { words.append(state.word) }
+    #expect(words == ["unavailable: locked"])
+  }
+
+  @Test func `a dropped stream lets the session go`() async throws {
+    let container = session.container
+    var owned: Session<User>? = Session(container: container, storageIdentifier: "user")
+    weak let released = owned
+    var states: AsyncStream<SessionState<User>>? = owned?.states
+    owned = nil
+    for await _ in try #require(states) { break }
+    states = nil
+    while released != nil { await Task.yield() }
+  }
+
+  @Test func `a cancelled listener stops`() async throws {
+    let session = session
+    let isListening = Shared(false)
+    let listener = Task {
+      for await _ in session.states { isListening.update { $0 = true } }
+    }
+    while !isListening.current { await Task.yield() }
+    listener.cancel()
+    await listener.value
+  }
+}
