@@ -25,6 +25,7 @@ let package = Package(
     .executableTarget(name: "session-tools", dependencies: ["SessionTools", argumentParser]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "SessionToolsTests", dependencies: ["SessionTools", "TestSupport"]),
     .testTarget(name: "ReadmeTests", dependencies: ["SessionTools", "TestSupport"]),
     .testTarget(
       name: "SessionToolsBaseTests",

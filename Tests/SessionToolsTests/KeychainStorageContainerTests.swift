@@ -1,0 +1,176 @@
+import Foundation
+import SessionTools
+import TestSupport
+import Testing
+
+private struct User: Codable, Equatable, Sendable {
+  var name: String
+}
+
+/// In processes of their own, because the keychain is where the environment says.
+@Suite struct KeychainStorageContainerTests {
+  @Test func `a keychain keeps an item for the next container of the same configuration`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let config = KeychainContainerConfig(keychainName: "com.example.mail")
+        try container(config).storeItem(User(name: "Ada"), forIdentifier: "user")
+        #expect(try container(config).item(forIdentifier: "user") == User(name: "Ada"))
+        try container(config).removeItem(forIdentifier: "user")
+        #expect(try container(config).containsItem(forIdentifier: "user") == false)
+      }
+    }
+  }
+
+  @Test func `reading and removing make nothing`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let session = UserSession<User>(
+          container: container(KeychainContainerConfig(keychainName: "com.example.mail")),
+          storageIdentifier: "user", notificationPoster: nil)
+        #expect(!session.isLoggedIn)
+        #expect(session.currentUser == nil)
+        guard case .signedOut = session.state else {
+          Issue.record("\(session.state)")
+          return
+        }
+        try session.didLogOut(nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+      }
+    }
+  }
+
+  @Test func `the store and its key file are for the user alone`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        try container(KeychainContainerConfig(keychainName: "com.example.mail"))
+          .storeItem(User(name: "Ada"), forIdentifier: "user")
+        let store = "\(home)/session-tools/com.example.mail"
+        let key = "\(home)/session-tools/keys/\(try SealedFileStore.identifier(at: store)).key"
+        #expect(try permissions(of: store) == 0o700)
+        #expect(try permissions(of: "\(store)/journal") == 0o600)
+        #expect(try permissions(of: key) == 0o600)
+        #expect(try SealedFileStore.keySlots(at: store).count == 1)
+      }
+    }
+  }
+
+  @Test func `names that run together as text are kept apart`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let first = KeychainContainerConfig(
+          keychainName: "bc", accessGroupName: "group", lifecycle: .currentInstall(identifier: "a"))
+        let second = KeychainContainerConfig(
+          keychainName: "c", accessGroupName: "group", lifecycle: .currentInstall(identifier: "ab"))
+        let third = KeychainContainerConfig(keychainName: "abc", accessGroupName: "group")
+        #expect(first.keychainName == second.keychainName)
+        #expect(first.keychainName == third.keychainName)
+        try container(first).storeItem(User(name: "Ada"), forIdentifier: "user")
+        #expect(try container(second).item(forIdentifier: "user") == nil)
+        #expect(try container(third).item(forIdentifier: "user") == nil)
+        #expect(container(first) == container(first))
+        #expect(container(first) != container(second))
+      }
+    }
+  }
+
+  @Test func `a lost key and a damaged store are unavailable and nothing is made anew`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let config = KeychainContainerConfig(keychainName: "com.example.mail")
+        try container(config).storeItem(User(name: "Ada"), forIdentifier: "user")
+        let store = "\(home)/session-tools/com.example.mail"
+        let key = "\(home)/session-tools/keys/\(try SealedFileStore.identifier(at: store)).key"
+        let before = try Data(contentsOf: URL(filePath: "\(store)/journal"))
+
+        try FileManager.default.moveItem(atPath: key, toPath: "\(home)/key")
+        expectUnavailable(config, StoreError.keyMissing)
+        #expect(throws: StoreError.self) {
+          try container(config).storeItem(User(name: "Eve"), forIdentifier: "user")
+        }
+        try FileManager.default.moveItem(atPath: "\(home)/key", toPath: key)
+        try FileManager.default.moveItem(atPath: "\(store)/journal", toPath: "\(home)/journal")
+        expectUnavailable(config, StoreError.corrupt)
+        try FileManager.default.moveItem(atPath: "\(home)/journal", toPath: "\(store)/journal")
+        #expect(try Data(contentsOf: URL(filePath: "\(store)/journal")) == before)
+        #expect(try container(config).item(forIdentifier: "user") == User(name: "Ada"))
+      }
+    }
+  }
+
+  @Test func `an empty name is an error and no directory`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home throws in
+        expectUnavailable(KeychainContainerConfig(keychainName: ""), StoreError.invalidName)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+      }
+    }
+  }
+
+  @Test func `a name cannot leave the directory of keychains`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        for name in ["../../escape", ".", "..", "keys", "a/b", "ключ", "a\u{0}b", "%2E"] {
+          let config = KeychainContainerConfig(keychainName: name)
+          try container(config).storeItem(User(name: name), forIdentifier: "user")
+          #expect(try container(config).item(forIdentifier: "user") == User(name: name))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home) == ["session-tools"])
+        let made = try FileManager.default.contentsOfDirectory(atPath: "\(home)/session-tools")
+        #expect(
+          Set(made) == [
+            "%2E.%2F..%2Fescape", "%2E", "%2E.", "%6Beys", "a%2Fb", "%D0%BA%D0%BB%D1%8E%D1%87",
+            "a%00b", "%252E", "keys",
+          ])
+      }
+    }
+  }
+
+  @Test func `a session hears of a user that another container signs in`() async {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        let config = KeychainContainerConfig(keychainName: "com.example.mail")
+        try container(config).storeItem(User(name: "Ada"), forIdentifier: "user")
+        let session = Session<User>(container: container(config), storageIdentifier: "user")
+        var states = session.states.makeAsyncIterator()
+        #expect(await states.next()?.item == User(name: "Ada"))
+        try await Session<User>(container: container(config), storageIdentifier: "user")
+          .store(User(name: "Grace"))
+        #expect(await states.next()?.item == User(name: "Grace"))
+      }
+    }
+  }
+}
+
+private func container(_ config: KeychainContainerConfig) -> KeychainStorageContainer<User> {
+  KeychainStorageContainer<User>(config: config)
+}
+
+private func expectUnavailable(
+  _ config: KeychainContainerConfig, _ code: StoreError.Code,
+  sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let session = Session<User>(container: container(config), storageIdentifier: "user")
+  guard case .unavailable(let error) = session.state else {
+    Issue.record("\(session.state)", sourceLocation: sourceLocation)
+    return
+  }
+  #expect((error as? StoreError)?.code == code, sourceLocation: sourceLocation)
+}
+
+private func permissions(of path: String) throws -> Int? {
+  try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+}
+
+private func inTemporaryHome(_ body: (String) async throws -> Void) async throws {
+  let directory = try TemporaryDirectory()
+  unsafe setenv("XDG_DATA_HOME", directory.path, 1)
+  defer { withExtendedLifetime(directory) {} }
+  try await body(directory.path)
+}
+
+private func inTemporaryHome(_ body: (String) throws -> Void) throws {
+  let directory = try TemporaryDirectory()
+  unsafe setenv("XDG_DATA_HOME", directory.path, 1)
+  defer { withExtendedLifetime(directory) {} }
+  try body(directory.path)
+}
