@@ -17,7 +17,7 @@ extension NotificationCenter: NotificationPosting {}
 extension Notification.Name {
   /// Someone signed in to or out of a ``UserSession``, or its user changed.
   ///
-  /// The notification's object is the session, and ``Foundation/Notification/userSessionState``
+  /// The notification's object is the session, and `Notification.userSessionState`
   /// tells what happened.
   public static let userSessionStateDidChange = Notification.Name("userSessionStateDidChange")
 }

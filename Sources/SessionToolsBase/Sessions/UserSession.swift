@@ -10,7 +10,7 @@ import Synchronization
 /// try session.didLogIn(user)
 /// ```
 ///
-/// Each change is announced as ``Foundation/NSNotification/Name/userSessionStateDidChange`` with
+/// Each change is announced as `Notification.Name.userSessionStateDidChange` with
 /// the session as its object, on the calling thread, after the change is stored and as durable
 /// as the container makes it. A change that failed is not announced. Changes made at the same
 /// time by several threads are each announced, in any order; ask the session how it stands.
