@@ -27,6 +27,10 @@ final class StoreDirectory: Sendable {
   ///
   /// - Throws: `unavailable` when there is none, `unsafePermissions`, `accessDenied` or `io`.
   init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
+    guard Sodium.isReady else {
+      throw StoreError(
+        StoreError.unavailable, store: path, reason: "libsodium found no source of randomness")
+    }
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemCallError) {

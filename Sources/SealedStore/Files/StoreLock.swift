@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import Synchronization
 
 /// The locks of a store among processes: bytes of its `lock` file.
 ///
@@ -9,19 +10,29 @@ import SessionToolsBase
 final class StoreLock: Sendable {
   static let writerByte = 0
 
-  private let file: OpenFile
-  private let directory: StoreDirectory
+  private struct LockFile {
+    let file: OpenFile
+    let identity: FileStatus
+  }
 
-  /// Opens the lock file, making it when it is missing.
-  ///
-  /// - Throws: `unsafePermissions`, `accessDenied`, `noSpace` or `io`.
-  init(_ directory: StoreDirectory) throws(StoreError) {
-    guard let file = try directory.open(StoreDirectory.File.lock, .readWriteOrCreate) else {
-      throw StoreError(
-        StoreError.unavailable, store: directory.path, reason: "the store was removed")
-    }
-    self.file = file
+  private let directory: StoreDirectory
+  /// Opened when it is needed first, so that a store can be read where nothing can be written.
+  private let opened = Mutex<LockFile?>(nil)
+
+  init(_ directory: StoreDirectory) {
     self.directory = directory
+  }
+
+  /// A byte that is locked.
+  struct Held: Sendable {
+    fileprivate let file: OpenFile
+    fileprivate let directory: StoreDirectory
+    fileprivate let byte: Int
+
+    /// Frees the byte.
+    func unlock() {
+      directory.fileSystem.unlock(file.descriptor, byte: byte)
+    }
   }
 
   /// The byte that stands for a name.
@@ -31,10 +42,11 @@ final class StoreLock: Sendable {
 
   /// Takes a byte, blocking the thread until it is free.
   ///
-  /// - Throws: `timedOut` or `io`.
-  func lock(byte: Int, timeout: Duration) throws(StoreError) {
+  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
+  func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
     var wait = Backoff(timeout: timeout)
-    while try !isTaken(byte: byte) {
+    while true {
+      if let held = try tryLock(byte: byte) { return held }
       guard let pause = wait.next() else { throw timedOut() }
       Thread.sleep(forTimeInterval: pause / .seconds(1))
     }
@@ -42,10 +54,11 @@ final class StoreLock: Sendable {
 
   /// Takes a byte, suspending the task until it is free.
   ///
-  /// - Throws: `timedOut`, `cancelled` or `io`.
-  func lock(byte: Int, timeout: Duration) async throws(StoreError) {
+  /// - Throws: `timedOut`, `cancelled`, `unsafePermissions`, `accessDenied` or `io`.
+  func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
     var wait = Backoff(timeout: timeout)
-    while try !isTaken(byte: byte) {
+    while true {
+      if let held = try tryLock(byte: byte) { return held }
       guard let pause = wait.next() else { throw timedOut() }
       do {
         try await Task.sleep(for: pause)
@@ -57,17 +70,42 @@ final class StoreLock: Sendable {
     }
   }
 
-  /// Frees a byte.
-  func unlock(byte: Int) {
-    directory.fileSystem.unlock(file.descriptor, byte: byte)
-  }
-
-  private func isTaken(byte: Int) throws(StoreError) -> Bool {
+  private func tryLock(byte: Int) throws(StoreError) -> Held? {
+    let lock = try lockFile()
     do throws(SystemCallError) {
-      return try directory.fileSystem.tryLock(file.descriptor, byte: byte)
+      guard try directory.fileSystem.tryLock(lock.file.descriptor, byte: byte) else { return nil }
     } catch {
       throw StoreError(error, path: directory.pathOfFile(StoreDirectory.File.lock))
     }
+    let held = Held(file: lock.file, directory: directory, byte: byte)
+    // Somebody may have removed the file meanwhile. Who comes later locks another one then, so
+    // a lock on the old one excludes nobody.
+    guard let status = try directory.status(of: StoreDirectory.File.lock),
+      status.isSameFile(as: lock.identity)
+    else {
+      held.unlock()
+      opened.withLock { if $0?.file === lock.file { $0 = nil } }
+      return nil
+    }
+    return held
+  }
+
+  private func lockFile() throws(StoreError) -> LockFile {
+    try opened.withLock { slot -> Result<LockFile, StoreError> in
+      if let lock = slot { return .success(lock) }
+      do throws(StoreError) {
+        guard let file = try directory.open(StoreDirectory.File.lock, .readWriteOrCreate) else {
+          return .failure(
+            StoreError(
+              StoreError.unavailable, store: directory.path, reason: "the store was removed"))
+        }
+        let lock = LockFile(file: file, identity: try file.status())
+        slot = lock
+        return .success(lock)
+      } catch {
+        return .failure(error)
+      }
+    }.get()
   }
 
   private func timedOut() -> StoreError {

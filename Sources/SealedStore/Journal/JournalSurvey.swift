@@ -44,6 +44,9 @@ struct JournalSurvey {
   ) throws(StoreError) {
     let opener = RecordOpener(journal: journal, keys: keys)
     let window = JournalWindow(file)
+    // Forged lengths could make every offset cost a megabyte: what is behind them is given up.
+    let largestTriedByteCount = max(64 << 20, 4 * range.count)
+    var triedByteCount = 0
     var start = range.lowerBound
     var gapStart: Int?
     var gapPrefix: RecordPrefix?
@@ -63,6 +66,11 @@ struct JournalSurvey {
         names[prefix.tag] = key
         start += prefix.recordByteCount
         continue
+      }
+      triedByteCount += prefix?.recordByteCount ?? 0
+      if triedByteCount > largestTriedByteCount {
+        gapStart = gapStart ?? start
+        break
       }
       if gapStart == nil {
         gapStart = start

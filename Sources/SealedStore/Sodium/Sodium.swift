@@ -17,6 +17,7 @@ enum Sodium {
 
   /// Fills a range with random bytes.
   static func fillRandomly(_ buffer: ByteBuffer, _ range: Range<Int>) {
+    precondition(isReady, "libsodium found no source of randomness")
     unsafe randombytes_buf(buffer.pointer(to: range), range.count)
   }
 

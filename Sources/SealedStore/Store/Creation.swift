@@ -37,9 +37,9 @@ extension SealedFileStore {
     try checkEmpty(directory)
     // The key first: it may ask, fail or take long, and nothing was written yet.
     let slot = try key.makeSlot()
-    let lock = try StoreLock(directory)
-    try lock.lock(byte: StoreLock.writerByte, timeout: options.lockTimeout)
-    defer { lock.unlock(byte: StoreLock.writerByte) }
+    let held = try StoreLock(directory).lock(
+      byte: StoreLock.writerByte, timeout: options.lockTimeout)
+    defer { held.unlock() }
     // Once more: another process may have been faster.
     try checkEmpty(directory)
     try write(slot, to: directory, identifier: identifier, environment: environment)

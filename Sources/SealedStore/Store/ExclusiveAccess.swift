@@ -11,8 +11,8 @@ extension SealedFileStore {
     let byte = try lockByte(of: key)
     try names.lock(key, timeout: timeout)
     defer { names.unlock(key) }
-    try lockFile.lock(byte: byte, timeout: deadline - .now)
-    defer { lockFile.unlock(byte: byte) }
+    let held = try lockFile.lock(byte: byte, timeout: deadline - .now)
+    defer { held.unlock() }
     return try body()
   }
 
@@ -27,8 +27,8 @@ extension SealedFileStore {
     let byte = try lockByte(of: key)
     try await names.lock(key, timeout: timeout)
     defer { names.unlock(key) }
-    try await lockFile.lock(byte: byte, timeout: deadline - .now)
-    defer { lockFile.unlock(byte: byte) }
+    let held = try await lockFile.lock(byte: byte, timeout: deadline - .now)
+    defer { held.unlock() }
     return try await body()
   }
 

@@ -29,19 +29,18 @@ extension SealedFileStore {
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
-    let before = try verify()
+    let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
+      // Under the lock, so that no other process repairs between looking and doing.
+      let before = try self.verify()
+      writer.isTidy = false
+      guard before.findings.contains(where: { $0.place == .journal }) else {
+        return (before, Salvage(lostRecordCount: 0, keptAt: nil))
+      }
+      return (before, try self.salvageJournal(progress: progress))
+    }
     guard before.findings.contains(where: { $0.place != .files }) else {
       return RepairReport(
         wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0, keptAt: nil)
-    }
-    let needsSalvage = before.findings.contains { $0.place == .journal }
-    var salvage = Salvage(lostRecordCount: 0, keptAt: nil)
-    if needsSalvage {
-      salvage = try holdingWriterLock { writer throws(StoreError) in
-        let salvage = try self.salvageJournal(progress: progress)
-        writer.isTidy = false
-        return salvage
-      }
     }
     // Preparing to write does the rest; so does a mark for what is confirmed then.
     try writing { writer throws(StoreError) in

@@ -64,7 +64,7 @@ public final class SealedFileStore: BlockingSecretStore {
     self.options = options
     self.environment = environment
     names = NameLocks(store: directory.path)
-    lockFile = try StoreLock(directory)
+    lockFile = StoreLock(directory)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     self.state = Mutex(state)

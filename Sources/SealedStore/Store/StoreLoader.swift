@@ -79,8 +79,17 @@ struct StoreLoader {
     let head: JournalHead
   }
 
+  /// A store on a read-only file system can be read.
+  private func openForWritingIfPossible(_ name: String) throws(StoreError) -> OpenFile? {
+    do throws(StoreError) {
+      return try directory.open(name, .readWrite)
+    } catch let error where error.code == StoreError.accessDenied {
+      return try directory.open(name, .read)
+    }
+  }
+
   private func openJournal() throws(StoreError) -> Result<FoundJournal, StoreError> {
-    guard let file = try directory.open(StoreDirectory.File.journal, .readWrite) else {
+    guard let file = try openForWritingIfPossible(StoreDirectory.File.journal) else {
       return .failure(corrupt("the journal is missing"))
     }
     let buffer = ByteBuffer(byteCount: JournalHead.byteCount)

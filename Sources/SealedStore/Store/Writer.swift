@@ -36,8 +36,9 @@ extension SealedFileStore {
     try withState { _ in }
     return try writer.withLock { writer -> Swift.Result<Result, StoreError> in
       do throws(StoreError) {
-        try lockFile.lock(byte: StoreLock.writerByte, timeout: options.lockTimeout)
-        defer { lockFile.unlock(byte: StoreLock.writerByte) }
+        let held = try lockFile.lock(
+          byte: StoreLock.writerByte, timeout: options.lockTimeout)
+        defer { held.unlock() }
         return .success(try body(&writer))
       } catch {
         return .failure(error)
