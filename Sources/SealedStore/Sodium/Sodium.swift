@@ -1,7 +1,9 @@
 import CSodium
 import SessionToolsBase
 
-/// libsodium, thin and total. The only file that calls it, with ``GuardedMemory``.
+/// libsodium, thin and total.
+///
+/// The only file that calls it, with ``GuardedMemory``.
 ///
 /// Sizes are fixed by the format, so every function here checks them once; keys and buffers
 /// are types that know their memory.
@@ -12,6 +14,9 @@ enum Sodium {
 
   /// Whether the library found what it needs, above all a source of randomness.
   static let isReady: Bool = sodium_init() >= 0
+
+  /// The library's version, such as "1.0.18".
+  static var version: String { unsafe String(cString: sodium_version_string()) }
 
   /// Fills a range with random bytes.
   static func fillRandomly(_ buffer: ByteBuffer, _ range: Range<Int>) {
