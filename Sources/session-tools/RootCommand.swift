@@ -25,7 +25,7 @@ struct RootCommand: ParsableCommand {
     subcommands: [
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
-      RotateCommand.self, DoctorCommand.self,
+      RotateCommand.self, DoctorCommand.self, DemoCommand.self, DemoReaderCommand.self,
     ])
 }
 
