@@ -22,7 +22,10 @@ let package = Package(
     .target(name: "SessionToolsBase"),
     .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),
     .target(name: "SessionTools", dependencies: ["SealedStore", "SessionToolsBase"]),
-    .executableTarget(name: "session-tools", dependencies: ["SessionTools", argumentParser]),
+    .systemLibrary(name: "CLinux"),
+    .executableTarget(
+      name: "session-tools",
+      dependencies: ["CLinux", "SealedStore", "SessionTools", "SessionToolsBase", argumentParser]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "SessionToolsTests", dependencies: ["SessionTools", "TestSupport"]),

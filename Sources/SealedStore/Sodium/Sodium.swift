@@ -15,6 +15,9 @@ enum Sodium {
   /// Whether the library found what it needs, above all a source of randomness.
   static let isReady: Bool = sodium_init() >= 0
 
+  /// The library's version, such as "1.0.18".
+  static var version: String { unsafe String(cString: sodium_version_string()) }
+
   /// Fills a range with random bytes.
   static func fillRandomly(_ buffer: ByteBuffer, _ range: Range<Int>) {
     precondition(isReady, "libsodium found no source of randomness")

@@ -1,0 +1,61 @@
+import ArgumentParser
+
+/// `session-tools doctor`.
+struct DoctorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Look at everything a store depends on, and say what mends it.",
+    discussion: """
+      Without a store, looks at the machine alone. Changes nothing. Each line is ok, a note \
+      (worth knowing, nothing is broken) or a problem, with the command that mends it below. \
+      The exit status is that of the worst problem, 0 when there is none.
+
+      With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}. A status is \
+      ok, note or problem; a remedy may be null.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The store: PATH or sealed:PATH.", valueName: "store"),
+    completion: .directory, transform: StoreLocation.init)
+  var location: StoreLocation?
+
+  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup var interaction: InteractionOptions
+  @OptionGroup var format: JSONOption
+
+  func run() throws {
+    var checks = MachineChecks.all()
+    if let location {
+      checks += StoreChecks(path: location.path, key: key, interaction: interaction).all()
+    }
+    let status = ExitStatus.worst(of: checks.map(\.exitStatus))
+    if format.json {
+      try format.write(Output(checks: checks, isFine: status == .done))
+    } else {
+      try StandardOutput.write(Self.text(checks))
+    }
+    guard status == .done else { throw ExitCode(status.rawValue) }
+  }
+
+  private struct Output: Encodable {
+    let checks: [Check]
+    let isFine: Bool
+  }
+
+  private static func text(_ checks: [Check]) -> String {
+    let width = checks.map(\.name.count).max() ?? 0
+    return checks.map { check in
+      let status = check.status.rawValue.padded(to: 9)
+      let line = "\(status)\(check.name.padded(to: width + 2))\(check.finding.escapingControls())\n"
+      guard let remedy = check.remedy else { return line }
+      return line + "".padded(to: 9 + width + 2) + "\(remedy.escapingControls())\n"
+    }.joined()
+  }
+}
+
+extension String {
+  /// The text with spaces behind it, up to a length.
+  fileprivate func padded(to count: Int) -> String {
+    self + String(repeating: " ", count: max(0, count - self.count))
+  }
+}

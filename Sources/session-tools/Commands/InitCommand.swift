@@ -1,0 +1,57 @@
+import ArgumentParser
+import SealedStore
+import SessionToolsBase
+
+/// `session-tools init`.
+struct InitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Make a new, empty store.",
+    discussion: """
+      Without a key option, and without SESSION_TOOLS_KEY_FILE, a key file is made in \
+      $XDG_DATA_HOME/session-tools/keys (~/.local/share by default), where the other commands \
+      find it. A key file that is named and does not exist is made as well. Whoever has the \
+      store and its key reads everything; without the key nobody does: back up both, apart.
+      """)
+
+  @OptionGroup var store: StoreArgument
+  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
+  @OptionGroup var interaction: InteractionOptions
+
+  private var path: String { store.location.path }
+
+  func run() throws {
+    let named = key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
+    try cost.check(named)
+    guard let named else { return try makeWithKeyOfItsOwn() }
+    let prompt = PassphrasePrompt(path: path, interaction: interaction)
+    let key = try NewKey(named, cost: cost.cost, prompt)
+    let store = try key.using(on: path) { try create(with: key.source) }
+    Protection.say(of: store, keyPlace: key.place)
+  }
+
+  private func create(with key: some KeySource) throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.create(
+      at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.tell))
+  }
+
+  /// Makes the key first, so that it is on disk before the store that needs it.
+  ///
+  /// Killed in between, this leaves a key `new-….key` beside the others: without a store it is
+  /// of no use and no harm; with one it is that store's key, and the error about a missing key
+  /// names it.
+  private func makeWithKeyOfItsOwn() throws {
+    let keys = KeyDirectory()
+    let key = try keys.makeKey()
+    let store: SealedFileStore
+    do throws(StoreError) {
+      store = try create(with: key)
+    } catch {
+      NewKey.remove(key.path, unlessItOpens: path)
+      throw error
+    }
+    let assigned = try keys.assign(key, toStore: try SealedFileStore.identifier(at: path))
+    Protection.say(of: store, keyPlace: assigned.path)
+  }
+}

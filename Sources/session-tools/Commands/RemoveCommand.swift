@@ -1,0 +1,27 @@
+import ArgumentParser
+import SealedStore
+import SessionToolsBase
+
+/// `session-tools remove`.
+struct RemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove an item.",
+    discussion: """
+      Exit status 3 when there is no such item. What was removed stays in the journal, sealed, \
+      until the next compaction.
+      """)
+
+  @OptionGroup var opening: OpeningOptions
+  @OptionGroup(title: "Item") var item: ItemOptions
+
+  func run() throws {
+    let key = try item.key()
+    let store = try opening.open().store
+    // Of two that remove it at the same time, one finds nothing.
+    try store.withExclusiveAccess(to: key, timeout: .seconds(opening.timeout)) {
+      guard try store.contains(key) else { throw Failure.noItem(key, in: store.path) }
+      try store.remove(key)
+    }
+  }
+}

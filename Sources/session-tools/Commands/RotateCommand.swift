@@ -1,0 +1,103 @@
+import ArgumentParser
+import SealedStore
+import SessionToolsBase
+
+/// `session-tools rotate`.
+struct RotateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rotate",
+    abstract: "Seal everything anew under a new random key.",
+    discussion: """
+      All slots go on opening the store. With --revoke only those whose keys are given do: the \
+      key that opens the store now, unless --drop-opening-key says otherwise, and those that \
+      the --keep options name. The others are shut out, also with an old header. What they \
+      opened before, they open in every copy from before.
+
+      Before a revocation, the slots that stay and go are written to standard error, and the \
+      question whether to go on is asked on the terminal; --yes answers it.
+      """)
+
+  @OptionGroup var opening: OpeningOptions
+
+  @Flag(name: .long, help: "Shut out every key that is not given.")
+  var revoke = false
+  @Flag(name: .long, help: "With --revoke: shut out the key that opens the store now, too.")
+  var dropOpeningKey = false
+  @Flag(name: .long, help: "With --revoke: do not ask.")
+  var yes = false
+
+  @OptionGroup(title: "Keys to keep, with --revoke; each may be given several times")
+  var keep: KeepOptions
+
+  func validate() throws {
+    try KeyArgument.checkDescriptors([opening.key.argument] + keep.arguments)
+    guard revoke || (keep.arguments.isEmpty && !dropOpeningKey && !yes) else {
+      throw ValidationError("The --keep options, --drop-opening-key and --yes are for --revoke.")
+    }
+    guard !dropOpeningKey || !keep.arguments.isEmpty else {
+      throw ValidationError("With --drop-opening-key, name at least one key to keep.")
+    }
+  }
+
+  func run() throws {
+    let open = try opening.open()
+    if revoke {
+      try revoke(open)
+    } else {
+      try ProgressLine.during("sealing") { try open.store.rotate(progress: $0) }
+    }
+    let keyPlace = dropOpeningKey ? nil : open.key.place
+    Protection.say(of: open.store, keyPlace: keyPlace)
+  }
+
+  private func revoke(_ open: OpenStore) throws {
+    let kept = try keep.arguments.map { try $0.choose(opening.prompt) }
+    let sources = (dropOpeningKey ? [] : [open.key.source]) + kept.map(\.source)
+    guard !yes else {
+      return try revoke(open.store, keeping: sources) { plan in
+        say(plan)
+        return true
+      }
+    }
+    // Asked between two looks, because others wait for the lock as long as one is under way.
+    let plan = try plan(open.store, keeping: sources)
+    say(plan)
+    guard opening.interaction.canAsk else {
+      throw Failure(.usage, "give --yes to revoke without being asked; nothing was changed")
+    }
+    guard try Question.confirm("Go on?", about: open.store.path) else {
+      throw Failure(.failure, "nothing was changed")
+    }
+    try revoke(open.store, keeping: sources) { $0 == plan }
+  }
+
+  private func plan(
+    _ store: SealedFileStore, keeping sources: [any KeySource]
+  ) throws -> SealedFileStore.RevocationPlan {
+    var found: SealedFileStore.RevocationPlan?
+    try store.revoke(keeping: sources) { plan in
+      found = plan
+      return false
+    }
+    guard let found else { preconditionFailure("a revocation tells its plan or throws") }
+    return found
+  }
+
+  private func revoke(
+    _ store: SealedFileStore, keeping sources: [any KeySource],
+    confirm: (SealedFileStore.RevocationPlan) -> Bool
+  ) throws {
+    let isDone = try ProgressLine.during("sealing") { progress in
+      try store.revoke(keeping: sources, progress: progress, confirm: confirm)
+    }
+    guard isDone else {
+      throw Failure(.failure, "the slots were changed meanwhile; nothing was revoked")
+    }
+  }
+
+  private func say(_ plan: SealedFileStore.RevocationPlan) {
+    for slot in plan.kept { StandardError.say("keep slot \(slot.number): \(slot.means)") }
+    for slot in plan.dropped { StandardError.say("drop slot \(slot.number): \(slot.means)") }
+    if plan.dropped.isEmpty { StandardError.say("drop none") }
+  }
+}

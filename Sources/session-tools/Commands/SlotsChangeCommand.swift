@@ -1,0 +1,31 @@
+import ArgumentParser
+import SealedStore
+
+/// `session-tools slots change`.
+struct SlotsChangeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "change",
+    abstract: "Put another key or passphrase in a slot's place.",
+    discussion: """
+      Without an option for the new key, a passphrase is asked for on the terminal. The old key \
+      still opens copies of the store from before.
+      """)
+
+  @OptionGroup var opening: OpeningOptions
+  @Argument(help: "The slot, as slots list numbers them.") var slot: Int
+  @OptionGroup(title: "New key") var newKey: NewKeyOptions
+  @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
+
+  func validate() throws {
+    try KeyArgument.checkDescriptors([opening.key.argument, newKey.argument])
+    try cost.check(newKey.argument)
+  }
+
+  func run() throws {
+    let store = try opening.open().store
+    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt)
+    try key.using(on: store.path) { try store.changeSlot(slot, to: key.source) }
+    StandardError.say("slot \(slot) changed")
+    Protection.say(of: store, keyPlace: key.place)
+  }
+}

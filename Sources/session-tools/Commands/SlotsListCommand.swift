@@ -1,0 +1,71 @@
+import ArgumentParser
+import SealedStore
+
+/// `session-tools slots list`.
+struct SlotsListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List what opens a store; needs no key.",
+    discussion: """
+      Two columns: the slot's number and what it opens with; not on a terminal, separated by a \
+      tab.
+
+      With --json: {"identifier", "slots": [{"kind", "label", "memoryByteCount", "number", \
+      "passes", "reference"}]}. A kind is rawKey, passphrase, namedKey or unknown; what a kind \
+      has not is null. The identifier is the store's own.
+      """)
+
+  @OptionGroup var store: StoreArgument
+  @OptionGroup var format: JSONOption
+
+  func run() throws {
+    let path = store.location.path
+    let slots = try SealedFileStore.keySlots(at: path)
+    if format.json {
+      return try format.write(
+        Output(
+          identifier: try SealedFileStore.identifier(at: path), slots: slots.map(SlotOutput.init)))
+    }
+    var table = Table(["SLOT", "OPENS WITH"])
+    table.rows = slots.map { ["\($0.number)", $0.means] }
+    try table.write()
+  }
+
+  private struct Output: Encodable {
+    let identifier: String
+    let slots: [SlotOutput]
+  }
+}
+
+extension KeySlot {
+  /// What it opens with, for a person.
+  var means: String { parameters?.description ?? "a kind of key that a newer version made" }
+}
+
+/// A key slot as JSON.
+private struct SlotOutput: Encodable {
+  private let kind: String
+  @Nullable private var label: String?
+  @Nullable private var memoryByteCount: Int?
+  private let number: Int
+  @Nullable private var passes: Int?
+  @Nullable private var reference: String?
+
+  init(_ slot: KeySlot) {
+    number = slot.number
+    switch slot.parameters {
+    case .rawKey(let label):
+      kind = "rawKey"
+      self.label = label
+    case .passphrase(let parameters):
+      kind = "passphrase"
+      memoryByteCount = parameters.memoryByteCount
+      passes = parameters.passes
+    case .namedKey(let reference):
+      kind = "namedKey"
+      self.reference = reference
+    case nil:
+      kind = "unknown"
+    }
+  }
+}

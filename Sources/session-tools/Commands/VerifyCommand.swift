@@ -1,0 +1,56 @@
+import ArgumentParser
+import SealedStore
+import SessionToolsBase
+
+/// `session-tools verify`.
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Read every byte of a store and open every record.",
+    discussion: """
+      Changes nothing. Writes a line for whatever is not as a writer leaves it, "damage" when \
+      confirmed data was changed or lost and "note" when the next change mends it or nothing \
+      needs mending, then a line for each item whose newest value cannot be given out. Exit \
+      status 6 when there is damage.
+
+      It cannot tell when the whole directory was put back to an older state.
+
+      With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
+      "isDamage", "place"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
+      "recordCount"}. A place is one of \
+      \(VerificationReport.Place.allCases.map(\.rawValue).joined(separator: ", ")).
+      """)
+
+  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var format: JSONOption
+
+  func run() throws {
+    let store = try opening.open().store
+    let report = try ProgressLine.during("verifying") { try store.verify(progress: $0) }
+    if format.json {
+      try format.write(VerificationOutput(report))
+    } else {
+      try StandardOutput.write(Self.text(report))
+    }
+    guard report.isSound else {
+      throw StoreError(
+        StoreError.corrupt, store: store.path, reason: "the store is damaged",
+        remedy: "Make a copy of its directory, then run session-tools repair "
+          + store.path.shellQuoted)
+    }
+  }
+
+  private static func text(_ report: VerificationReport) -> String {
+    var lines = report.findings.map { finding in
+      "\(finding.isDamage ? "damage" : "note"): \(finding.place.rawValue): \(finding.description)"
+    }
+    lines += report.damagedItems.map { "lost: \($0)" }
+    lines.append("\(report.isSound ? "sound" : "damaged"): \(summary(report))")
+    return lines.map { $0.escapingControls() + "\n" }.joined()
+  }
+
+  private static func summary(_ report: VerificationReport) -> String {
+    "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
+      + "\(Size.text(report.journalByteCount)) of journal, \(Size.text(report.liveByteCount)) in use"
+  }
+}

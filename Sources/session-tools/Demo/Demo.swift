@@ -1,0 +1,166 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// The main job of the library, shown with the library itself.
+enum Demo {
+  private struct User: Codable, Sendable {
+    let name: String
+    let email: String
+    var token: String
+  }
+
+  static func run() throws {
+    let directory = try DemoDirectory()
+    let store = try makeStore(directory)
+    let session = try session(in: store)
+    let observer = try announceChanges(of: session)
+    defer { NotificationCenter.default.removeObserver(observer) }
+
+    try signIn(session, directory)
+    try refresh(session)
+    try readInAnotherProcess(directory)
+    try refuseWrongKey(directory)
+    try findFlippedBit(store, directory)
+    try signOut(session, directory)
+    try say("\nAll of it has been removed again.")
+  }
+
+  /// What the other process does.
+  static func read(path: String, keyFile: String) throws {
+    let store = try SealedFileStore.open(at: path, key: KeyFile(keyFile))
+    let process = ProcessInfo.processInfo.processIdentifier
+    switch try session(in: store).state {
+    case .signedIn(let user):
+      try tell("process \(process): \(user.name) <\(user.email)> is signed in")
+    case .signedOut: try tell("process \(process): nobody is signed in")
+    case .unavailable(let error): throw error
+    }
+  }
+
+  // MARK: - Steps
+
+  private static func makeStore(_ directory: DemoDirectory) throws -> SealedFileStore {
+    try title("A store is made, its key kept elsewhere")
+    let key = try KeyFile.create(at: directory.keyFile)
+    let store = try SealedFileStore.create(at: directory.store, key: key)
+    try tell("store: \(directory.store)")
+    try tell("key:   \(directory.keyFile)")
+    try tell(store.traits.protection)
+    return store
+  }
+
+  private static func session(in store: SealedFileStore) throws -> UserSession<User> {
+    UserSession<User>(
+      container: try StoreContainer<User>(store, service: "com.example.demo"),
+      storageIdentifier: "user", notificationPoster: NotificationCenter.default)
+  }
+
+  private static func announceChanges(
+    of session: UserSession<User>
+  ) throws -> any NSObjectProtocol {
+    NotificationCenter.default.addObserver(
+      forName: .userSessionStateDidChange, object: session, queue: nil
+    ) { notification in
+      let change =
+        switch notification.userSessionState {
+        case .loggedIn: "signed in"
+        case .loggedOut: "signed out"
+        case .updated: "updated"
+        case nil: "none"
+        }
+      // A demonstration that nobody reads any more needs no line.
+      try? tell("notification: \(change)")
+    }
+  }
+
+  private static func signIn(_ session: UserSession<User>, _ directory: DemoDirectory) throws {
+    try title("Ada signs in")
+    let user = User(name: "Ada", email: "ada@example.com", token: "first token")
+    try session.didLogIn(user)
+    let journal = try directory.journal
+    let isReadable = [user.email, user.token, "com.example.demo"].contains { text in
+      journal.range(of: Data(text.utf8)) != nil
+    }
+    try tell(
+      "on disk: \(journal.count) bytes, her address and token "
+        + (isReadable ? "READABLE in them" : "nowhere in them"))
+  }
+
+  private static func refresh(_ session: UserSession<User>) throws {
+    try title("Her token is refreshed")
+    session.refreshHandler = { [weak session] completion in
+      // A real handler asks the server here.
+      guard let session, var user = session.currentUser else { return completion(nil) }
+      user.token = "second token"
+      do {
+        try session.didUpdate(user)
+        completion(nil)
+      } catch {
+        completion(.unableToRefresh(error: error))
+      }
+    }
+    var failure: RefreshError?
+    session.refresh { failure = $0 }
+    if let failure { throw failure }
+    try tell("stored now: the \(try session.item()?.token ?? "old one")")
+  }
+
+  private static func readInAnotherProcess(_ directory: DemoDirectory) throws {
+    try title("Another process opens the same session")
+    try spawnReader(directory)
+  }
+
+  private static func refuseWrongKey(_ directory: DemoDirectory) throws {
+    try title("A wrong key is refused")
+    do throws(StoreError) {
+      _ = try SealedFileStore.open(at: directory.store, key: try RawKey(RawKey.random()))
+      try tell("it was NOT refused")
+    } catch {
+      try tell("\(error.code): \(error.reason)")
+    }
+  }
+
+  private static func findFlippedBit(_ store: SealedFileStore, _ directory: DemoDirectory) throws {
+    let offset = try directory.journal.count - 40
+    try title("One bit of the journal is flipped, at byte \(offset)")
+    try directory.flipBit(at: offset)
+    let report = try store.verify()
+    for finding in report.findings { try tell("verify: \(finding.description)") }
+    try directory.flipBit(at: offset)
+    let isSound = try store.verify().isSound
+    try tell(isSound ? "flipped back: sound" : "flipped back: still NOT sound")
+  }
+
+  private static func signOut(_ session: UserSession<User>, _ directory: DemoDirectory) throws {
+    try title("Ada signs out")
+    try session.didLogOut()
+    try spawnReader(directory)
+  }
+
+  private static func spawnReader(_ directory: DemoDirectory) throws {
+    let process = Process()
+    process.executableURL = URL(
+      filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    process.arguments = ["demo-reader", directory.store, directory.keyFile]
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw Failure(.failure, "the other process ended with \(process.terminationStatus)")
+    }
+  }
+
+  // MARK: - Words
+
+  private static func title(_ text: String) throws(StoreError) {
+    try say(StandardOutput.isTerminal ? "\n\u{1b}[1m\(text)\u{1b}[m" : "\n\(text)")
+  }
+
+  private static func tell(_ text: String) throws(StoreError) {
+    try say("  \(text.escapingControls())")
+  }
+
+  private static func say(_ text: String) throws(StoreError) {
+    try StandardOutput.write(text + "\n")
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// What can be said of one store, with its key or without.
+struct StoreChecks {
+  let path: String
+  let key: KeyOptions
+  let interaction: InteractionOptions
+
+  func all() -> [Check] {
+    let slots: [KeySlot]
+    do throws(StoreError) {
+      slots = try SealedFileStore.keySlots(at: path)
+      let identifier = try SealedFileStore.identifier(at: path)
+      return [.ok("store", "\(path), identifier \(identifier)")] + checks(slots: slots)
+    } catch {
+      return [.problem("store", error)] + [FileSystemCheck.check(path)].compactMap(\.self)
+    }
+  }
+
+  private func checks(slots: [KeySlot]) -> [Check] {
+    [permissions, FileSystemCheck.check(path), writerLock, leftovers, protection(slots)]
+      .compactMap(\.self) + checksWithKey()
+  }
+
+  // MARK: - Without the key
+
+  private var permissions: Check {
+    let fileSystem = LinuxFileSystem()
+    for name in Files.names(in: path).sorted() {
+      let file = "\(path)/\(name)"
+      // What cannot be looked at is found again by those who open it.
+      guard let found = try? fileSystem.status(of: file, in: .workingDirectory) else { continue }
+      if found.kind != .regular {
+        return .problem(
+          "permissions", "\(file) is not a regular file", remedy: nil, .unsafePermissions)
+      }
+      if found.owner != CurrentProcess.user {
+        return .problem(
+          "permissions", "\(file) belongs to another user (id \(found.owner))",
+          remedy: "chown \(CurrentProcess.user) \(file.shellQuoted)", .unsafePermissions)
+      }
+      if found.permissions & 0o077 != 0 {
+        return .problem(
+          "permissions", "others may read or write \(file) (mode \(found.permissions.octal))",
+          remedy: "chmod 600 \(file.shellQuoted)", .unsafePermissions)
+      }
+    }
+    return .ok("permissions", "nobody else may read or write it")
+  }
+
+  /// Byte 0 of the file `lock` is the writer's; a writer has it for milliseconds.
+  private var writerLock: Check? {
+    let patience = ContinuousClock.now + .seconds(2)
+    let fileSystem = LinuxFileSystem()
+    let file = "\(path)/lock"
+    guard let lock = try? fileSystem.open(file, in: .workingDirectory, .readWrite) else {
+      return nil
+    }
+    defer { fileSystem.close(lock) }
+    repeat {
+      // Closing frees it again at once.
+      if (try? fileSystem.tryLock(lock, byte: 0)) ?? true { return .ok("lock", "free") }
+      Thread.sleep(forTimeInterval: 0.05)
+    } while ContinuousClock.now < patience
+    return .problem(
+      "lock", "another process has held it for more than 2 seconds",
+      remedy: "fuser -v \(file.shellQuoted)", .unavailable)
+  }
+
+  private var leftovers: Check {
+    let found = Files.names(in: path).filter { $0.hasPrefix("tail-") || $0.hasPrefix("damaged-") }
+    guard !found.isEmpty else { return .ok("left-overs", "none") }
+    let files = found.sorted().map { "\(path)/\($0)".shellQuoted }
+    return .note(
+      "left-overs", "\(Size.count(found.count, "file")) with what a repair or a crash cut off",
+      remedy: "rm \(files.joined(separator: " "))")
+  }
+
+  private func protection(_ slots: [KeySlot]) -> Check {
+    .ok("opens with", slots.map(\.means).joined(separator: ", or "))
+  }
+
+  // MARK: - With the key
+
+  private func checksWithKey() -> [Check] {
+    let open: OpenStore
+    do {
+      open = try KeyFinder(path: path, options: key, interaction: interaction).open(
+        SealedFileStore.Options(lockTimeout: .seconds(2)))
+    } catch {
+      return [.problem("key", error)]
+    }
+    return [keyPlace(of: open)] + contents(of: open.store)
+  }
+
+  private func keyPlace(of open: OpenStore) -> Check {
+    if let place = open.key.place, Files.isPath(place, in: path) {
+      return .problem(
+        "key", "\(open.key.name) is in the store's own directory, where it protects nothing",
+        remedy: "mv \(place.shellQuoted) ~/.local/share/ and name it with --key-file")
+    }
+    return .ok("key", "\(open.key.name) opens it")
+  }
+
+  private func contents(of store: SealedFileStore) -> [Check] {
+    let report: VerificationReport
+    do throws(StoreError) {
+      report = try ProgressLine.during("verifying") { progress throws(StoreError) in
+        try store.verify(progress: progress)
+      }
+    } catch {
+      return [.problem("contents", error)]
+    }
+    let findings = report.findings.filter { $0.place != .files }
+    guard findings.isEmpty else {
+      return findings.map { finding in
+        finding.isDamage
+          ? .problem(
+            finding.place.rawValue, finding.description,
+            remedy: "session-tools repair \(path.shellQuoted)", .damaged)
+          : .note(finding.place.rawValue, finding.description)
+      } + [journal(report)]
+    }
+    return [.ok("contents", "\(Size.count(report.itemCount, "item")), every record opens")]
+      + [journal(report)]
+  }
+
+  private func journal(_ report: VerificationReport) -> Check {
+    let live = report.liveByteCount
+    let dead = max(0, report.journalByteCount - live)
+    let finding = "\(Size.text(report.journalByteCount)), \(Size.text(live)) in use"
+    // Half of it is compacted away by itself; this is for those who want it sooner.
+    guard dead > 1 << 20, dead > live / 2 else { return .ok("journal size", finding) }
+    return .note(
+      "journal size", finding, remedy: "session-tools compact \(path.shellQuoted)")
+  }
+}
+
+extension Check {
+  /// An error as a check that failed.
+  static func problem(_ name: String, _ error: any Error) -> Check {
+    switch error {
+    case let error as StoreError:
+      .problem(
+        name, "\(error.store): \(error.reason)", remedy: error.remedy, ExitStatus(error.code))
+    case let failure as Failure: .problem(name, failure.message, remedy: nil, failure.status)
+    default: .problem(name, "\(error)", remedy: nil)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// A key or passphrase as it is named on the command line.
+enum KeyArgument {
+  case keyFile(String)
+  case passphraseFile(String)
+  case passphraseDescriptor(Int32)
+  case passphrasePrompt
+  case credential(String)
+
+  var isPassphrase: Bool {
+    switch self {
+    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
+    case .keyFile, .credential: false
+    }
+  }
+
+  /// A key that exists, to open a store with.
+  ///
+  /// - Throws: What keeps a passphrase from being read.
+  func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
+    switch self {
+    case .keyFile(let path):
+      return ChosenKey(KeyFile(path), name: "the key file \(path)", place: path)
+    case .credential(let name):
+      return ChosenKey(
+        SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
+    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
+      let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
+      return ChosenKey(passphrase, name: "the passphrase", place: nil)
+    }
+  }
+
+  /// The passphrase's bytes.
+  ///
+  /// - Throws: What keeps it from being read.
+  func readPassphrase(_ ask: () throws -> SecretBytes) throws -> SecretBytes {
+    switch self {
+    case .passphraseFile(let path): try PassphraseReader.read(file: path)
+    case .passphraseDescriptor(let number): try PassphraseReader.read(descriptor: number)
+    default: try ask()
+    }
+  }
+
+  /// The descriptor it is read from, if it is.
+  private var descriptor: Int32? {
+    switch self {
+    case .passphraseDescriptor(let number): number
+    case .passphraseFile(let path): PassphraseReader.descriptor(in: path)
+    default: nil
+    }
+  }
+
+  /// Refuses to read one descriptor twice: the second time there is nothing left in it.
+  static func checkDescriptors(_ arguments: [KeyArgument?], isInputTaken: Bool = false) throws {
+    var taken: Set<Int32> = isInputTaken ? [STDIN_FILENO] : []
+    for case let number? in arguments.map({ $0?.descriptor }) {
+      guard taken.insert(number).inserted else {
+        throw ValidationError(
+          number == STDIN_FILENO && isInputTaken
+            ? "Standard input is for the value; give the passphrase another way."
+            : "File descriptor \(number) can be read only once.")
+      }
+    }
+  }
+}
+
+/// A key source, and how to speak of it.
+struct ChosenKey {
+  let source: any KeySource
+  /// What it is: "the key file /x".
+  let name: String
+  /// The file it is in, if it is in one.
+  let place: String?
+
+  init(_ source: any KeySource, name: String, place: String?) {
+    self.source = source
+    self.name = name
+    self.place = place
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// Finds the key of a store and opens it.
+///
+/// The order: what the options say; the file that `SESSION_TOOLS_KEY_FILE` names; the file
+/// that `init` made; a passphrase asked for on the terminal.
+struct KeyFinder {
+  static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
+
+  let path: String
+  let options: KeyOptions
+  let interaction: InteractionOptions
+
+  private var prompt: PassphrasePrompt { PassphrasePrompt(path: path, interaction: interaction) }
+
+  /// The key file that the environment names.
+  static var keyFileOfEnvironment: String? {
+    guard let path = ProcessInfo.processInfo.environment[environmentVariable], !path.isEmpty
+    else { return nil }
+    return path
+  }
+
+  /// Opens the store with the first key in the order.
+  ///
+  /// A key that was asked for and does not fit is an error; the file that `init` made gives
+  /// way to a passphrase, because the store's slots may have been changed since.
+  ///
+  /// - Throws: As `SealedFileStore.open`, and `keyMissing` when there is no key.
+  func open(_ storeOptions: SealedFileStore.Options) throws -> OpenStore {
+    if let key = try namedKey() { return try open(with: key, storeOptions) }
+    let slots = try SealedFileStore.keySlots(at: path)
+    let hasPassphrase = slots.contains(where: \.isPassphrase)
+    if let key = try defaultKey(slots) {
+      let opened = Result { () throws(StoreError) in try open(with: key, storeOptions) }
+      guard case .failure(let error) = opened, error.code == StoreError.wrongKey, hasPassphrase,
+        interaction.canAsk
+      else { return try opened.get() }
+      StandardError.say("\(key.name) does not open \(path)")
+    }
+    guard hasPassphrase, interaction.canAsk else { throw keyMissing(slots) }
+    return try open(with: try KeyArgument.passphrasePrompt.choose(prompt), storeOptions)
+  }
+
+  /// The key that the options or the environment name.
+  func namedKey() throws -> ChosenKey? {
+    if let argument = options.argument { return try argument.choose(prompt) }
+    guard let path = Self.keyFileOfEnvironment else { return nil }
+    return ChosenKey(
+      KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path)
+  }
+
+  private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
+    let keys = KeyDirectory()
+    let identifier = try SealedFileStore.identifier(at: path)
+    guard slots.contains(where: \.isRawKey), keys.hasKey(ofStore: identifier) else { return nil }
+    let file = keys.pathOfKey(ofStore: identifier)
+    return ChosenKey(KeyFile(file), name: "the key file \(file)", place: file)
+  }
+
+  private func open(
+    with key: ChosenKey, _ options: SealedFileStore.Options
+  ) throws(StoreError) -> OpenStore {
+    do throws(StoreError) {
+      return OpenStore(
+        store: try SealedFileStore.open(at: path, key: key.source, options: options), key: key)
+    } catch  where error.code == StoreError.wrongKey {
+      throw StoreError(
+        StoreError.wrongKey, store: path, reason: "\(key.name) does not open it",
+        remedy: error.remedy)
+    }
+  }
+
+  private func keyMissing(_ slots: [KeySlot]) -> StoreError {
+    let keys = KeyDirectory()
+    var remedies: [String] = []
+    if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
+    if slots.contains(where: \.isPassphrase) {
+      remedies.append("--passphrase-file or --passphrase-fd")
+    }
+    var remedy = "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or "))
+    if let left = keys.unassignedKeys.first {
+      remedy += "; an interrupted init left \(left), which may be the one"
+    }
+    return StoreError(
+      StoreError.keyMissing, store: path,
+      reason: "no key was given, and there is none for it in \(keys.path)", remedy: remedy)
+  }
+}
+
+extension KeySlot {
+  /// Whether a key file or a credential may open it.
+  var isRawKey: Bool {
+    if case .rawKey = parameters { true } else { false }
+  }
+
+  /// Whether a passphrase may open it.
+  var isPassphrase: Bool {
+    if case .passphrase = parameters { true } else { false }
+  }
+}

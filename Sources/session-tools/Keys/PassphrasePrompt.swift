@@ -1,0 +1,70 @@
+import SessionToolsBase
+
+/// Asks a person for a passphrase.
+struct PassphrasePrompt {
+  /// The store, as the question names it.
+  let path: String
+  let interaction: InteractionOptions
+
+  /// Asks once.
+  ///
+  /// - Throws: `promptDismissed`, or `keyMissing` when nobody can be asked.
+  func ask() throws -> SecretBytes {
+    try ask("Passphrase for \(path): ")
+  }
+
+  /// Asks twice, so that a slip of the finger locks nobody out.
+  ///
+  /// - Throws: As ``ask()``, and a usage failure when the two differ.
+  func askForNew() throws -> SecretBytes {
+    let first = try ask("New passphrase for \(path): ")
+    guard try ask("The same again: ") == first else {
+      throw Failure(.usage, "the two passphrases differ; nothing was changed")
+    }
+    return first
+  }
+
+  private func ask(_ question: String) throws -> SecretBytes {
+    guard interaction.canAsk else {
+      throw StoreError(
+        StoreError.keyMissing, store: path, reason: "there is no terminal to ask for a passphrase",
+        remedy: "Give it with --passphrase-file or --passphrase-fd")
+    }
+    return try Question.ask(question, about: path, isHidden: true)
+  }
+}
+
+/// Questions on the terminal.
+enum Question {
+  /// Asks for a line.
+  ///
+  /// - Throws: `promptDismissed` when the person ends the input, a usage failure when the line
+  ///   is longer than a terminal takes, or `io`.
+  static func ask(_ question: String, about store: String, isHidden: Bool) throws -> SecretBytes {
+    let answer: SecretBytes?
+    do throws(SystemCallError) {
+      answer = try System.askAtTerminal(question.escapingControls(), isHidden: isHidden)
+    } catch {
+      throw StoreError(error, path: "/dev/tty")
+    }
+    guard let answer else {
+      throw StoreError(
+        StoreError.promptDismissed, store: store, reason: "the question was dismissed")
+    }
+    guard answer.byteCount <= System.longestTerminalLine else {
+      throw Failure(
+        .usage,
+        "a terminal takes lines of at most \(System.longestTerminalLine) bytes; "
+          + "nothing was changed")
+    }
+    return answer
+  }
+
+  /// Asks whether to go on; anything but yes is no.
+  ///
+  /// - Throws: As ``ask(_:about:isHidden:)``.
+  static func confirm(_ question: String, about store: String) throws -> Bool {
+    let answer = try ask("\(question) [y/N] ", about: store, isHidden: false)
+    return ["y", "yes"].contains(String(decoding: answer.copyBytes(), as: UTF8.self).lowercased())
+  }
+}

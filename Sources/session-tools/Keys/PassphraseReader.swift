@@ -1,0 +1,49 @@
+import SealedStore
+import SessionToolsBase
+
+/// Passphrases from files and descriptors; one newline at the end does not count.
+enum PassphraseReader {
+  /// Reads a file that nobody else may read, or a descriptor named as `/dev/fd/3`.
+  ///
+  /// - Throws: As `KeyFile` for files.
+  static func read(file path: String) throws(StoreError) -> SecretBytes {
+    if let number = descriptor(in: path) { return try read(descriptor: number) }
+    return withoutNewline(
+      try SecretFile.read(
+        path, largestByteCount: Passphrase.largestByteCount + 1, rule: .privateFile))
+  }
+
+  /// Reads a descriptor to its end.
+  ///
+  /// - Throws: `invalidKey` when there is more than a passphrase can be, `io` when it cannot
+  ///   be read.
+  static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
+    let name = "file descriptor \(number)"
+    do throws(SystemCallError) {
+      let largest = Passphrase.largestByteCount + 1
+      if let passphrase = try System.readAll(number, atMost: largest) {
+        return withoutNewline(passphrase)
+      }
+    } catch {
+      throw StoreError(error, path: name)
+    }
+    throw StoreError(
+      StoreError.invalidKey, store: name, reason: "the passphrase is too long",
+      remedy: "Give one of at most \(Passphrase.largestByteCount) bytes")
+  }
+
+  /// The number in `/dev/fd/3`, which is what a shell makes of `<(command)`.
+  static func descriptor(in path: String) -> Int32? {
+    if path == "/dev/stdin" { return 0 }
+    let prefix = "/dev/fd/"
+    return path.hasPrefix(prefix) ? Int32(path.dropFirst(prefix.count)) : nil
+  }
+
+  private static func withoutNewline(_ secret: SecretBytes) -> SecretBytes {
+    let buffer = ByteBuffer(byteCount: secret.byteCount, isSecret: true)
+    buffer.copy(secret, to: 0)
+    let last = secret.byteCount - 1
+    guard last >= 0, buffer.load(UInt8.self, at: last) == UInt8(ascii: "\n") else { return secret }
+    return buffer.secret(0..<last)
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+
+/// The keys that go on opening a store when all others are revoked.
+struct KeepOptions: ParsableArguments {
+  @Option(
+    name: .long, help: ArgumentHelp("Keep the slots of a key file.", valueName: "file"),
+    completion: .file())
+  var keepKeyFile: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Keep the slots of the passphrase in a file.", valueName: "file"),
+    completion: .file())
+  var keepPassphraseFile: [String] = []
+
+  @Option(
+    name: .customLong("keep-passphrase-fd"),
+    help: ArgumentHelp(
+      "Keep the slots of the passphrase read from a file descriptor.", valueName: "number"))
+  var keepPassphraseDescriptor: [Int32] = []
+
+  @Flag(name: .long, help: "Keep the slots of a passphrase asked for on the terminal.")
+  var keepPassphrase = false
+
+  @Option(
+    name: .long, help: ArgumentHelp("Keep the slots of a systemd credential.", valueName: "name"))
+  var keepCredential: [String] = []
+
+  /// All that were given.
+  var arguments: [KeyArgument] {
+    keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
+      + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
+      + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
+  }
+}

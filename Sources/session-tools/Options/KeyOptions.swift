@@ -1,0 +1,48 @@
+import ArgumentParser
+
+/// What opens a store, or its first key slot.
+struct KeyOptions: ParsableArguments {
+  @Option(
+    name: .long, help: ArgumentHelp("A file of 32 bytes, mode 0600.", valueName: "file"),
+    completion: .file())
+  var keyFile: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A file with a passphrase, mode 0600; one newline at its end does not count.",
+      valueName: "file"), completion: .file())
+  var passphraseFile: String?
+
+  @Option(
+    name: .customLong("passphrase-fd"),
+    help: ArgumentHelp(
+      "A file descriptor to read a passphrase from, to its end.", valueName: "number"))
+  var passphraseDescriptor: Int32?
+
+  @Flag(name: .long, help: "Ask for a passphrase on the terminal.")
+  var passphrase = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A systemd credential of 32 bytes ($CREDENTIALS_DIRECTORY).", valueName: "name"))
+  var credential: String?
+
+  /// The one that was given, if any.
+  var argument: KeyArgument? { arguments.first }
+
+  private var arguments: [KeyArgument] {
+    [
+      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
+      passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
+      passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
+    ].compactMap(\.self)
+  }
+
+  func validate() throws {
+    guard arguments.count <= 1 else {
+      throw ValidationError("Give one key or passphrase, not several.")
+    }
+  }
+}

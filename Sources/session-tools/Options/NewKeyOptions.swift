@@ -1,0 +1,44 @@
+import ArgumentParser
+
+/// What a new or changed key slot opens with.
+struct NewKeyOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp("A key file; it is made when there is none.", valueName: "file"),
+    completion: .file())
+  var newKeyFile: String?
+
+  @Option(
+    name: .long, help: ArgumentHelp("A file with the new passphrase.", valueName: "file"),
+    completion: .file())
+  var newPassphraseFile: String?
+
+  @Option(
+    name: .customLong("new-passphrase-fd"),
+    help: ArgumentHelp(
+      "A file descriptor to read the new passphrase from.", valueName: "number"))
+  var newPassphraseDescriptor: Int32?
+
+  @Flag(name: .long, help: "Ask for the new passphrase on the terminal, which is the default.")
+  var newPassphrase = false
+
+  @Option(name: .long, help: ArgumentHelp("A systemd credential of 32 bytes.", valueName: "name"))
+  var newCredential: String?
+
+  private var arguments: [KeyArgument] {
+    [
+      newKeyFile.map(KeyArgument.keyFile), newPassphraseFile.map(KeyArgument.passphraseFile),
+      newPassphraseDescriptor.map(KeyArgument.passphraseDescriptor),
+      newPassphrase ? .passphrasePrompt : nil, newCredential.map(KeyArgument.credential),
+    ].compactMap(\.self)
+  }
+
+  /// The one that was given; otherwise the prompt.
+  var argument: KeyArgument { arguments.first ?? .passphrasePrompt }
+
+  func validate() throws {
+    guard arguments.count <= 1 else {
+      throw ValidationError("Give one new key or passphrase, not several.")
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+
+/// Which store: a directory, with the kind of store in front or not.
+enum StoreLocation: CustomStringConvertible {
+  /// A sealed store in a directory.
+  case sealed(path: String)
+
+  /// Reads `PATH` or `sealed:PATH`.
+  ///
+  /// Never looks at what exists: the same words name the same store everywhere. A path whose
+  /// start looks like another kind of store is written with `./` or `sealed:` in front.
+  ///
+  /// - Throws: `ValidationError` for an unknown kind or an empty path.
+  init(_ argument: String) throws {
+    var path = argument[...]
+    if let kind = Self.kind(of: argument) {
+      guard kind == "sealed" else {
+        throw ValidationError(
+          "There is no kind of store '\(kind)'. For a directory of that name, write "
+            + "./\(argument) or sealed:\(argument).")
+      }
+      path = path.dropFirst(kind.count + 1)
+    }
+    // Behind a slash at the end the kernel would follow a symbolic link.
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    guard !path.isEmpty else { throw ValidationError("The path of the store is empty.") }
+    self = .sealed(path: String(path))
+  }
+
+  /// The store's directory.
+  var path: String {
+    switch self {
+    case .sealed(let path): path
+    }
+  }
+
+  var description: String { path }
+
+  /// What stands before the first colon, if it has the form of a URI's scheme (RFC 3986).
+  private static func kind(of argument: String) -> Substring? {
+    guard let colon = argument.firstIndex(of: ":") else { return nil }
+    let kind = argument[..<colon]
+    guard let first = kind.utf8.first, isLetter(first) else { return nil }
+    let isScheme = kind.utf8.allSatisfy { byte in
+      isLetter(byte) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+        || "+-.".utf8.contains(byte)
+    }
+    return isScheme ? kind : nil
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+  }
+}

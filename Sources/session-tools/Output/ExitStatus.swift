@@ -1,0 +1,67 @@
+import ArgumentParser
+import SessionToolsBase
+
+/// What the tool ends with, told apart by what to do next.
+enum ExitStatus: Int32, CaseIterable {
+  case done = 0
+  case failure = 1
+  case notFound = 3
+  case unavailable = 4
+  case wrongKey = 5
+  case damaged = 6
+  case alreadyExists = 7
+  case unsafePermissions = 8
+  case usage = 64
+
+  var meaning: String {
+    switch self {
+    case .done: "done"
+    case .failure: "another failure"
+    case .notFound: "no such item"
+    case .unavailable: "store locked or unavailable: not there, no key for it, timed out"
+    case .wrongKey: "wrong key or passphrase"
+    case .damaged: "damaged"
+    case .alreadyExists: "already exists"
+    case .unsafePermissions: "unsafe file permissions"
+    case .usage: "wrong usage, or a name or key that cannot be one"
+    }
+  }
+
+  /// All of them, one a line, for the help.
+  static var list: String {
+    allCases.map { status in
+      let number = String(status.rawValue)
+      return "  \(number)\(String(repeating: " ", count: 4 - number.count))\(status.meaning)"
+    }.joined(separator: "\n")
+  }
+
+  private static let statuses: [StoreError.Code: ExitStatus] = [
+    StoreError.locked: .unavailable,
+    StoreError.unavailable: .unavailable,
+    StoreError.promptDismissed: .unavailable,
+    StoreError.keyMissing: .unavailable,
+    StoreError.timedOut: .unavailable,
+    StoreError.wrongKey: .wrongKey,
+    StoreError.corrupt: .damaged,
+    StoreError.alreadyExists: .alreadyExists,
+    StoreError.unsafePermissions: .unsafePermissions,
+    StoreError.invalidName: .usage,
+    StoreError.invalidKey: .usage,
+  ]
+
+  /// The status of a kind of error; `failure` for those that have none of their own.
+  init(_ code: StoreError.Code) {
+    self = Self.statuses[code] ?? .failure
+  }
+}
+
+/// A failure of the tool's own, with the text for the person.
+struct Failure: Error {
+  let status: ExitStatus
+  let message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+}

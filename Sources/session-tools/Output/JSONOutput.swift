@@ -1,0 +1,17 @@
+import ArgumentParser
+import Foundation
+import SessionToolsBase
+
+/// `--json`, for the commands that have it.
+struct JSONOption: ParsableArguments {
+  @Flag(name: .long, help: "Write one line of JSON, keys sorted; its shape is above.")
+  var json = false
+
+  /// Writes a value as one line.
+  func write(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+    try StandardOutput.write(text.escapingControlsInJSON + "\n")
+  }
+}

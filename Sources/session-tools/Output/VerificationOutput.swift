@@ -1,0 +1,48 @@
+import SealedStore
+import SessionToolsBase
+
+/// A verification report as JSON.
+struct VerificationOutput: Encodable {
+  private let damagedItems: [ItemOutput]
+  private let findings: [Finding]
+  private let isSound: Bool
+  private let itemCount: Int
+  private let journalByteCount: Int
+  private let liveByteCount: Int
+  private let recordCount: Int
+
+  init(_ report: VerificationReport) {
+    damagedItems = report.damagedItems.map(ItemOutput.init)
+    findings = report.findings.map { finding in
+      Finding(
+        description: finding.description, isDamage: finding.isDamage,
+        place: finding.place.rawValue)
+    }
+    isSound = report.isSound
+    itemCount = report.itemCount
+    journalByteCount = report.journalByteCount
+    liveByteCount = report.liveByteCount
+    recordCount = report.recordCount
+  }
+
+  private struct Finding: Encodable {
+    let description: String
+    let isDamage: Bool
+    let place: String
+  }
+}
+
+/// The name of an item as JSON.
+struct ItemOutput: Encodable {
+  @Nullable private var group: String?
+  private let identifier: String
+  @Nullable private var install: String?
+  private let service: String
+
+  init(_ key: StoreKey) {
+    group = key.namespace.accessGroup
+    identifier = key.identifier
+    install = key.namespace.install?.rawValue
+    service = key.namespace.service
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+
+/// `session-tools`.
+struct RootCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "session-tools",
+    abstract: "Keeps secrets sealed in a store, and looks after the store.",
+    discussion: """
+      A store is named by its directory: PATH, or sealed:PATH. Without a key option its key is \
+      looked for in the file that SESSION_TOOLS_KEY_FILE names, then where init puts it \
+      ($XDG_DATA_HOME/session-tools/keys), and then a passphrase is asked for on the terminal.
+
+      Data goes to standard output, everything else to standard error. No secret is ever an \
+      argument.
+
+      Example:
+        session-tools init ~/vault
+        printf %s "$TOKEN" | session-tools set ~/vault --service mail token
+        session-tools get ~/vault --service mail token
+
+      Exit status:
+      \(ExitStatus.list)
+      """,
+    version: Version.current,
+    subcommands: [
+      InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
+      VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
+      RotateCommand.self, DoctorCommand.self, DemoCommand.self, DemoReaderCommand.self,
+    ])
+}
+
+/// The version of the package.
+enum Version {
+  static let current = "0.1.0"
+}

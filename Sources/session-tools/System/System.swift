@@ -1,0 +1,246 @@
+import CLinux
+import Glibc
+import SessionToolsBase
+
+/// What the tool asks of the kernel beyond the files of a store.
+///
+/// The only file that makes these calls.
+enum System {
+  // MARK: - This process
+
+  /// The largest core dump the process would have written when it started; `nil` is any.
+  static let coreDumpLimit = limit(RLIMIT_CORE)
+  /// The most memory the process may keep out of swap; `nil` is any amount.
+  static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
+
+  /// Keeps keys out of core dumps and away from debuggers of the same user.
+  static func forbidCoreDumps() {
+    _ = coreDumpLimit
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    // Lowering a limit always works. The second call is for systems that pipe dumps to a
+    // program, which the limit does not stop.
+    _ = unsafe setrlimit(RLIMIT_CORE.resource, &none)
+    _ = session_tools_forbid_dumping()
+  }
+
+  /// Makes sure that no file of a store becomes standard input, output or error.
+  ///
+  /// A program started with one of them closed gets its number for the next file it opens, and
+  /// would write its output there. What is opened here cannot be read or written, so that the
+  /// tool notices.
+  static func occupyStandardDescriptors() {
+    for (descriptor, access) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
+      if fcntl(descriptor, F_GETFD) >= 0 { continue }
+      _ = unsafe open("/dev/null", access)
+    }
+  }
+
+  /// Makes writing to a closed pipe an error instead of a sudden death amid a change.
+  static func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Ends as any program does whose reader has gone, such as before `| head`.
+  static func dieOfBrokenPipe() -> Never {
+    signal(SIGPIPE, SIG_DFL)
+    raise(SIGPIPE)
+    exit(128 + SIGPIPE)
+  }
+
+  /// Whether every argument is UTF-8: Swift's own list has replaced whatever is not.
+  static var areArgumentsUTF8: Bool {
+    (0..<Int(CommandLine.argc)).allSatisfy { position in
+      guard let text = unsafe CommandLine.unsafeArgv[position] else { return true }
+      let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
+      return unsafe String(validating: bytes, as: UTF8.self) != nil
+    }
+  }
+
+  private static func limit(_ kind: __rlimit_resource) -> UInt64? {
+    var limit = rlimit()
+    guard unsafe getrlimit(kind.resource, &limit) == 0, limit.rlim_cur != rlim_t.max else {
+      return nil
+    }
+    return UInt64(limit.rlim_cur)
+  }
+
+  // MARK: - Bytes
+
+  /// Writes all bytes of a text.
+  static func write(_ text: String, to descriptor: Int32) throws(SystemCallError) {
+    let bytes = ByteBuffer(Array(text.utf8))
+    let range = 0..<bytes.byteCount
+    try unsafe write(
+      UnsafeRawBufferPointer(start: bytes.pointer(to: range), count: range.count), to: descriptor)
+  }
+
+  /// Writes all bytes of a secret, without copying them.
+  static func write(_ secret: SecretBytes, to descriptor: Int32) throws(SystemCallError) {
+    try secret.withBytes { bytes throws(SystemCallError) in
+      try unsafe bytes.withUnsafeBytes { bytes throws(SystemCallError) in
+        try unsafe write(bytes, to: descriptor)
+      }
+    }
+  }
+
+  private static func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
+  ) throws(SystemCallError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count >= 0 {
+        done += count
+      } else if errno != EINTR {
+        throw SystemCallError("write", errno)
+      }
+    }
+  }
+
+  /// Reads to the end, into memory that is wiped; `nil` when there is more than asked for.
+  static func readAll(
+    _ descriptor: Int32, atMost largestByteCount: Int
+  ) throws(SystemCallError) -> SecretBytes? {
+    var buffer = ByteBuffer(byteCount: 1 << 16, isSecret: true)
+    var byteCount = 0
+    while true {
+      let count = try read(descriptor, into: buffer, byteCount..<buffer.byteCount)
+      if count == 0 { return buffer.secret(0..<byteCount) }
+      byteCount += count
+      if byteCount > largestByteCount { return nil }
+      if byteCount == buffer.byteCount {
+        let larger = ByteBuffer(byteCount: byteCount * 2, isSecret: true)
+        larger.copy(buffer, 0..<byteCount, to: 0)
+        buffer = larger
+      }
+    }
+  }
+
+  private static func read(
+    _ descriptor: Int32, into buffer: ByteBuffer, _ range: Range<Int>
+  ) throws(SystemCallError) -> Int {
+    while true {
+      let count = unsafe Glibc.read(descriptor, buffer.pointer(to: range), range.count)
+      if count >= 0 { return count }
+      if errno != EINTR { throw SystemCallError("read", errno) }
+    }
+  }
+
+  /// Whether a descriptor is a terminal.
+  static func isTerminal(_ descriptor: Int32) -> Bool {
+    isatty(descriptor) == 1
+  }
+
+  /// The kind of file system a path is on, as statfs(2) numbers them; `nil` when it is unknown.
+  static func fileSystemType(of path: String) -> UInt32? {
+    var status = statfs()
+    guard unsafe statfs(path, &status) == 0 else { return nil }
+    return UInt32(truncatingIfNeeded: status.f_type)
+  }
+
+  // MARK: - The terminal
+
+  /// The most a terminal hands over as one line; it drops the rest without a word.
+  static let longestTerminalLine = 4094
+
+  /// Asks at the terminal of the person in front, whatever standard input is.
+  ///
+  /// Echo is back on whatever happens short of SIGKILL: signals wait until it is.
+  ///
+  /// - Returns: The line without its end; `nil` when the person ended the input instead.
+  static func askAtTerminal(
+    _ question: String, isHidden: Bool
+  ) throws(SystemCallError) -> SecretBytes? {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(terminal) }
+    while true {
+      switch try askOnce(question, terminal, isHidden: isHidden) {
+      case .line(let line): return line
+      case .ended: return nil
+      case .interrupted: continue
+      }
+    }
+  }
+
+  /// Whether there is a terminal to ask at.
+  static var hasTerminal: Bool {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { return false }
+    close(terminal)
+    return true
+  }
+
+  private enum Answer {
+    case line(SecretBytes)
+    case ended
+    /// A signal came, and the process is still there: it was stopped and goes on.
+    case interrupted
+  }
+
+  private static func askOnce(
+    _ question: String, _ terminal: Int32, isHidden: Bool
+  ) throws(SystemCallError) -> Answer {
+    var signals = sigset_t()
+    var before = sigset_t()
+    unsafe sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] {
+      _ = unsafe sigaddset(&signals, signal)
+    }
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    // Runs last: a signal that came is delivered here, when echo is on again.
+    defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let arrivals = unsafe signalfd(-1, &signals, Int32(SFD_CLOEXEC))
+    guard arrivals >= 0 else { throw SystemCallError("signalfd", errno) }
+    defer { close(arrivals) }
+
+    var settings = termios()
+    guard unsafe tcgetattr(terminal, &settings) == 0 else {
+      throw SystemCallError("tcgetattr", errno)
+    }
+    if isHidden {
+      var hidden = settings
+      hidden.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
+      unsafe tcsetattr(terminal, TCSAFLUSH, &hidden)
+    }
+    defer {
+      if isHidden { unsafe _ = tcsetattr(terminal, TCSADRAIN, &settings) }
+    }
+    // The question comes after the setting: whoever sees it can type unseen.
+    try write(question, to: terminal)
+    let answer = try readLine(terminal, arrivals)
+    if isHidden { try write("\n", to: terminal) }
+    return answer
+  }
+
+  private static func readLine(
+    _ terminal: Int32, _ arrivals: Int32
+  ) throws(SystemCallError) -> Answer {
+    let line = ByteBuffer(byteCount: 2 * (longestTerminalLine + 2), isSecret: true)
+    var byteCount = 0
+    while byteCount < line.byteCount {
+      var waiting = [
+        pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: arrivals, events: Int16(POLLIN), revents: 0),
+      ]
+      guard unsafe poll(&waiting, nfds_t(waiting.count), -1) >= 0 else {
+        if errno == EINTR { continue }
+        throw SystemCallError("poll", errno)
+      }
+      if waiting[1].revents != 0 { return .interrupted }
+      let count = try read(terminal, into: line, byteCount..<line.byteCount)
+      if count == 0 { return byteCount == 0 ? .ended : .line(line.secret(0..<byteCount)) }
+      byteCount += count
+      if line.load(UInt8.self, at: byteCount - 1) == UInt8(ascii: "\n") {
+        return .line(line.secret(0..<byteCount - 1))
+      }
+    }
+    return .line(line.secret(0..<byteCount))
+  }
+}
+
+extension __rlimit_resource {
+  /// The type that the calls take it as.
+  fileprivate var resource: __rlimit_resource_t { __rlimit_resource_t(rawValue) }
+}
