@@ -12,7 +12,14 @@ import Glibc
   /// The number of bytes.
   @usableFromInline package let byteCount: Int
   @usableFromInline let start: UnsafeMutableRawPointer
+  /// What was allocated; `start` lies within it.
+  private let allocation: UnsafeMutableRawPointer
   private let isSecret: Bool
+
+  /// Buffers of this size and more begin with a page: `malloc` puts large ones 16 bytes behind
+  /// its beginning, from where the kernel may be slow to copy.
+  private static let smallestPagedByteCount = 64 << 10
+  private static let pageByteCount = 4096
 
   /// Makes a buffer of zeros.
   ///
@@ -20,12 +27,16 @@ import Glibc
   ///   - byteCount: Its size, 0 or more.
   ///   - isSecret: Whether it is wiped before its memory is given back.
   package init(byteCount: Int, isSecret: Bool = false) {
+    let isPaged = byteCount >= Self.smallestPagedByteCount
     // calloc gives large buffers as untouched zero pages, so padding costs nothing.
-    guard byteCount >= 0, let start = unsafe calloc(max(1, byteCount), 1) else {
+    guard byteCount >= 0,
+      let allocation = unsafe calloc(max(1, byteCount) + (isPaged ? Self.pageByteCount : 0), 1)
+    else {
       preconditionFailure("no memory for \(byteCount) bytes")
     }
     self.byteCount = byteCount
-    unsafe self.start = start
+    unsafe self.allocation = allocation
+    unsafe start = isPaged ? allocation.alignedUp(toMultipleOf: Self.pageByteCount) : allocation
     self.isSecret = isSecret
   }
 
@@ -37,7 +48,7 @@ import Glibc
 
   deinit {
     if isSecret { unsafe explicit_bzero(start, byteCount) }
-    unsafe free(start)
+    unsafe free(allocation)
   }
 
   /// The memory itself, for the files that call C.
