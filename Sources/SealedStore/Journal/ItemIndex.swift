@@ -15,6 +15,20 @@ struct ItemIndex: Sendable {
     /// The low half of the record's number: with tag and length it tells an exchanged record.
     let numberLow: UInt32
 
+    init(tag: ItemTag, offset: UInt64, sealedByteCount: UInt32, numberLow: UInt32) {
+      self.tag = tag
+      self.offset = offset
+      self.sealedByteCount = sealedByteCount
+      self.numberLow = numberLow
+    }
+
+    /// The entry of a record that starts at an offset.
+    init(_ prefix: RecordPrefix, at offset: Int) {
+      self.init(
+        tag: prefix.tag, offset: UInt64(offset), sealedByteCount: UInt32(prefix.sealedByteCount),
+        numberLow: UInt32(truncatingIfNeeded: prefix.number))
+    }
+
     var recordByteCount: Int { RecordPrefix.byteCount + Int(sealedByteCount) }
   }
 

@@ -9,11 +9,7 @@ struct JournalSurvey {
     let prefix: RecordPrefix
     let offset: Int
 
-    var entry: ItemIndex.Entry {
-      ItemIndex.Entry(
-        tag: prefix.tag, offset: UInt64(offset), sealedByteCount: UInt32(prefix.sealedByteCount),
-        numberLow: UInt32(truncatingIfNeeded: prefix.number))
-    }
+    var entry: ItemIndex.Entry { ItemIndex.Entry(prefix, at: offset) }
   }
 
   /// A stretch of the file in which no record opens.
