@@ -13,7 +13,7 @@
 #error "the yardstick is for little-endian machines"
 #endif
 
-enum { WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES, CHUNK_BYTES = 256 << 10 };
+enum { WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES, CHUNK_BYTES = 256 << 10, PAGE_BYTES = 4096 };
 
 static const char service[] = "com.example.benchmark";
 
@@ -120,9 +120,10 @@ typedef struct {
 
 static const uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
   if (offset < window->start || offset + count > window->start + window->count) {
-    ssize_t got = pread(window->file, window->bytes, CHUNK_BYTES, (off_t)offset);
-    require(got >= (ssize_t)count, "journal");
-    window->start = offset;
+    // Whole pages to whole pages, which is what the kernel copies fastest.
+    window->start = offset & ~(uint64_t)(PAGE_BYTES - 1);
+    ssize_t got = pread(window->file, window->bytes, CHUNK_BYTES, (off_t)window->start);
+    require(got >= 0 && window->start + (uint64_t)got >= offset + count, "journal");
     window->count = (uint64_t)got;
   }
   return window->bytes + (offset - window->start);
@@ -138,7 +139,13 @@ void store_walk(store *store, item_index *index) {
   store->inode = status.st_ino;
   store->device = status.st_dev;
 
-  window window = {store->journal, malloc(CHUNK_BYTES), 0, 0};
+  window window = {store->journal, aligned_alloc(PAGE_BYTES, CHUNK_BYTES), 0, 0};
+  require(window.bytes != NULL, "memory");
+  if (index) {
+    uint64_t record_count;
+    memcpy(&record_count, mark + 24, 8);
+    index_reserve(index, record_count + 1);
+  }
   uint8_t input[64];
   while (store->end < (uint64_t)status.st_size) {
     const uint8_t *prefix = window_at(&window, store->end, PREFIX_BYTES);
@@ -270,38 +277,51 @@ void encode_mark(const store *store, uint8_t out[MARK_BYTES]) {
 
 // MARK: index
 
-static entry *slot_of(const item_index *index, const uint64_t tag[2]) {
-  size_t mask = index->slot_count - 1, slot = tag[0] & mask;
-  while (index->slots[slot].sealed_bytes != 0
-         && (index->slots[slot].tag[0] != tag[0] || index->slots[slot].tag[1] != tag[1]))
-    slot = (slot + 1) & mask;
-  return index->slots + slot;
+static const uint32_t free_slot = UINT32_MAX;
+
+static index_slot *slot_of(const item_index *index, const uint64_t tag[2]) {
+  size_t mask = index->slot_count - 1, at = tag[0] & mask;
+  for (;; at = (at + 1) & mask) {
+    index_slot *slot = index->slots + at;
+    if (slot->position == free_slot) return slot;
+    if (slot->hint != (uint32_t)tag[1]) continue;
+    const entry *found = index->entries + slot->position;
+    if (found->tag[0] == tag[0] && found->tag[1] == tag[1]) return slot;
+  }
 }
 
-static void grow(item_index *index) {
-  item_index larger = {.slot_count = index->slot_count ? index->slot_count * 2 : 1024};
-  larger.slots = calloc(larger.slot_count, sizeof(entry));
-  require(larger.slots != NULL, "memory");
-  for (size_t slot = 0; slot < index->slot_count; slot += 1)
-    if (index->slots[slot].sealed_bytes) *slot_of(&larger, index->slots[slot].tag) = index->slots[slot];
-  free(index->slots);
-  larger.count = index->count;
-  *index = larger;
+void index_reserve(item_index *index, size_t count) {
+  size_t slot_count = 1024;
+  while (slot_count * 3 < count * 4) slot_count *= 2;
+  if (slot_count <= index->slot_count) return;
+  index->entries = realloc(index->entries, slot_count * sizeof(entry));
+  index->slots = realloc(index->slots, slot_count * sizeof(index_slot));
+  require(index->entries != NULL && index->slots != NULL, "memory");
+  index->slot_count = slot_count;
+  memset(index->slots, 0xff, slot_count * sizeof(index_slot));
+  for (size_t at = 0; at < index->count; at += 1) {
+    const uint64_t *tag = index->entries[at].tag;
+    *slot_of(index, tag) = (index_slot){(uint32_t)at, (uint32_t)tag[1]};
+  }
 }
 
 void index_put(item_index *index, const entry *new_entry) {
-  if (index->count * 4 >= index->slot_count * 3) grow(index);
-  entry *slot = slot_of(index, new_entry->tag);
-  index->count += slot->sealed_bytes == 0;
-  *slot = *new_entry;
+  index_reserve(index, index->count + 1);
+  index_slot *slot = slot_of(index, new_entry->tag);
+  if (slot->position == free_slot) {
+    *slot = (index_slot){(uint32_t)index->count, (uint32_t)new_entry->tag[1]};
+    index->count += 1;
+  }
+  index->entries[slot->position] = *new_entry;
 }
 
 const entry *index_find(const item_index *index, const uint64_t tag[2]) {
-  const entry *found = slot_of(index, tag);
-  return found->sealed_bytes ? found : NULL;
+  uint32_t position = slot_of(index, tag)->position;
+  return position == free_slot ? NULL : index->entries + position;
 }
 
 void index_free(item_index *index) {
   free(index->slots);
+  free(index->entries);
   *index = (item_index){0};
 }

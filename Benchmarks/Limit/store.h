@@ -28,11 +28,18 @@ typedef struct {
   uint32_t number_low;
 } entry;
 
-// Open addressing over the entries themselves; `sealed_bytes` 0 is a free slot.
+// Where an entry is, and a part of its tag.
 typedef struct {
-  entry *slots;
-  size_t slot_count;
+  uint32_t position;
+  uint32_t hint;
+} index_slot;
+
+// The entries one behind another, and a table of slots with open addressing.
+typedef struct {
+  entry *entries;
   size_t count;
+  index_slot *slots;
+  size_t slot_count;
 } item_index;
 
 typedef struct {
@@ -77,6 +84,7 @@ void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t
 // What the mark says of the store's end.
 void encode_mark(const store *store, uint8_t out[MARK_BYTES]);
 
+void index_reserve(item_index *index, size_t count);
 void index_put(item_index *index, const entry *new_entry);
 const entry *index_find(const item_index *index, const uint64_t tag[2]);
 void index_free(item_index *index);

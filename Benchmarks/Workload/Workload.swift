@@ -86,6 +86,8 @@ struct Workload {
   ///   - itemCount: How many items there are.
   ///   - emptyPath: An empty store, opened before: what the libraries keep for themselves is no
   ///     cost of an item.
+  /// - Returns: The time and the memory that belongs to the open store.
+  /// - Throws: When a store cannot be opened or has other items.
   func open(with itemCount: Int, after emptyPath: String) throws -> Measurement {
     let empty = try SealedFileStore.open(at: emptyPath, key: key)
     let before = try Memory.anonymousByteCount()
