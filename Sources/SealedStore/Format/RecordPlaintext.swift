@@ -7,9 +7,11 @@ enum RecordPlaintext {
 
   private static let largestKeyByteCount = 4 * (5 + Name.largestByteCount)
 
-  private static let largestSealedByteCount =
+  private static var largestSealedByteCount: Int {
     sealingByteCount
-    + Padding.paddedByteCount(for: 8 + largestKeyByteCount + SealedFileStore.largestValueByteCount)
+      + Padding.paddedByteCount(
+        for: 8 + largestKeyByteCount + SealedFileStore.largestValueByteCount)
+  }
 
   /// The smallest record, prefix included.
   static let smallestRecordByteCount =

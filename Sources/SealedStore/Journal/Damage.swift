@@ -54,7 +54,7 @@ struct BreakExamination {
   }
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
-    let window = JournalWindow(file)
+    var window = JournalWindow(file)
     var triedByteCount = 0
     var start = end.byteCount + 1
     let last = fileByteCount - RecordPlaintext.smallestRecordByteCount

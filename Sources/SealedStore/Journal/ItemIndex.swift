@@ -1,4 +1,4 @@
-/// Where the newest record of every item is, in 32 bytes an item and 4 to 8 more for the way
+/// Where the newest record of every item is, in 32 bytes an item and 11 to 22 more for the way
 /// there.
 ///
 /// A dense array of entries, and a table of positions in it that is searched by the tag: open
@@ -15,33 +15,65 @@ struct ItemIndex: Sendable {
     /// The low half of the record's number: with tag and length it tells an exchanged record.
     let numberLow: UInt32
 
+    init(tag: ItemTag, offset: UInt64, sealedByteCount: UInt32, numberLow: UInt32) {
+      self.tag = tag
+      self.offset = offset
+      self.sealedByteCount = sealedByteCount
+      self.numberLow = numberLow
+    }
+
+    /// The entry of a record that starts at an offset.
+    init(_ prefix: RecordPrefix, at offset: Int) {
+      self.init(
+        tag: prefix.tag, offset: UInt64(offset), sealedByteCount: UInt32(prefix.sealedByteCount),
+        numberLow: UInt32(truncatingIfNeeded: prefix.number))
+    }
+
     var recordByteCount: Int { RecordPrefix.byteCount + Int(sealedByteCount) }
   }
 
-  private static let free = UInt32.max
+  /// A position in `entries` with a part of its tag, so that other items met on the way are
+  /// passed over without looking at their entries, which are not in the processor's cache.
+  private struct Slot {
+    static let free = Slot(position: .max, hint: 0)
+
+    var position: UInt32
+    let hint: UInt32
+
+    init(position: UInt32, hint: UInt32) {
+      self.position = position
+      self.hint = hint
+    }
+
+    /// Of the half of the tag that does not say where a search begins.
+    static func hint(of tag: ItemTag) -> UInt32 { UInt32(truncatingIfNeeded: tag.bytes.high) }
+
+    var isFree: Bool { position == Slot.free.position }
+  }
+
   private static let smallestTableCount = 16
 
   private(set) var entries: [Entry] = []
-  /// Positions in `entries`; a power of two of them, at most three quarters taken.
-  private var table = [UInt32](repeating: free, count: smallestTableCount)
+  /// A power of two of slots, at most three quarters taken.
+  private var table = [Slot](repeating: .free, count: smallestTableCount)
 
   var count: Int { entries.count }
 
   subscript(tag: ItemTag) -> Entry? {
-    let position = table[slot(of: tag)]
-    return position == Self.free ? nil : entries[Int(position)]
+    let slot = table[place(of: tag)]
+    return slot.isFree ? nil : entries[Int(slot.position)]
   }
 
   /// Puts an entry in the place of the one with the same tag, which is returned.
   mutating func update(_ entry: Entry) -> Entry? {
-    let slot = slot(of: entry.tag)
-    let position = table[slot]
-    if position != Self.free {
-      let old = entries[Int(position)]
-      entries[Int(position)] = entry
+    let place = place(of: entry.tag)
+    let slot = table[place]
+    if !slot.isFree {
+      let old = entries[Int(slot.position)]
+      entries[Int(slot.position)] = entry
       return old
     }
-    table[slot] = UInt32(entries.count)
+    table[place] = Slot(position: UInt32(entries.count), hint: Slot.hint(of: entry.tag))
     entries.append(entry)
     if entries.count * 4 > table.count * 3 { rebuild(tableCount: table.count * 2) }
     return nil
@@ -49,17 +81,17 @@ struct ItemIndex: Sendable {
 
   /// Takes an item out; its entry is returned.
   mutating func remove(_ tag: ItemTag) -> Entry? {
-    let slot = slot(of: tag)
-    let position = table[slot]
-    guard position != Self.free else { return nil }
-    let removed = entries[Int(position)]
+    let place = place(of: tag)
+    let slot = table[place]
+    guard !slot.isFree else { return nil }
+    let removed = entries[Int(slot.position)]
     let last = entries.count - 1
-    if Int(position) != last {
-      table[self.slot(of: entries[last].tag)] = position
-      entries[Int(position)] = entries[last]
+    if Int(slot.position) != last {
+      table[self.place(of: entries[last].tag)].position = slot.position
+      entries[Int(slot.position)] = entries[last]
     }
     entries.removeLast()
-    close(slot)
+    close(place)
     return removed
   }
 
@@ -72,39 +104,45 @@ struct ItemIndex: Sendable {
   }
 
   /// Where a tag is in the table, or where it would go.
-  private func slot(of tag: ItemTag) -> Int {
+  private func place(of tag: ItemTag) -> Int {
     let mask = table.count - 1
-    var slot = Int(truncatingIfNeeded: tag.bytes.low) & mask
+    let hint = Slot.hint(of: tag)
+    var place = Int(truncatingIfNeeded: tag.bytes.low) & mask
     while true {
-      let position = table[slot]
-      if position == Self.free || entries[Int(position)].tag == tag { return slot }
-      slot = (slot + 1) & mask
+      let slot = table[place]
+      if slot.isFree { return place }
+      if slot.hint == hint, entries[Int(slot.position)].tag == tag { return place }
+      place = (place + 1) & mask
     }
   }
 
-  /// Frees a slot and moves those behind it that were pushed past it, so that no search stops
+  /// Frees a place and moves those behind it that were pushed past it, so that no search stops
   /// too early.
   private mutating func close(_ freed: Int) {
     let mask = table.count - 1
     var hole = freed
-    var slot = freed
+    var place = freed
     while true {
-      slot = (slot + 1) & mask
-      let position = table[slot]
-      if position == Self.free { break }
-      let home = Int(truncatingIfNeeded: entries[Int(position)].tag.bytes.low) & mask
+      place = (place + 1) & mask
+      let slot = table[place]
+      if slot.isFree { break }
+      let home = Int(truncatingIfNeeded: entries[Int(slot.position)].tag.bytes.low) & mask
       // Stays if its home lies cyclically behind the hole.
-      if (slot - home) & mask < (slot - hole) & mask { continue }
-      table[hole] = position
-      hole = slot
+      if (place - home) & mask < (place - hole) & mask { continue }
+      table[hole] = slot
+      hole = place
     }
-    table[hole] = Self.free
+    table[hole] = .free
   }
 
   private mutating func rebuild(tableCount: Int) {
-    table = [UInt32](repeating: Self.free, count: tableCount)
+    table = [Slot](repeating: .free, count: tableCount)
+    let mask = tableCount - 1
     for (position, entry) in entries.enumerated() {
-      table[slot(of: entry.tag)] = UInt32(position)
+      // No two entries have the same tag: the first free slot is the one.
+      var place = Int(truncatingIfNeeded: entry.tag.bytes.low) & mask
+      while !table[place].isFree { place = (place + 1) & mask }
+      table[place] = Slot(position: UInt32(position), hint: Slot.hint(of: entry.tag))
     }
   }
 }

@@ -25,9 +25,9 @@ struct ItemReader {
     failure: (ItemIndex.Entry) -> StoreError,
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let window = JournalWindow(file)
+    var window = JournalWindow(file)
     for (done, entry) in entries.sorted(by: { $0.offset < $1.offset }).enumerated() {
-      guard let record = try open(entry, window),
+      guard let record = try open(entry, &window),
         record.prefix.tag == entry.tag,
         UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,
         record.tag(nameKey: nameKey) == entry.tag
@@ -39,10 +39,10 @@ struct ItemReader {
   }
 
   private func open(
-    _ entry: ItemIndex.Entry, _ window: JournalWindow
+    _ entry: ItemIndex.Entry, _ window: inout JournalWindow
   ) throws(StoreError) -> RecordOpener.OpenRecord? {
     let start = Int(entry.offset)
-    guard entry.recordByteCount <= JournalWindow.byteCount else {
+    guard entry.recordByteCount <= JournalWindow.largestRangeByteCount else {
       return try opener.read(from: file, at: start, byteCount: entry.recordByteCount)
     }
     // Opened where it was read: every record is read once only.

@@ -60,7 +60,7 @@ struct JournalRewriter {
     try flush()
     try file.synchronize()
     let view = JournalView(file, identity: try file.status(), head: head)
-    view.index.reserve(entries.count)
+    view.reserve(entries.count)
     for entry in entries {
       view.apply(entry, isRemoved: false)
     }

@@ -9,11 +9,7 @@ struct JournalSurvey {
     let prefix: RecordPrefix
     let offset: Int
 
-    var entry: ItemIndex.Entry {
-      ItemIndex.Entry(
-        tag: prefix.tag, offset: UInt64(offset), sealedByteCount: UInt32(prefix.sealedByteCount),
-        numberLow: UInt32(truncatingIfNeeded: prefix.number))
-    }
+    var entry: ItemIndex.Entry { ItemIndex.Entry(prefix, at: offset) }
   }
 
   /// A stretch of the file in which no record opens.
@@ -43,7 +39,7 @@ struct JournalSurvey {
     progress: StoreProgress?
   ) throws(StoreError) {
     let opener = RecordOpener(journal: journal, keys: keys)
-    let window = JournalWindow(file)
+    var window = JournalWindow(file)
     // Forged lengths could make every offset cost a megabyte: what is behind them is given up.
     let largestTriedByteCount = max(64 << 20, 4 * range.count)
     var triedByteCount = 0
@@ -52,7 +48,7 @@ struct JournalSurvey {
     var gapPrefix: RecordPrefix?
     while start < range.upperBound {
       if records.count & 1023 == 0 { progress?.report(start, range.upperBound) }
-      let prefix = try Self.prefix(at: start, in: range, window)
+      let prefix = try Self.prefix(at: start, in: range, &window)
       if let prefix,
         let record = try opener.read(
           from: file, at: start, byteCount: prefix.recordByteCount),
@@ -78,7 +74,7 @@ struct JournalSurvey {
         // The length in front is most likely right: so most damage costs one step, not a
         // search at every byte.
         if let prefix,
-          try Self.prefix(at: start + prefix.recordByteCount, in: range, window)
+          try Self.prefix(at: start + prefix.recordByteCount, in: range, &window)
             .map({ $0.number == prefix.number + 1 })
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
@@ -95,7 +91,7 @@ struct JournalSurvey {
   }
 
   private static func prefix(
-    at start: Int, in range: Range<Int>, _ window: JournalWindow
+    at start: Int, in range: Range<Int>, _ window: inout JournalWindow
   ) throws(StoreError) -> RecordPrefix? {
     guard start + RecordPlaintext.smallestRecordByteCount <= range.upperBound,
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount),

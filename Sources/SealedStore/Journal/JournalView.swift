@@ -8,7 +8,8 @@ final class JournalView: @unchecked Sendable {
   let file: OpenFile
   let identity: FileStatus
   let head: JournalHead
-  var index = ItemIndex()
+  /// The newest record of every item.
+  private(set) var live = LiveRecords()
   /// The end of the last whole change.
   var end: JournalPosition
   /// The length up to which a sync is known to have happened.
@@ -17,8 +18,6 @@ final class JournalView: @unchecked Sendable {
   private(set) var seenByteCount = 0
   /// Bytes of an unfinished write behind the end, when it was last looked at.
   var tailByteCount = 0
-  /// The length of all records of ``index``.
-  var liveByteCount = 0
   var damage: Damage?
 
   init(_ file: OpenFile, identity: FileStatus, head: JournalHead) {
@@ -29,19 +28,20 @@ final class JournalView: @unchecked Sendable {
     confirmedByteCount = JournalHead.byteCount
   }
 
+  /// Where the newest records are.
+  var index: ItemIndex { live.index }
+
   /// The length of records that are of no more use.
-  var deadByteCount: Int { end.byteCount - JournalHead.byteCount - liveByteCount }
+  var deadByteCount: Int { end.byteCount - JournalHead.byteCount - live.byteCount }
 
   /// Makes an entry the newest of its item, or takes the item out.
   func apply(_ entry: ItemIndex.Entry, isRemoved: Bool) {
-    let old: ItemIndex.Entry?
-    if isRemoved {
-      old = index.remove(entry.tag)
-    } else {
-      old = index.update(entry)
-      liveByteCount += entry.recordByteCount
-    }
-    liveByteCount -= old?.recordByteCount ?? 0
+    live.apply(entry, isRemoved: isRemoved)
+  }
+
+  /// Makes room for a number of items.
+  func reserve(_ count: Int) {
+    live.reserve(count)
   }
 
   /// Reads on from the end to a length of the file that was asked for after the mark was read.
@@ -64,6 +64,14 @@ final class JournalView: @unchecked Sendable {
       mark.map {
         $0.position == end || (isLookedAtBefore && $0.position.byteCount < end.byteCount)
       } ?? true
+    // Taken out and put back, so that no record costs a check for exclusive access to it.
+    var live = LiveRecords()
+    swap(&live, &self.live)
+    defer { swap(&live, &self.live) }
+    if !isLookedAtBefore, let mark {
+      let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
+      live.reserve(min(Int(clamping: mark.position.number), most))
+    }
     var breakByteCount = end.byteCount
     while true {
       let start = walker.position.byteCount
@@ -73,15 +81,16 @@ final class JournalView: @unchecked Sendable {
         reason = "a record is not where its change says"
         break
       }
-      let entry = ItemIndex.Entry(
-        tag: prefix.tag, offset: UInt64(start), sealedByteCount: UInt32(prefix.sealedByteCount),
-        numberLow: UInt32(truncatingIfNeeded: prefix.number))
-      change.append((entry, prefix.flags.contains(.removed)))
-      guard prefix.flags.contains(.last) else { continue }
+      let record = (ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed))
+      guard prefix.flags.contains(.last) else {
+        change.append(record)
+        continue
+      }
       end = walker.position
       for (entry, isRemoved) in change {
-        apply(entry, isRemoved: isRemoved)
+        live.apply(entry, isRemoved: isRemoved)
       }
+      live.apply(record.0, isRemoved: record.1)
       change.removeAll(keepingCapacity: true)
       if let mark, mark.position.byteCount == end.byteCount { isMarkMet = mark.position == end }
     }

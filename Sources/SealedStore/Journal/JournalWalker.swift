@@ -4,7 +4,7 @@ import SessionToolsBase
 ///
 /// Nothing is decrypted.
 struct JournalWalker {
-  private let window: JournalWindow
+  private var window: JournalWindow
   private var chain: RecordChain
   /// Bytes behind this one do not count: the file may grow meanwhile.
   let fileByteCount: Int

@@ -4,12 +4,16 @@ import SessionToolsBase
 /// records are.
 ///
 /// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
-final class JournalWindow {
-  static let byteCount = 256 << 10
+struct JournalWindow {
+  /// The longest range that can be asked for.
+  static let largestRangeByteCount = bufferByteCount - pageByteCount
 
-  let file: OpenFile
+  private static let bufferByteCount = 256 << 10
+  private static let pageByteCount = 4096
+
+  private let file: OpenFile
   /// Wiped in the end, because records may be opened in it.
-  let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
+  let buffer = ByteBuffer(byteCount: bufferByteCount, isSecret: true)
   /// The part of the file that is in the buffer.
   private var loaded = 0..<0
 
@@ -20,10 +24,13 @@ final class JournalWindow {
   /// Where a part of the file stands in the buffer; `nil` when the file ends before it does.
   ///
   /// - Throws: `io`.
-  func offset(of range: Range<Int>) throws(StoreError) -> Int? {
+  mutating func offset(of range: Range<Int>) throws(StoreError) -> Int? {
     if range.lowerBound < loaded.lowerBound || range.upperBound > loaded.upperBound {
-      let count = try file.read(at: range.lowerBound, into: buffer, 0..<Self.byteCount)
-      loaded = range.lowerBound..<range.lowerBound + count
+      // Whole pages to whole pages: when source and target are a few bytes apart within their
+      // pages, some processors copy six times slower.
+      let start = range.lowerBound & ~(Self.pageByteCount - 1)
+      let count = try file.read(at: start, into: buffer, 0..<Self.bufferByteCount)
+      loaded = start..<start + count
       guard range.upperBound <= loaded.upperBound else { return nil }
     }
     return range.lowerBound - loaded.lowerBound

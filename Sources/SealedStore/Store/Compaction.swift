@@ -26,7 +26,7 @@ extension SealedFileStore {
     do throws(StoreError) {
       let isDue = try withState { open throws(StoreError) in
         let view = try open.usableJournal()
-        return view.deadByteCount > max(Self.smallestDeadByteCount, view.liveByteCount)
+        return view.deadByteCount > max(Self.smallestDeadByteCount, view.live.byteCount)
       }
       if isDue { try compact(&writer, progress: nil) }
     } catch {

@@ -54,7 +54,7 @@ private struct Verifier {
     checkEnd(of: view)
     return VerificationReport(
       findings: findings, damagedItems: damaged.sorted(), itemCount: view.index.count,
-      recordCount: survey.records.count, liveByteCount: view.liveByteCount,
+      recordCount: survey.records.count, liveByteCount: view.live.byteCount,
       journalByteCount: view.end.byteCount + view.tailByteCount)
   }
 

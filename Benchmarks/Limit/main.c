@@ -1,0 +1,265 @@
+// The yardstick: the bytes and the system calls of the store's operations and nothing else.
+//
+//   store-limit durable-put DIRECTORY KEYFILE FIRST COUNT   one item at a time, each durable
+//   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
+//   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random ones of the items 0..<ITEMS
+//   store-limit open DIRECTORY KEYFILE                      open the store, fill the index
+//   store-limit check DIRECTORY KEYFILE ITEMS               every item has its value
+//
+// Prints one line of JSON. The time is that of the operation, by CLOCK_MONOTONIC.
+
+#define _GNU_SOURCE
+#include "store.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct {
+  char text[24];
+  size_t bytes;
+} identifier;
+
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static identifier identifier_of(size_t number) {
+  identifier made;
+  made.bytes = (size_t)snprintf(made.text, sizeof made.text, "item-%07zu", number);
+  return made;
+}
+
+// The value of item `number`: its number in eight bytes, then a pattern.
+static void fill_value(uint8_t *value, uint64_t number) {
+  memcpy(value, &number, 8);
+  for (size_t at = 8; at < VALUE_BYTES; at += 1) value[at] = (uint8_t)(number + at * 7);
+}
+
+static uint8_t *values_of(size_t first, size_t count) {
+  uint8_t *values = malloc(count * VALUE_BYTES);
+  require(values != NULL, "memory");
+  for (size_t at = 0; at < count; at += 1) fill_value(values + at * VALUE_BYTES, first + at);
+  return values;
+}
+
+static identifier *identifiers_of(size_t first, size_t count) {
+  identifier *made = malloc(count * sizeof(identifier));
+  require(made != NULL, "memory");
+  for (size_t at = 0; at < count; at += 1) made[at] = identifier_of(first + at);
+  return made;
+}
+
+static void print_time(const char *operation, size_t count, uint64_t nanoseconds) {
+  printf(
+    "{\"operation\": \"%s\", \"count\": %zu, \"nanoseconds\": %llu}\n", operation, count,
+    (unsigned long long)nanoseconds);
+}
+
+// MARK: writing
+
+static void set_lock(const store *store, short kind) {
+  struct flock request = {.l_type = kind, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  require(fcntl(store->lock, F_OFD_SETLK, &request) == 0, "lock");
+}
+
+static void check_status(const store *store) {
+  struct stat status;
+  require(fstatat(store->directory, "journal", &status, AT_SYMLINK_NOFOLLOW) == 0, "journal");
+  require(
+    status.st_ino == store->inode && status.st_dev == store->device
+      && (uint64_t)status.st_size == store->end,
+    "the journal was changed");
+}
+
+// Writes records that were sealed behind `start` and makes them count.
+static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t count = pwrite(store->journal, records + done, bytes - done, (off_t)(start + done));
+    require(count > 0, "pwrite");
+    done += (size_t)count;
+  }
+  require(fdatasync(store->journal) == 0, "fdatasync");
+  uint8_t mark[MARK_BYTES];
+  encode_mark(store, mark);
+  require(pwrite(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
+}
+
+static uint64_t durable_put(store *store, size_t first, size_t count) {
+  uint8_t *values = values_of(first, count);
+  identifier *names = identifiers_of(first, count);
+  uint64_t begin = now();
+  for (size_t at = 0; at < count; at += 1) {
+    uint8_t key[LARGEST_KEY_BYTES], record[2048] = {0};
+    size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
+    set_lock(store, F_WRLCK);
+    check_status(store);
+    uint64_t start = store->end;
+    size_t bytes = seal_record(
+      store, record, FLAG_FIRST | FLAG_LAST, key, key_bytes, values + at * VALUE_BYTES);
+    commit(store, record, bytes, start);
+    set_lock(store, F_UNLCK);
+  }
+  return now() - begin;
+}
+
+static uint64_t bulk(store *store, size_t first, size_t count) {
+  uint8_t *values = values_of(first, count);
+  identifier *names = identifiers_of(first, count);
+  uint64_t begin = now();
+  uint8_t key[LARGEST_KEY_BYTES];
+  set_lock(store, F_WRLCK);
+  check_status(store);
+  uint64_t start = store->end;
+  // All identifiers have the same length, and so have the records.
+  size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
+  size_t bytes = 0, total = count * record_bytes(key_bytes);
+  uint8_t *records = calloc(total, 1);
+  require(records != NULL, "memory");
+  for (size_t at = 0; at < count; at += 1) {
+    int flags = (at == 0 ? FLAG_FIRST : 0) | (at == count - 1 ? FLAG_LAST : 0);
+    canonical_key(key, names[at].text, names[at].bytes);
+    bytes += seal_record(
+      store, records + bytes, flags, key, key_bytes, values + at * VALUE_BYTES);
+  }
+  require(bytes == total, "lengths");
+  commit(store, records, bytes, start);
+  set_lock(store, F_UNLCK);
+  free(records);
+  return now() - begin;
+}
+
+// MARK: reading
+
+static void get(
+  const store *store, const item_index *index, const identifier *name, uint8_t *value
+) {
+  uint8_t key[LARGEST_KEY_BYTES], record[2048];
+  uint64_t tag[2];
+  size_t key_bytes = canonical_key(key, name->text, name->bytes);
+  item_tag(store, key, key_bytes, tag);
+  check_status(store);
+  const entry *found = index_find(index, tag);
+  require(found != NULL, "the item is missing");
+  size_t bytes = PREFIX_BYTES + found->sealed_bytes;
+  require(bytes <= sizeof record, "the length of a record");
+  require(pread(store->journal, record, bytes, (off_t)found->offset) == (ssize_t)bytes, "pread");
+  memcpy(value, open_record(store, record, found, key, key_bytes), VALUE_BYTES);
+}
+
+static uint64_t get_many(
+  const store *store, const item_index *index, size_t item_count, size_t count
+) {
+  identifier *names = identifiers_of(0, item_count);
+  uint8_t value[VALUE_BYTES];
+  uint64_t random = 88172645463325252, begin = now();
+  for (size_t at = 0; at < count; at += 1) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    get(store, index, names + random % item_count, value);
+  }
+  return now() - begin;
+}
+
+static void check(const store *store, const item_index *index, size_t item_count) {
+  require(index->count == item_count, "the number of items");
+  identifier *names = identifiers_of(0, item_count);
+  uint8_t value[VALUE_BYTES], expected[VALUE_BYTES];
+  for (size_t at = 0; at < item_count; at += 1) {
+    get(store, index, names + at, value);
+    fill_value(expected, at);
+    require(memcmp(value, expected, VALUE_BYTES) == 0, "the value of an item");
+  }
+}
+
+// Anonymous memory of this process in bytes.
+static size_t anonymous_bytes(void) {
+  malloc_trim(0);
+  FILE *file = fopen("/proc/self/smaps_rollup", "r");
+  require(file != NULL, "smaps_rollup");
+  char line[256];
+  size_t kibibytes = 0;
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "Anonymous: %zu kB", &kibibytes) == 1) break;
+  fclose(file);
+  return kibibytes * 1024;
+}
+
+static void open_once(const char *path, const char *key_path) {
+  store store;
+  item_index index = {0};
+  size_t before = anonymous_bytes();
+  uint64_t begin = now();
+  store_open(&store, path, key_path);
+  store_walk(&store, &index);
+  uint64_t nanoseconds = now() - begin;
+  size_t after = anonymous_bytes();
+  printf(
+    "{\"operation\": \"open\", \"count\": %zu, \"nanoseconds\": %llu, \"memoryBytes\": %zu}\n",
+    index.count, (unsigned long long)nanoseconds, after > before ? after - before : 0);
+}
+
+// MARK: arguments
+
+static size_t number_of(const char *text) {
+  char *end;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (*text == 0 || *end != 0 || *text == '-' || number > 10000000) {
+    fprintf(stderr, "store-limit: \"%s\" is no number from 0 to 10,000,000\n", text);
+    exit(2);
+  }
+  return (size_t)number;
+}
+
+static void leave_with_usage(void) {
+  fprintf(
+    stderr,
+    "usage: store-limit durable-put|bulk DIRECTORY KEYFILE FIRST COUNT\n"
+    "       store-limit get DIRECTORY KEYFILE ITEMS COUNT\n"
+    "       store-limit open DIRECTORY KEYFILE\n"
+    "       store-limit check DIRECTORY KEYFILE ITEMS\n");
+  exit(2);
+}
+
+int main(int argument_count, char **arguments) {
+  if (argument_count < 4) leave_with_usage();
+  const char *operation = arguments[1], *path = arguments[2], *key_path = arguments[3];
+  size_t numbers[2] = {0, 0};
+  int number_count = argument_count - 4;
+  if (number_count > 2) leave_with_usage();
+  for (int at = 0; at < number_count; at += 1) numbers[at] = number_of(arguments[4 + at]);
+
+  if (strcmp(operation, "open") == 0 && number_count == 0) {
+    open_once(path, key_path);
+    return 0;
+  }
+  int is_check = strcmp(operation, "check") == 0;
+  int is_get = strcmp(operation, "get") == 0;
+  int is_put = strcmp(operation, "durable-put") == 0;
+  int is_bulk = strcmp(operation, "bulk") == 0;
+  if (!(is_check && number_count == 1) && !((is_get || is_put || is_bulk) && number_count == 2))
+    leave_with_usage();
+  if (!is_check && (numbers[1] == 0 || (is_get && numbers[0] == 0))) leave_with_usage();
+
+  store store;
+  item_index index = {0};
+  store_open(&store, path, key_path);
+  store_walk(&store, is_get || is_check ? &index : NULL);
+  uint64_t nanoseconds = 0;
+  if (is_check) check(&store, &index, numbers[0]);
+  if (is_get) nanoseconds = get_many(&store, &index, numbers[0], numbers[1]);
+  if (is_put) nanoseconds = durable_put(&store, numbers[0], numbers[1]);
+  if (is_bulk) nanoseconds = bulk(&store, numbers[0], numbers[1]);
+  print_time(operation, is_check ? numbers[0] : numbers[1], nanoseconds);
+  index_free(&index);
+  store_close(&store);
+  return 0;
+}

@@ -1,0 +1,4 @@
+import Benchmark
+import Items
+
+let benchmarks: @Sendable () -> Void = {}

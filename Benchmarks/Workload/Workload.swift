@@ -1,0 +1,127 @@
+import Items
+import SealedStore
+import SessionToolsBase
+
+/// What went wrong, for a person.
+struct WorkloadError: Error {
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}
+
+/// The operations of `Limit/main.c` by way of the public interface, each timed by itself.
+struct Workload {
+  let path: String
+  let key: KeyFile
+
+  /// What was measured.
+  struct Measurement {
+    let operation: String
+    let count: Int
+    let time: Duration
+    var memoryByteCount: Int?
+
+    /// One line, as `Limit/main.c` prints it.
+    var json: String {
+      let (seconds, attoseconds) = time.components
+      let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+      let memory = memoryByteCount.map { ", \"memoryBytes\": \($0)" } ?? ""
+      return "{\"operation\": \"\(operation)\", \"count\": \(count), "
+        + "\"nanoseconds\": \(nanoseconds)\(memory)}"
+    }
+  }
+
+  /// Makes an empty store.
+  func create() throws -> Measurement {
+    let time = try timed { _ = try SealedFileStore.create(at: path, key: key) }
+    return Measurement(operation: "create", count: 0, time: time)
+  }
+
+  /// Puts items, one at a time, each durable before the next.
+  func durablePut(_ numbers: Range<Int>) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
+    let time = try timed {
+      for item in items { try store.put(item.value, for: item.key) }
+    }
+    return Measurement(operation: "durable-put", count: numbers.count, time: time)
+  }
+
+  /// Puts items in one change.
+  func bulk(_ numbers: Range<Int>) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let changes = try Items.puts(numbers)
+    let time = try timed { try store.apply(changes) }
+    return Measurement(operation: "bulk", count: numbers.count, time: time)
+  }
+
+  /// Reads random ones of the first items.
+  func get(of itemCount: Int, times count: Int) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let keys = try Items.keys(0..<itemCount)
+    var random = Xorshift()
+    let time = try timed {
+      for _ in 0..<count {
+        guard let value = try store.value(for: keys[random.next(below: itemCount)]),
+          value.byteCount == Items.valueByteCount
+        else { throw WorkloadError("an item is missing") }
+      }
+    }
+    return Measurement(operation: "get", count: count, time: time)
+  }
+
+  /// Lists all items.
+  func list() throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    var count = 0
+    let time = try timed { count = try store.keys(in: nil).count }
+    return Measurement(operation: "list", count: count, time: time)
+  }
+
+  /// Opens the store, and tells what that costs in time and in memory.
+  ///
+  /// - Parameters:
+  ///   - itemCount: How many items there are.
+  ///   - emptyPath: An empty store, opened before: what the libraries keep for themselves is no
+  ///     cost of an item.
+  /// - Returns: The time and the memory that belongs to the open store.
+  /// - Throws: When a store cannot be opened or has other items.
+  func open(with itemCount: Int, after emptyPath: String) throws -> Measurement {
+    let empty = try SealedFileStore.open(at: emptyPath, key: key)
+    let before = try Memory.anonymousByteCount()
+    var store: SealedFileStore?
+    let time = try timed { store = try SealedFileStore.open(at: path, key: key) }
+    let after = try Memory.anonymousByteCount()
+    guard try empty.contains(Items.key(0)) == false,
+      try store?.contains(Items.key(itemCount - 1)) == true,
+      try store?.contains(Items.key(itemCount)) == false
+    else { throw WorkloadError("the store does not have \(itemCount) items") }
+    return Measurement(
+      operation: "open", count: itemCount, time: time, memoryByteCount: max(0, after - before))
+  }
+
+  /// Checks that there are the first items, each with its value, and that all is sound.
+  func check(_ itemCount: Int) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let time = try timed {
+      let report = try store.verify()
+      guard report.findings.isEmpty else { throw WorkloadError("\(report.findings)") }
+      guard try store.keys(in: nil) == Items.keys(0..<itemCount) else {
+        throw WorkloadError("the store has other items")
+      }
+      for number in 0..<itemCount {
+        guard try store.value(for: Items.key(number)) == Items.value(number) else {
+          throw WorkloadError("item \(number) has another value")
+        }
+      }
+    }
+    return Measurement(operation: "check", count: itemCount, time: time)
+  }
+
+  /// By `CLOCK_MONOTONIC`, which is what the suspending clock reads on Linux.
+  private func timed(_ body: () throws -> Void) rethrows -> Duration {
+    try SuspendingClock().measure(body)
+  }
+}

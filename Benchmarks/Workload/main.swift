@@ -1,0 +1,57 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+let usage = """
+  usage: store-workload create|list DIRECTORY KEYFILE
+         store-workload durable-put|bulk DIRECTORY KEYFILE FIRST COUNT
+         store-workload get DIRECTORY KEYFILE ITEMS COUNT
+         store-workload open DIRECTORY KEYFILE ITEMS EMPTY-DIRECTORY
+         store-workload check DIRECTORY KEYFILE ITEMS
+  """
+
+func fail(_ message: String, status: Int32) -> Never {
+  FileHandle.standardError.write(Data("\(message)\n".utf8))
+  exit(status)
+}
+
+func number(_ text: String) -> Int {
+  guard let number = Int(text), 0...10_000_000 ~= number else {
+    fail("store-workload: \"\(text)\" is no number from 0 to 10,000,000", status: 2)
+  }
+  return number
+}
+
+/// Runs what the arguments ask for; `nil` when they ask for nothing there is.
+func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
+  guard arguments.count >= 3 else { return nil }
+  let workload = Workload(path: arguments[1], key: KeyFile(arguments[2]))
+  let rest = Array(arguments.dropFirst(3))
+  switch (arguments[0], rest.count) {
+  case ("create", 0):
+    return try workload.create()
+  case ("list", 0):
+    return try workload.list()
+  case ("durable-put", 2):
+    return try workload.durablePut(number(rest[0])..<number(rest[0]) + number(rest[1]))
+  case ("bulk", 2):
+    return try workload.bulk(number(rest[0])..<number(rest[0]) + number(rest[1]))
+  case ("get", 2) where number(rest[0]) > 0:
+    return try workload.get(of: number(rest[0]), times: number(rest[1]))
+  case ("open", 2) where number(rest[0]) > 0:
+    return try workload.open(with: number(rest[0]), after: rest[1])
+  case ("check", 1):
+    return try workload.check(number(rest[0]))
+  default:
+    return nil
+  }
+}
+
+do {
+  guard let measurement = try measurement(Array(CommandLine.arguments.dropFirst())) else {
+    fail(usage, status: 2)
+  }
+  print(measurement.json)
+} catch {
+  fail("store-workload: \((error as? WorkloadError)?.message ?? "\(error)")", status: 1)
+}

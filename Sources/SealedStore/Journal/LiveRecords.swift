@@ -1,0 +1,24 @@
+/// The newest record of every item, and how long they are together.
+struct LiveRecords: Sendable {
+  /// Where they are.
+  private(set) var index = ItemIndex()
+  /// The length of all of them.
+  private(set) var byteCount = 0
+
+  /// Makes an entry the newest of its item, or takes the item out.
+  mutating func apply(_ entry: ItemIndex.Entry, isRemoved: Bool) {
+    let old: ItemIndex.Entry?
+    if isRemoved {
+      old = index.remove(entry.tag)
+    } else {
+      old = index.update(entry)
+      byteCount += entry.recordByteCount
+    }
+    byteCount -= old?.recordByteCount ?? 0
+  }
+
+  /// Makes room for a number of items, to save growing step by step.
+  mutating func reserve(_ count: Int) {
+    index.reserve(count)
+  }
+}
