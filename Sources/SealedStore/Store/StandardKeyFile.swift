@@ -14,7 +14,8 @@ extension KeyFile {
     KeyFile("\(standardDirectory)/\(identifier).key")
   }
 
-  fileprivate static var standardDirectory: String {
+  /// Where ``standard(forStore:)`` looks.
+  public static var standardDirectory: String {
     "\(UserDirectory.data.path)/session-tools/keys"
   }
 }
@@ -22,7 +23,7 @@ extension KeyFile {
 extension SealedFileStore {
   /// Makes a new, empty store, and a new key file for it at its standard place.
   ///
-  /// The key is durable before the store is begun. When this fails the key file is removed;
+  /// The key is durable before the store is begun. When this fails and there is no store, the key file is removed;
   /// a process killed in between leaves one that opens nothing.
   ///
   /// - Returns: The open store and its key file.
@@ -46,8 +47,10 @@ extension SealedFileStore {
         identifier: identifier)
       return (store, keyFile)
     } catch {
-      // A key that opens nothing is of no use; if it stays it does no harm.
-      try? environment.fileSystem.remove(keyFile.path, in: .workingDirectory)
+      // Only a key that certainly opens nothing: what failed may have left a store all the same.
+      if (try? SealedFileStore.identifier(at: path)) != identifier.bytes.hexadecimal {
+        try? environment.fileSystem.remove(keyFile.path, in: .workingDirectory)
+      }
       throw error
     }
   }

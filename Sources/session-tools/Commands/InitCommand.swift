@@ -36,22 +36,9 @@ struct InitCommand: ParsableCommand {
       at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.tell))
   }
 
-  /// Makes the key first, so that it is on disk before the store that needs it.
-  ///
-  /// Killed in between, this leaves a key `new-….key` beside the others: without a store it is
-  /// of no use and no harm; with one it is that store's key, and the error about a missing key
-  /// names it.
   private func makeWithKeyOfItsOwn() throws {
-    let keys = KeyDirectory()
-    let key = try keys.makeKey()
-    let store: SealedFileStore
-    do throws(StoreError) {
-      store = try create(with: key)
-    } catch {
-      NewKey.remove(key.path, unlessItOpens: path)
-      throw error
-    }
-    let assigned = try keys.assign(key, toStore: try SealedFileStore.identifier(at: path))
-    Protection.say(of: store, keyPlace: assigned.path)
+    let (store, keyFile) = try SealedFileStore.createWithStandardKeyFile(
+      at: path, options: SealedFileStore.Options(onNotice: Notices.tell))
+    Protection.say(of: store, keyPlace: keyFile.path)
   }
 }

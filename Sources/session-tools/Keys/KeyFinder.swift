@@ -52,11 +52,9 @@ struct KeyFinder {
   }
 
   private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
-    let keys = KeyDirectory()
-    let identifier = try SealedFileStore.identifier(at: path)
-    guard slots.contains(where: \.isRawKey), keys.hasKey(ofStore: identifier) else { return nil }
-    let file = keys.pathOfKey(ofStore: identifier)
-    return ChosenKey(KeyFile(file), name: "the key file \(file)", place: file)
+    let file = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
+    guard slots.contains(where: \.isRawKey), Files.exists(file.path) else { return nil }
+    return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
   }
 
   private func open(
@@ -65,7 +63,7 @@ struct KeyFinder {
     do throws(StoreError) {
       return OpenStore(
         store: try SealedFileStore.open(at: path, key: key.source, options: options), key: key)
-    } catch  where error.code == StoreError.wrongKey {
+    } catch let error where error.code == StoreError.wrongKey {
       throw StoreError(
         StoreError.wrongKey, store: path, reason: "\(key.name) does not open it",
         remedy: error.remedy)
@@ -73,19 +71,15 @@ struct KeyFinder {
   }
 
   private func keyMissing(_ slots: [KeySlot]) -> StoreError {
-    let keys = KeyDirectory()
     var remedies: [String] = []
     if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("--passphrase-file or --passphrase-fd")
     }
-    var remedy = "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or "))
-    if let left = keys.unassignedKeys.first {
-      remedy += "; an interrupted init left \(left), which may be the one"
-    }
     return StoreError(
       StoreError.keyMissing, store: path,
-      reason: "no key was given, and there is none for it in \(keys.path)", remedy: remedy)
+      reason: "no key was given, and there is none for it in \(KeyFile.standardDirectory)",
+      remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
   }
 }
 

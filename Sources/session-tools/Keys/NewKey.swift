@@ -58,7 +58,7 @@ struct NewKey {
   static func remove(_ keyFile: String, unlessItOpens path: String) {
     do throws(StoreError) {
       _ = try SealedFileStore.open(at: path, key: KeyFile(keyFile))
-    } catch  where [StoreError.wrongKey, StoreError.unavailable].contains(error.code) {
+    } catch let error where [StoreError.wrongKey, StoreError.unavailable].contains(error.code) {
       return Files.remove(keyFile)
     } catch {}
     StandardError.say("\(keyFile) was kept: \(path) may need it")

@@ -22,7 +22,7 @@ enum StandardOutput {
   private static func calling(_ call: () throws(SystemCallError) -> Void) throws(StoreError) {
     do throws(SystemCallError) {
       try call()
-    } catch  where error.errno == EPIPE {
+    } catch let error where error.errno == EPIPE {
       System.dieOfBrokenPipe()
     } catch {
       // Not as for a store: what was asked for has been done, only not told.
