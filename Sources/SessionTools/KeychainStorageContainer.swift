@@ -12,9 +12,9 @@ public import SessionToolsBase
 /// ```
 ///
 /// The store is made when the first item is stored, with a key file of mode 0600 beside the
-/// keychains (``SealedStore/KeyFile/standard(forStore:)``). That protects a copy of the data
+/// keychains (`KeyFile.standard(forStore:)`). That protects a copy of the data
 /// directory without its `keys`, and nothing from whoever has the user's whole home; use a
-/// ``SessionToolsBase/StoreContainer`` on a store with a passphrase for more.
+/// `StoreContainer` on a store with a passphrase for more.
 public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   private let config: KeychainContainerConfig
   private let keychain: Keychain

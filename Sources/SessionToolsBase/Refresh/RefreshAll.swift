@@ -16,7 +16,7 @@ extension Sequence where Element == any Refreshable {
   /// The completion runs on the thread that ended last; for an empty sequence at once, on this
   /// one. An element whose completion is called twice counts once, and one that drops it
   /// uncalled is an error. The errors are in the order of the sequence;
-  /// ``refreshAll(completion:)`` also says whose they are.
+  /// `refreshAll(completion:)` also says whose they are.
   public func refresh(completion: @escaping RefreshAllCompletion) {
     RefreshRound.run(Array(self)) { errors in
       let errors = errors.compactMap(\.self)
@@ -27,7 +27,7 @@ extension Sequence where Element == any Refreshable {
   /// Refreshes all at the same time and calls the completion once with those that failed, in
   /// the order of the sequence.
   ///
-  /// The completion runs as that of ``refresh(completion:)`` does.
+  /// The completion runs as that of `refresh(completion:)` does.
   public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
     let targets = Array(self)
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
@@ -46,7 +46,7 @@ extension Sequence where Element: Refreshable {
   /// The completion runs on the thread that ended last; for an empty sequence at once, on this
   /// one. An element whose completion is called twice counts once, and one that drops it
   /// uncalled is an error. The errors are in the order of the sequence;
-  /// ``refreshAll(completion:)`` also says whose they are.
+  /// `refreshAll(completion:)` also says whose they are.
   public func refresh(completion: @escaping RefreshAllCompletion) {
     map { $0 as any Refreshable }.refresh(completion: completion)
   }
@@ -54,7 +54,7 @@ extension Sequence where Element: Refreshable {
   /// Refreshes all at the same time and calls the completion once with those that failed, in
   /// the order of the sequence.
   ///
-  /// The completion runs as that of ``refresh(completion:)`` does.
+  /// The completion runs as that of `refresh(completion:)` does.
   public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
     let targets = Array(self)
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
