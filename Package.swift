@@ -26,8 +26,18 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "SessionToolsBaseTests", dependencies: ["SessionToolsBase", "TestSupport"]),
+    .target(
+      name: "StoreTestSupport", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"],
+      path: "Tests/StoreTestSupport"),
+    .executableTarget(
+      name: "StoreWorker", dependencies: ["SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      path: "Tests/StoreWorker"),
     .testTarget(
-      name: "SealedStoreTests", dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
+      name: "SealedStoreTests",
+      dependencies: [
+        "CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport", "StoreWorker",
+        "TestSupport",
+      ]),
   ]
 )
 
