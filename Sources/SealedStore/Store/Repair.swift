@@ -33,14 +33,12 @@ extension SealedFileStore {
     let needsSalvage = before.findings.contains { $0.place == .journal }
     var salvage = Salvage(lostRecordCount: 0, keptAt: nil)
     if needsSalvage {
-      salvage = try holdingWriterLock { writer throws(StoreError) in
-        let salvage = try self.salvageJournal(progress: progress)
-        writer.isTidy = false
-        return salvage
+      salvage = try holdingWriterLock { _ throws(StoreError) in
+        try self.salvageJournal(progress: progress)
       }
     }
     // Preparing to write does the rest; so does a mark for what is confirmed then.
-    try writing { writer throws(StoreError) in
+    try writing(needsHeader: true) { writer throws(StoreError) in
       let (mark, keys) = try self.withState { open throws(StoreError) in
         let view = try open.usableJournal()
         open.keys.beginUse()

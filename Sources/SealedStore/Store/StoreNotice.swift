@@ -6,8 +6,14 @@ public enum StoreNotice: Hashable, Sendable {
   case headerReadFromCopy
   /// Header and copy were made equal again.
   case headersMadeEqual
+  /// The copy of the header could not be written. The header counts all the same, and the
+  /// next change makes both equal.
+  case headerCopyNotWritten(String)
   /// A rotation that was interrupted has been finished.
   case rotationFinished
+  /// Everything is sealed anew, but the new header could not be put in its place. The store
+  /// opens all the same, and the next change does it.
+  case rotationNotFinished(String)
   /// What an interrupted write left was cut off; when it was as long as a whole record it was
   /// kept in a file first.
   case unfinishedWriteCutOff(byteCount: Int, keptAt: String?)

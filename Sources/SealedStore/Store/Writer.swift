@@ -14,12 +14,16 @@ extension SealedFileStore {
   /// Runs a closure as the only writer among threads and processes, on a journal that is up
   /// to date, sound, and ends with a confirmed change.
   ///
+  /// - Parameters:
+  ///   - needsHeader: Whether the header has to be up to date as well.
+  ///   - body: What to do.
   /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
   ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
   func writing<Result: Sendable>(
-    _ body: (inout WriterState) throws(StoreError) -> Result
+    needsHeader: Bool = false, _ body: (inout WriterState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try holdingWriterLock { writer throws(StoreError) in
+      if needsHeader { writer.isTidy = false }
       try self.prepare(&writer)
       return try body(&writer)
     }
@@ -48,15 +52,10 @@ extension SealedFileStore {
   private func prepare(_ writer: inout WriterState) throws(StoreError) {
     try withState { open throws(StoreError) in
       try open.refresh(from: loader)
+      if open.isRotationPending { try finishRotation(&open, &writer) }
       let view = try open.soundJournal(path: directory.pathOfFile(StoreDirectory.File.journal))
-      if open.isRotationPending {
-        try HeaderFiles(directory: directory).finishRotation(
-          open.header, headerKey: open.keys.headerKey)
-        open.isRotationPending = false
-        options.onNotice?(.rotationFinished)
-      }
       if !writer.isTidy {
-        try tidy(open)
+        try tidy(&open)
         writer.isTidy = true
       }
       if view.tailByteCount > 0 { try cutTail(of: view) }
@@ -70,7 +69,8 @@ extension SealedFileStore {
   }
 
   /// Makes header and copy equal again, and removes what a crash left.
-  private func tidy(_ open: OpenState) throws(StoreError) {
+  private func tidy(_ open: inout OpenState) throws(StoreError) {
+    try open.refreshHeader(from: loader)
     let headers = HeaderFiles(directory: directory)
     let contents = [
       try headers.content(of: StoreDirectory.File.header),
@@ -78,6 +78,7 @@ extension SealedFileStore {
     ]
     if contents != [.header(open.header), .header(open.header)] {
       try headers.write(open.header, headerKey: open.keys.headerKey)
+      try headers.writeCopy(open.header, headerKey: open.keys.headerKey)
       options.onNotice?(.headersMadeEqual)
     }
     for name in [
@@ -86,6 +87,32 @@ extension SealedFileStore {
     ] {
       try directory.remove(name)
     }
+  }
+
+  /// Puts a rotation's header in the place of the old one, if nobody else did so meanwhile.
+  private func finishRotation(
+    _ open: inout OpenState, _ writer: inout WriterState
+  ) throws(StoreError) {
+    try open.reload(with: loader)
+    guard open.isRotationPending else { return }
+    try installHeader(open.header, headerKey: open.keys.headerKey, &writer)
+    open.isRotationPending = false
+    options.onNotice?(.rotationFinished)
+  }
+
+  /// Puts a rotation's header in the place of the old one: the journal counts already.
+  ///
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; the rotation is pending as
+  ///   before then.
+  func installHeader(
+    _ header: Header, headerKey: KeyBytes, _ writer: inout WriterState
+  ) throws(StoreError) {
+    writer.isTidy = false
+    let headers = HeaderFiles(directory: directory)
+    try headers.write(header, headerKey: headerKey)
+    try headers.writeCopy(header, headerKey: headerKey)
+    try directory.remove(StoreDirectory.File.headerNext)
+    try directory.synchronize()
   }
 
   private func cutTail(of view: JournalView) throws(StoreError) {
@@ -120,15 +147,6 @@ extension SealedFileStore {
       writer.mark = nil
       options.onNotice?(.markNotWritten)
     }
-  }
-}
-
-extension HeaderFiles {
-  /// Puts a rotation's header in the place of the old one: the journal counts already.
-  func finishRotation(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
-    try write(header, headerKey: headerKey)
-    try directory.remove(StoreDirectory.File.headerNext)
-    try directory.synchronize()
   }
 }
 
