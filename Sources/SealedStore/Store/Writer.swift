@@ -62,6 +62,11 @@ extension SealedFileStore {
       if view.confirmedByteCount < view.end.byteCount {
         // The last change was written by a process that died before its sync. It has to be
         // durable before another follows, or a power cut could tear one that is not the last.
+        // Written anew, because after a sync that failed the kernel may have dropped its pages
+        // and call them clean: then a sync alone would succeed and save nothing.
+        try view.file.copy(
+          view.confirmedByteCount..<view.end.byteCount, to: view.file,
+          at: view.confirmedByteCount)
         try view.file.synchronizeData()
         view.confirmedByteCount = view.end.byteCount
       }
