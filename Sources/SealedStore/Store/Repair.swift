@@ -39,6 +39,8 @@ extension SealedFileStore {
     }
     // Preparing to write does the rest; so does a mark for what is confirmed then.
     try writing(needsHeader: true) { writer throws(StoreError) in
+      // The one that is open may not be the one in the directory.
+      writer.mark = nil
       let (mark, keys) = try self.withState { open throws(StoreError) in
         let view = try open.usableJournal()
         open.keys.beginUse()

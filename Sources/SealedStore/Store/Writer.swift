@@ -145,7 +145,12 @@ extension SealedFileStore {
   func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
     do throws(StoreError) {
       if writer.mark == nil {
-        writer.mark = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
+        let file = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
+        // A mark of another length is none.
+        if let file, try file.status().byteCount > Mark.byteCount {
+          try file.truncate(to: Mark.byteCount)
+        }
+        writer.mark = file
       }
       try writer.mark?.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
     } catch {
