@@ -196,7 +196,7 @@ final class StoreDirectory: Sendable {
     let remedy: String
     if status.kind != kind {
       reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
-      remedy = "Move it away and put the store's own file back"
+      remedy = "Put the store's own back, or run " + path.setAsideCommand
     } else if status.owner != CurrentProcess.user {
       reason = "it belongs to another user (id \(status.owner))"
       remedy = "Run as that user, or run chown \(CurrentProcess.user) \(path.shellQuoted)"
@@ -205,8 +205,7 @@ final class StoreDirectory: Sendable {
       remedy = "Run chmod \(mode) \(path.shellQuoted)"
     } else if kind == .regular, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"
-      remedy = "Run cp -p \(path.shellQuoted) \((path + ".own").shellQuoted) && "
-        + "mv \((path + ".own").shellQuoted) \(path.shellQuoted)"
+      remedy = "Run " + path.ownCopyCommand
     } else {
       return
     }
