@@ -77,6 +77,8 @@ extension SealedFileStore {
       if error.code == StoreError.outcomeUnknown {
         // Either journal may be the one after a crash; both say the same. Look again.
         withStateIfOpen { $0.journal = .failure(error) }
+      } else {
+        directory.discard(StoreDirectory.File.journalNext)
       }
       throw error
     }
