@@ -39,9 +39,18 @@ let package = Package(
     .testTarget(
       name: "CompatibilityTests", dependencies: ["SessionTools"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "StoreTestSupport", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"],
+      path: "Tests/StoreTestSupport"),
+    .executableTarget(
+      name: "StoreWorker", dependencies: ["SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      path: "Tests/StoreWorker"),
     .testTarget(
       name: "SealedStoreTests",
-      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"]),
+      dependencies: [
+        "CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport", "StoreWorker",
+        "TestSupport",
+      ]),
   ]
 )
 

@@ -18,9 +18,8 @@ final class DirectoryNotifications: Sendable {
     }
     let events = UInt32(IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR)
     guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
-      let error = SystemCallError("inotify_add_watch", errno)
-      _ = Glibc.close(descriptor)
-      throw StoreError(error, path: path)
+      // Closed by deinit, which runs for an object that has all of its properties.
+      throw StoreError(SystemCallError("inotify_add_watch", errno), path: path)
     }
   }
 

@@ -54,13 +54,20 @@ package enum SecretFile {
             remedy: "Name a file that does not exist"))
       }
       defer { fileSystem.close(descriptor) }
-      let buffer = ByteBuffer(byteCount: content.byteCount, isSecret: true)
-      buffer.copy(content, to: 0)
-      try fileSystem.writeAll(buffer, 0..<buffer.byteCount, to: descriptor, at: 0)
-      try fileSystem.synchronize(descriptor)
-      let parent = try fileSystem.openDirectory(path.parentPath)
-      defer { fileSystem.close(parent) }
-      try fileSystem.synchronize(parent)
+      do throws(SystemCallError) {
+        let buffer = ByteBuffer(byteCount: content.byteCount, isSecret: true)
+        buffer.copy(content, to: 0)
+        try fileSystem.writeAll(buffer, 0..<buffer.byteCount, to: descriptor, at: 0)
+        try fileSystem.synchronize(descriptor)
+        // The dot follows a link in the parent's place: it is only synced.
+        let parent = try fileSystem.openDirectory(path.parentPath + "/.")
+        defer { fileSystem.close(parent) }
+        try fileSystem.synchronize(parent)
+      } catch {
+        // Not durable, so nobody may rely on it; what failed first is what to tell.
+        try? fileSystem.remove(path, in: .workingDirectory)
+        throw error
+      }
       return .success(())
     }
   }

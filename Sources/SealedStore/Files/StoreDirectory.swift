@@ -55,17 +55,22 @@ final class StoreDirectory: Sendable {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
-    let file: OpenFile
-    do throws(SystemCallError) {
-      file = OpenFile(
-        try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
-    } catch let error where error.errno == SystemCallError.noSuchFile {
-      return nil
-    } catch {
-      throw StoreError(error, path: pathOfFile(name))
+    while true {
+      let file: OpenFile
+      do throws(SystemCallError) {
+        file = OpenFile(
+          try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
+      } catch let error where error.errno == SystemCallError.noSuchFile {
+        return nil
+      } catch {
+        throw StoreError(error, path: pathOfFile(name))
+      }
+      let status = try file.status()
+      // Another process put a new file in its place since it was opened: look again.
+      if status.linkCount == 0 { continue }
+      try Self.check(status, kind: .regular, path: pathOfFile(name))
+      return file
     }
-    try Self.check(try file.status(), kind: .regular, path: pathOfFile(name))
-    return file
   }
 
   /// Reads a whole small file; `nil` when there is none.
@@ -207,7 +212,7 @@ final class StoreDirectory: Sendable {
     let remedy: String
     if status.kind != kind {
       reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
-      remedy = "Move it away and put the store's own file back"
+      remedy = "Put the store's own back, or run " + path.setAsideCommand
     } else if status.owner != CurrentProcess.user {
       reason = "it belongs to another user (id \(status.owner))"
       remedy = "Run as that user, or run chown \(CurrentProcess.user) \(path.shellQuoted)"
@@ -216,9 +221,7 @@ final class StoreDirectory: Sendable {
       remedy = "Run chmod \(mode) \(path.shellQuoted)"
     } else if kind == .regular, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"
-      remedy =
-        "Run cp -p \(path.shellQuoted) \((path + ".own").shellQuoted) && "
-        + "mv \((path + ".own").shellQuoted) \(path.shellQuoted)"
+      remedy = "Run " + path.ownCopyCommand
     } else {
       return
     }

@@ -12,6 +12,10 @@ final class JournalView: @unchecked Sendable {
   private(set) var live = LiveRecords()
   /// The end of the last whole change.
   var end: JournalPosition
+  /// Whether this process knows that the directory was synced since the file got its name.
+  var isNameDurable = false
+  /// Where the last whole change starts, as far as it was read.
+  private(set) var lastChangeByteCount = JournalHead.byteCount
   /// The length up to which a sync is known to have happened.
   var confirmedByteCount: Int
   /// The length of the file when it was last looked at.
@@ -86,6 +90,7 @@ final class JournalView: @unchecked Sendable {
         change.append(record)
         continue
       }
+      lastChangeByteCount = end.byteCount
       end = walker.position
       for (entry, isRemoved) in change {
         live.apply(entry, isRemoved: isRemoved)

@@ -74,10 +74,13 @@ extension SealedFileStore {
   func install(_ view: JournalView) throws(StoreError) {
     do throws(StoreError) {
       try directory.rename(StoreDirectory.File.journalNext, to: StoreDirectory.File.journal)
+      view.isNameDurable = true
     } catch {
       if error.code == StoreError.outcomeUnknown {
         // Either journal may be the one after a crash; both say the same. Look again.
         withStateIfOpen { $0.journal = .failure(error) }
+      } else {
+        directory.discard(StoreDirectory.File.journalNext)
       }
       throw error
     }

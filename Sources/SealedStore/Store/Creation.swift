@@ -129,7 +129,10 @@ extension SealedFileStore {
     try writeNew(
       StoreDirectory.File.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
     try directory.synchronize()
-    try HeaderFiles(directory: directory).write(header, headerKey: keys.headerKey)
+    let headers = HeaderFiles(directory: directory)
+    try headers.write(header, headerKey: keys.headerKey)
+    // The store is there now; a copy that is missing is made by its first change.
+    try? headers.writeCopy(header, headerKey: keys.headerKey)
   }
 
   private static func writeNew(

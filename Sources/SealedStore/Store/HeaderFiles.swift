@@ -84,13 +84,20 @@ struct HeaderFiles {
     }
   }
 
-  /// Writes the header, then its copy.
+  /// Writes the header. From then on it counts, whatever becomes of the copy.
   ///
-  /// - Throws: `accessDenied`, `noSpace`, `io` or `outcomeUnknown`.
+  /// - Throws: `accessDenied`, `noSpace` or `io`, and nothing was changed; `outcomeUnknown`.
   func write(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
-    let content = header.encoded(headerKey: headerKey)
-    try directory.replace(StoreDirectory.File.header, with: content)
-    try directory.replace(StoreDirectory.File.headerCopy, with: content)
+    try directory.replace(
+      StoreDirectory.File.header, with: header.encoded(headerKey: headerKey))
+  }
+
+  /// Writes the copy, after the header.
+  ///
+  /// - Throws: As ``write(_:headerKey:)``.
+  func writeCopy(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
+    try directory.replace(
+      StoreDirectory.File.headerCopy, with: header.encoded(headerKey: headerKey))
   }
 
   private func corrupt(_ reason: String) -> StoreError {

@@ -105,21 +105,22 @@ extension SealedFileStore {
   private func changeHeader(
     _ change: (inout Header, KeyBytes) throws(StoreError) -> Void
   ) throws(StoreError) -> [KeySlot] {
-    try writing { _ throws(StoreError) in
+    // Another process may have changed the slots since this one read them.
+    try writing(needsHeader: true) { writer throws(StoreError) in
       try withState { open throws(StoreError) in
-        // Another process may have changed the slots since this one read them.
-        var header = try HeaderFiles(directory: directory).read().header
-        guard header.store == open.header.store,
-          header.isAuthentic(headerKey: open.keys.headerKey)
-        else {
-          throw StoreError(
-            StoreError.corrupt, store: path,
-            reason: "the header was changed by someone without its keys",
-            remedy: "Put header and header.copy back from a backup")
-        }
+        var header = open.header
         try change(&header, open.keys.storeKey)
-        try HeaderFiles(directory: directory).write(header, headerKey: open.keys.headerKey)
+        // Until both are written, the next change has to make them equal.
+        writer.isTidy = false
+        let headers = HeaderFiles(directory: directory)
+        try headers.write(header, headerKey: open.keys.headerKey)
         open.header = header
+        do throws(StoreError) {
+          try headers.writeCopy(header, headerKey: open.keys.headerKey)
+          writer.isTidy = true
+        } catch {
+          options.onNotice?(.headerCopyNotWritten(error.reason))
+        }
         return header.keySlots
       }
     }

@@ -44,7 +44,26 @@ struct OpenState {
     try view.extend(to: byteCount, mark: mark, keys: keys)
   }
 
-  private mutating func reload(with loader: StoreLoader) throws(StoreError) {
+  /// Takes the header that is on disk now, whose slots another process may have changed.
+  ///
+  /// - Throws: `corrupt` when it is not the journal's, `unsafePermissions`, `accessDenied` or
+  ///   `io`.
+  mutating func refreshHeader(from loader: StoreLoader) throws(StoreError) {
+    let path = loader.directory.path
+    let onDisk = try HeaderFiles(directory: loader.directory).read().header
+    let opened = try StoreUnlocking.open(onDisk, by: .keys(keys), path: path)
+    guard try usableJournal().head.belongs(to: onDisk, opened.keys) else {
+      throw StoreError(
+        StoreError.corrupt, store: path, reason: "the journal does not belong to the header",
+        remedy: "Put header and header.copy back from a backup")
+    }
+    header = onDisk
+  }
+
+  /// Reads everything anew with the keys there are.
+  ///
+  /// - Throws: As ``StoreLoader/load(by:slot:)``.
+  mutating func reload(with loader: StoreLoader) throws(StoreError) {
     self = try loader.load(by: .keys(keys), slot: slot)
   }
 

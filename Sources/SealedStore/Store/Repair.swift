@@ -29,10 +29,9 @@ extension SealedFileStore {
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
-    let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
+    let (before, salvage) = try holdingWriterLock { _ throws(StoreError) in
       // Under the lock, so that no other process repairs between looking and doing.
       let before = try self.verify()
-      writer.isTidy = false
       guard before.findings.contains(where: { $0.place == .journal }) else {
         return (before, Salvage(lostRecordCount: 0, keptAt: nil))
       }
@@ -43,7 +42,9 @@ extension SealedFileStore {
         wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0, keptAt: nil)
     }
     // Preparing to write does the rest; so does a mark for what is confirmed then.
-    try writing { writer throws(StoreError) in
+    try writing(needsHeader: true) { writer throws(StoreError) in
+      // The one that is open may not be the one in the directory.
+      writer.mark = nil
       let (mark, keys) = try self.withState { open throws(StoreError) in
         let view = try open.usableJournal()
         open.keys.beginUse()

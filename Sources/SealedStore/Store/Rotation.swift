@@ -8,7 +8,7 @@ extension SealedFileStore {
   ///
   /// - Throws: As ``compact(progress:)``.
   public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
-    try writing { writer throws(StoreError) in
+    try writing(needsHeader: true) { writer throws(StoreError) in
       try self.usingKeys { header, keys throws(StoreError) in
         try self.rotate(
           from: header, slots: header.slots, storeKey: keys.storeKey, &writer, progress)
@@ -42,7 +42,7 @@ extension SealedFileStore {
     keeping sources: [any KeySource], progress: StoreProgress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
-    try writing { writer throws(StoreError) in
+    try writing(needsHeader: true) { writer throws(StoreError) in
       let header = try self.withState { $0.header }
       let storeKey = try KeyBytes()
       self.environment.random.fill(storeKey)
@@ -114,6 +114,9 @@ extension SealedFileStore {
     let dataKey = try KeyBytes()
     environment.random.fill(dataKey)
     let keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    // Once they are in the state, locking the store would wipe them while headers are written.
+    keys.beginUse()
+    defer { keys.endUse() }
     var header = Header(store: old.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
 
@@ -130,12 +133,20 @@ extension SealedFileStore {
       }
       throw error
     }
-    withStateIfOpen { open in
-      open = OpenState(header: header, keys: keys, slot: nil, journal: .success(view))
-    }
+    // Before the headers, so that other threads of this process never look for the new keys.
+    var rotated = OpenState(header: header, keys: keys, slot: nil, journal: .success(view))
+    rotated.isRotationPending = true
+    withStateIfOpen { $0 = rotated }
     writeMark(
       Mark(journal: view.head.journal, position: view.end), chainKey: keys.chainKey, &writer)
-    try HeaderFiles(directory: directory).finishRotation(header, headerKey: keys.headerKey)
+    do throws(StoreError) {
+      try installHeader(header, headerKey: keys.headerKey, &writer)
+      writer.isTidy = true
+      withStateIfOpen { $0.isRotationPending = false }
+    } catch {
+      // The rotation counts, so it did not fail; what is left to do is the next change's.
+      options.onNotice?(.rotationNotFinished(error.reason))
+    }
   }
 
   private func writeNextHeader(_ header: Header, headerKey: KeyBytes) throws(StoreError) {

@@ -1,13 +1,21 @@
 /// Something a store mended or met on the way, that its owner may want to know.
 ///
 /// Nothing is written to any log; hand a closure to ``SealedFileStore/Options`` to hear of it.
+/// Later versions may add cases, so a `switch` needs a `default`; ``description`` has a sentence
+/// for each.
 public enum StoreNotice: Hashable, Sendable {
   /// The header was missing or damaged, and its copy was used.
   case headerReadFromCopy
   /// Header and copy were made equal again.
   case headersMadeEqual
+  /// The copy of the header could not be written. The header counts all the same, and the
+  /// next change makes both equal.
+  case headerCopyNotWritten(String)
   /// A rotation that was interrupted has been finished.
   case rotationFinished
+  /// Everything is sealed anew, but the new header could not be put in its place. The store
+  /// opens all the same, and the next change does it.
+  case rotationNotFinished(String)
   /// What an interrupted write left was cut off; when it was as long as a whole record it was
   /// kept in a file first.
   case unfinishedWriteCutOff(byteCount: Int, keptAt: String?)
@@ -17,4 +25,31 @@ public enum StoreNotice: Hashable, Sendable {
   case compactionFailed(String)
   /// The system did not lock the pages with the keys, so they may reach swap.
   case keyMemoryNotLocked
+}
+
+extension StoreNotice: CustomStringConvertible {
+  /// What happened, in a sentence for a person.
+  public var description: String {
+    switch self {
+    case .headerReadFromCopy:
+      "The header is missing or damaged, so its copy was used; the next change mends it."
+    case .headersMadeEqual:
+      "The header and its copy differed and were made equal again."
+    case .headerCopyNotWritten(let reason):
+      "The copy of the header could not be written: \(reason). The next change does it."
+    case .rotationFinished:
+      "A rotation that was interrupted has been finished."
+    case .rotationNotFinished(let reason):
+      "The new header could not be put in place: \(reason). The next change does it."
+    case .unfinishedWriteCutOff(let byteCount, let keptAt):
+      "An interrupted write left \(byteCount) bytes, which were cut off"
+        + (keptAt.map { " and kept in \($0)." } ?? ".")
+    case .markNotWritten:
+      "The mark could not be written; the change is durable all the same."
+    case .compactionFailed(let reason):
+      "The journal was not compacted: \(reason). The store goes on as it is."
+    case .keyMemoryNotLocked:
+      "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
+    }
+  }
 }

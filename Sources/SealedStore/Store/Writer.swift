@@ -14,12 +14,16 @@ extension SealedFileStore {
   /// Runs a closure as the only writer among threads and processes, on a journal that is up
   /// to date, sound, and ends with a confirmed change.
   ///
+  /// - Parameters:
+  ///   - needsHeader: Whether the header has to be up to date as well.
+  ///   - body: What to do.
   /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
   ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
   func writing<Result: Sendable>(
-    _ body: (inout WriterState) throws(StoreError) -> Result
+    needsHeader: Bool = false, _ body: (inout WriterState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try holdingWriterLock { writer throws(StoreError) in
+      if needsHeader { writer.isTidy = false }
       try self.prepare(&writer)
       return try body(&writer)
     }
@@ -49,29 +53,39 @@ extension SealedFileStore {
   private func prepare(_ writer: inout WriterState) throws(StoreError) {
     try withState { open throws(StoreError) in
       try open.refresh(from: loader)
+      if open.isRotationPending { try finishRotation(&open, &writer) }
       let view = try open.soundJournal(path: directory.pathOfFile(StoreDirectory.File.journal))
-      if open.isRotationPending {
-        try HeaderFiles(directory: directory).finishRotation(
-          open.header, headerKey: open.keys.headerKey)
-        open.isRotationPending = false
-        options.onNotice?(.rotationFinished)
+      if !view.isNameDurable {
+        // Whoever renamed it may have died, or failed, before the directory's sync.
+        try directory.synchronize()
+        view.isNameDurable = true
       }
       if !writer.isTidy {
-        try tidy(open)
+        try tidy(&open)
         writer.isTidy = true
       }
       if view.tailByteCount > 0 { try cutTail(of: view) }
       if view.confirmedByteCount < view.end.byteCount {
         // The last change was written by a process that died before its sync. It has to be
         // durable before another follows, or a power cut could tear one that is not the last.
-        try view.file.synchronizeData()
+        // Written anew, because after a sync that failed the kernel may have dropped its pages
+        // and call them clean: then a sync alone would succeed and save nothing.
+        let start = max(view.confirmedByteCount, view.lastChangeByteCount)
+        do throws(StoreError) {
+          try view.file.copy(start..<view.end.byteCount, to: view.file, at: start)
+          try view.file.synchronizeData()
+        } catch {
+          open.journal = .failure(error)
+          throw error
+        }
         view.confirmedByteCount = view.end.byteCount
       }
     }
   }
 
   /// Makes header and copy equal again, and removes what a crash left.
-  private func tidy(_ open: OpenState) throws(StoreError) {
+  private func tidy(_ open: inout OpenState) throws(StoreError) {
+    try open.refreshHeader(from: loader)
     let headers = HeaderFiles(directory: directory)
     let contents = [
       try headers.content(of: StoreDirectory.File.header),
@@ -79,6 +93,7 @@ extension SealedFileStore {
     ]
     if contents != [.header(open.header), .header(open.header)] {
       try headers.write(open.header, headerKey: open.keys.headerKey)
+      try headers.writeCopy(open.header, headerKey: open.keys.headerKey)
       options.onNotice?(.headersMadeEqual)
     }
     for name in [
@@ -87,6 +102,32 @@ extension SealedFileStore {
     ] {
       try directory.remove(name)
     }
+  }
+
+  /// Puts a rotation's header in the place of the old one, if nobody else did so meanwhile.
+  private func finishRotation(
+    _ open: inout OpenState, _ writer: inout WriterState
+  ) throws(StoreError) {
+    try open.reload(with: loader)
+    guard open.isRotationPending else { return }
+    try installHeader(open.header, headerKey: open.keys.headerKey, &writer)
+    open.isRotationPending = false
+    options.onNotice?(.rotationFinished)
+  }
+
+  /// Puts a rotation's header in the place of the old one: the journal counts already.
+  ///
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; the rotation is pending as
+  ///   before then.
+  func installHeader(
+    _ header: Header, headerKey: KeyBytes, _ writer: inout WriterState
+  ) throws(StoreError) {
+    writer.isTidy = false
+    let headers = HeaderFiles(directory: directory)
+    try headers.write(header, headerKey: headerKey)
+    try headers.writeCopy(header, headerKey: headerKey)
+    try directory.remove(StoreDirectory.File.headerNext)
+    try directory.synchronize()
   }
 
   private func cutTail(of view: JournalView) throws(StoreError) {
@@ -114,22 +155,18 @@ extension SealedFileStore {
   func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
     do throws(StoreError) {
       if writer.mark == nil {
-        writer.mark = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
+        let file = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
+        // A mark of another length is none.
+        if let file, try file.status().byteCount > Mark.byteCount {
+          try file.truncate(to: Mark.byteCount)
+        }
+        writer.mark = file
       }
       try writer.mark?.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
     } catch {
       writer.mark = nil
       options.onNotice?(.markNotWritten)
     }
-  }
-}
-
-extension HeaderFiles {
-  /// Puts a rotation's header in the place of the old one: the journal counts already.
-  func finishRotation(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
-    try write(header, headerKey: headerKey)
-    try directory.remove(StoreDirectory.File.headerNext)
-    try directory.synchronize()
   }
 }
 

@@ -24,6 +24,19 @@ extension String {
   }
 }
 
+extension String {
+  /// The command that puts a copy of a file in the place of a link to it.
+  package var ownCopyCommand: String {
+    let copy = (self + ".own").shellQuoted
+    return "cp -pL \(shellQuoted) \(copy) && mv \(copy) \(shellQuoted)"
+  }
+
+  /// The command that moves away what stands in a file's place.
+  package var setAsideCommand: String {
+    "mv \(shellQuoted) \((self + ".aside").shellQuoted)"
+  }
+}
+
 extension UInt32 {
   /// Permissions as chmod takes them: four octal digits.
   package var octal: String {

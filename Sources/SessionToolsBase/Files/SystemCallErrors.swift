@@ -15,7 +15,9 @@ extension StoreError {
       case EACCES, EPERM, EROFS:
         (StoreError.accessDenied, "Look at who owns it and whether it can be written")
       case ELOOP:
-        (StoreError.unsafePermissions, "Replace the symbolic link with the file itself")
+        (StoreError.unsafePermissions, "Put the file itself there, or run " + path.ownCopyCommand)
+      case EISDIR, ENXIO:
+        (StoreError.unsafePermissions, "Put the file itself back, or run " + path.setAsideCommand)
       case ENOENT, ENOTDIR, ENOMEM:
         (StoreError.unavailable, nil)
       case EMFILE, ENFILE:

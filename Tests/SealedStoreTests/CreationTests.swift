@@ -1,0 +1,211 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@Suite struct CreationTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  private func makeDirectory(mode: Int = 0o700) throws {
+    try FileManager.default.createDirectory(
+      atPath: scratch.path, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: mode])
+  }
+
+  @Test func `a new store has its five files, all of mode 0600, in a directory of mode 0700`()
+    throws
+  {
+    _ = try scratch.create()
+    #expect(try scratch.names() == storeFiles)
+    let manager = FileManager.default
+    for name in storeFiles {
+      let mode = try manager.attributesOfItem(atPath: scratch.file(name))[.posixPermissions]
+      #expect(mode as? Int == 0o600, "\(name)")
+    }
+    let mode = try manager.attributesOfItem(atPath: scratch.path)[.posixPermissions]
+    #expect(mode as? Int == 0o700)
+  }
+
+  @Test func `a store can be made in an empty directory`() throws {
+    try makeDirectory()
+    try scratch.create().put("value", as: "item")
+    #expect(try scratch.open().text("item") == "value")
+  }
+
+  @Test func `a store is not made over another`() throws {
+    try scratch.create().put("value", as: "item")
+    let other = try RawKey(RawKey.random())
+    #expect(
+      try code { _ = try SealedFileStore.create(at: scratch.path, key: other) }
+        == StoreError.alreadyExists)
+    #expect(try scratch.open().text("item") == "value")
+  }
+
+  @Test(arguments: ["header", "header.copy"])
+  func `a store is not made over one that has only one of its headers`(missing: String) throws {
+    _ = try scratch.create()
+    try FileManager.default.removeItem(atPath: scratch.file(missing))
+    #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
+  }
+
+  @Test(arguments: ["notes.txt", "journal.next", "tail-1"])
+  func `a store is not made where other files are`(name: String) throws {
+    try makeDirectory()
+    let path = scratch.file(name)
+    #expect(FileManager.default.createFile(atPath: path, contents: Data("mine".utf8)))
+    #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
+    #expect(try scratch.names() == [name])
+  }
+
+  @Test func `a store is not made over a journal with records, even without a header`() throws {
+    try scratch.create().put("value", as: "item")
+    let journal = try scratch.bytes(of: "journal")
+    for name in ["header", "header.copy"] {
+      try FileManager.default.removeItem(atPath: scratch.file(name))
+    }
+    #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
+    #expect(try scratch.bytes(of: "journal") == journal)
+  }
+
+  @Test func `a missing parent directory is unavailable and nothing is made`() throws {
+    let path = scratch.directory["absent/store"]
+    #expect(
+      try code { _ = try SealedFileStore.create(at: path, key: scratch.key) }
+        == StoreError.unavailable)
+    #expect(!FileManager.default.fileExists(atPath: scratch.directory["absent"]))
+  }
+
+  @Test func `a relative path, one with odd letters and one below a link lead to the store`() throws
+  {
+    let odd = scratch.directory["it's a \"store\" of $mine; rm"]
+    try SealedFileStore.create(at: odd, key: scratch.key).put("odd", as: "item")
+    #expect(try SealedFileStore.open(at: odd, key: scratch.key).text("item") == "odd")
+
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.directory["link"], withDestinationPath: scratch.directory.path)
+    let below = scratch.directory["link/below"]
+    try SealedFileStore.create(at: below, key: scratch.key).put("below", as: "item")
+    #expect(try SealedFileStore.open(at: below, key: scratch.key).text("item") == "below")
+    #expect(
+      try SealedFileStore.open(at: scratch.directory["below"], key: scratch.key).text("item")
+        == "below")
+  }
+
+  @Test func `a directory that others can read is refused with the command that mends it`() throws {
+    try makeDirectory(mode: 0o755)
+    let error = try error { _ = try scratch.create() }
+    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.remedy == "Run chmod 700 \(scratch.path)")
+    #expect(try scratch.names() == [])
+  }
+
+  @Test func `a key source that fails leaves no file, and creating can be tried again`() throws {
+    #expect(
+      try code { _ = try SealedFileStore.create(at: scratch.path, key: FailingKey()) }
+        == StoreError.keyMissing)
+    #expect(try scratch.names() == [])
+    try scratch.create().put("value", as: "item")
+  }
+
+  @Test func `a key source is asked once to make a store, and never to use it`() throws {
+    let source = CountingKey(key: scratch.key)
+    let store = try SealedFileStore.create(at: scratch.path, key: source)
+    try store.put("value", as: "item")
+    try store.rotate()
+    #expect(try store.text("item") == "value")
+    #expect(source.questions.value == ["make"])
+  }
+
+  @Test func `a store can be made over what an interrupted creation left, whatever call it was`()
+    throws
+  {
+    // Creation is cut short at every call in turn. Nothing is cleaned up: every later call
+    // fails as well, as if the process were gone.
+    var callCount = 1
+    while true {
+      let scratch = try Scratch()
+      let disk = FaultyFileSystem { [callCount] in $0.number >= callCount ? .fail(5) : nil }
+      let result = Result { () throws(StoreError) in
+        try scratch.create(StoreEnvironment(fileSystem: disk))
+      }
+      if case .success = result { break }
+      // A header makes it a store: then it has to open.
+      let hasHeader =
+        try FileManager.default.fileExists(atPath: scratch.path)
+        && !scratch.names().isDisjoint(with: ["header", "header.copy"])
+      let store = hasHeader ? try scratch.open() : try scratch.create()
+      try store.put("value", as: "item")
+      #expect(try scratch.open().text("item") == "value", "call \(callCount)")
+      #expect(try scratch.names() == storeFiles, "call \(callCount)")
+      callCount += 1
+    }
+    #expect(callCount > 20)
+  }
+
+  @Test func `what an interrupted creation left is not reported as no store being there`() throws {
+    _ = try scratch.create()
+    for name in ["header", "header.copy"] {
+      try FileManager.default.removeItem(atPath: scratch.file(name))
+    }
+    #expect(try code { _ = try scratch.open() } == StoreError.corrupt)
+  }
+
+  @Test func `opening where there is no store is unavailable`() throws {
+    #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
+    try makeDirectory()
+    #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
+    #expect(
+      try code { _ = try SealedFileStore.keySlots(at: scratch.path) } == StoreError.unavailable)
+    let file = scratch.directory["file"]
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    #expect(
+      try code { _ = try SealedFileStore.open(at: file, key: scratch.key) }
+        == StoreError.unavailable)
+  }
+
+  @Test func `of eight threads that make one store at the same time, one makes it`() throws {
+    let outcomes = Locked<[StoreError.Code?]>([])
+    try inThreads(8) { [scratch] _ in
+      let outcome = try code { _ = try scratch.create() }
+      outcomes.withLock { $0.append(outcome) }
+    }
+    #expect(outcomes.value.count { $0 == nil } == 1)
+    #expect(outcomes.value.count { $0 == StoreError.alreadyExists } == 7)
+    try scratch.open().put("value", as: "item")
+  }
+}
+
+/// A source that has no key.
+private struct FailingKey: KeySource {
+  private var failure: StoreError {
+    StoreError(StoreError.keyMissing, store: "test", reason: "there is no key")
+  }
+
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? { throw failure }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    throw failure
+  }
+}
+
+/// Notes what it is asked.
+private struct CountingKey: KeySource {
+  let key: RawKey
+  let questions = Locked<[String]>([])
+
+  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+    questions.withLock { $0.append("open") }
+    return key.wrappingKey(for: slot)
+  }
+
+  func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+    questions.withLock { $0.append("make") }
+    return key.makeSlot()
+  }
+}

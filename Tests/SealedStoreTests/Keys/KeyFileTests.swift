@@ -1,0 +1,167 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@Suite struct KeyFileTests {
+  let scratch: Scratch
+  let path: String
+
+  init() throws {
+    scratch = try Scratch()
+    path = scratch.directory["key file"]
+  }
+
+  private func make(_ byteCount: Int, mode: Int = 0o600, at path: String? = nil) {
+    #expect(
+      FileManager.default.createFile(
+        atPath: path ?? self.path, contents: Data(repeating: 7, count: byteCount),
+        attributes: [.posixPermissions: mode]))
+  }
+
+  private func makeStore(with path: String? = nil) throws {
+    _ = try SealedFileStore.create(at: scratch.path, key: KeyFile(path ?? self.path))
+  }
+
+  @Test func `a new key file has 32 random bytes, mode 0600, and opens a store`() throws {
+    let first = try KeyFile.create(at: path)
+    let second = try KeyFile.create(at: scratch.directory["second"])
+    let contents = try [first, second].map { try Data(contentsOf: URL(filePath: $0.path)) }
+    #expect(contents[0].count == 32)
+    #expect(contents[0] != contents[1])
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+    try SealedFileStore.create(at: scratch.path, key: first).put("value", as: "item")
+    #expect(try SealedFileStore.open(at: scratch.path, key: KeyFile(path)).text("item") == "value")
+    #expect(
+      try code { _ = try SealedFileStore.open(at: scratch.path, key: second) }
+        == StoreError.wrongKey)
+  }
+
+  @Test func `a key file is not made over a file, and not where there is no directory`() throws {
+    make(5)
+    #expect(try code { _ = try KeyFile.create(at: path) } == StoreError.alreadyExists)
+    #expect(try Data(contentsOf: URL(filePath: path)).count == 5)
+    #expect(try code { _ = try KeyFile.create(at: scratch.directory["no/key"]) } != nil)
+  }
+
+  @Test func `a key file can be made in a directory that is reached through a link`() throws {
+    try FileManager.default.createDirectory(
+      atPath: scratch.directory["real"], withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.directory["link"], withDestinationPath: scratch.directory["real"])
+    _ = try KeyFile.create(at: scratch.directory["link/key"])
+    try makeStore(with: scratch.directory["real/key"])
+  }
+
+  @Test func `a missing key file is a missing key`() throws {
+    let error = try error { try makeStore() }
+    #expect(error.code == StoreError.keyMissing)
+    #expect(error.store == path)
+  }
+
+  @Test(arguments: [0, 1, 31, 33, 64, 100_000])
+  func `a file that has not exactly 32 bytes is no key`(byteCount: Int) throws {
+    make(byteCount)
+    let error = try error { try makeStore() }
+    #expect(error.code == StoreError.invalidKey)
+    #expect(error.store == path)
+  }
+
+  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o602, 0o601, 0o777])
+  func `a key file that others may use is refused with the command that mends it`(mode: Int) throws
+  {
+    make(32, mode: mode)
+    let error = try error { try makeStore() }
+    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.store == path)
+    try runRemedy(of: error)
+    try makeStore()
+  }
+
+  @Test func `a key file that is a link is refused with the command that mends it`() throws {
+    let target = scratch.directory["target"]
+    make(32, at: target)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+    let error = try error { try makeStore() }
+    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.store == path)
+    try runRemedy(of: error)
+    try makeStore()
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+  func `a key file of another user is refused with the command that mends it`() throws {
+    make(32)
+    #expect(unsafe chown(path, 12345, 12345) == 0)
+    let error = try error { try makeStore() }
+    #expect(error.code == StoreError.unsafePermissions)
+    try runRemedy(of: error)
+    try makeStore()
+  }
+
+  @Test func `a key file that is a FIFO or a directory is refused and does not hang`() throws {
+    #expect(unsafe mkfifo(path, 0o600) == 0)
+    #expect(try code { try makeStore() } == StoreError.unsafePermissions)
+    let directory = scratch.directory["directory"]
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    #expect(try code { try makeStore(with: directory) } == StoreError.unsafePermissions)
+  }
+
+  @Test func `a key file that cannot be written leaves nothing behind`() throws {
+    // /dev/full is no directory for files; a full file system is.
+    let disk = FaultyFileSystem { $0.kind == .write ? .fail(ENOSPC) : nil }
+    let content = RawKey.random()
+    #expect(
+      try code { try SecretFile.create(path, content: content, fileSystem: disk) }
+        == StoreError.noSpace)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    try SecretFile.create(path, content: content)
+    try makeStore()
+  }
+
+  @Test func `a systemd credential opens a store, and only from its directory`() throws {
+    make(32, mode: 0o440, at: scratch.directory["cred"])
+    let credential = SystemdCredential("cred", directory: scratch.directory.path)
+    try SealedFileStore.create(at: scratch.path, key: credential).put("value", as: "item")
+    let opened = try SealedFileStore.open(at: scratch.path, key: credential)
+    #expect(try opened.text("item") == "value")
+    #expect(try opened.keySlots().map(\.parameters) == [.rawKey(label: "systemd credential cred")])
+
+    for (name, directory, expected) in [
+      ("absent", scratch.directory.path, StoreError.keyMissing),
+      ("cred", nil, StoreError.keyMissing), ("cred", "", StoreError.keyMissing),
+      ("../cred", scratch.directory["store"], StoreError.invalidName),
+      ("", scratch.directory.path, StoreError.invalidName),
+      (".", scratch.directory.path, StoreError.invalidName),
+      ("..", scratch.directory.path, StoreError.invalidName),
+    ] {
+      let credential = SystemdCredential(name, directory: directory)
+      let code = try code { _ = try SealedFileStore.open(at: scratch.path, key: credential) }
+      #expect(code == expected, "\(name) in \(directory ?? "nothing")")
+    }
+  }
+
+  @Test func `a credential that the world can read, or of another size, is refused`() throws {
+    make(32, mode: 0o444, at: scratch.directory["open"])
+    make(31, mode: 0o400, at: scratch.directory["short"])
+    for (name, expected) in [
+      ("open", StoreError.unsafePermissions), ("short", StoreError.invalidKey),
+    ] {
+      let credential = SystemdCredential(name, directory: scratch.directory.path)
+      let code = try code { _ = try SealedFileStore.create(at: scratch.path, key: credential) }
+      #expect(code == expected)
+    }
+  }
+
+  @Test(arguments: [0, 16, 31, 33])
+  func `a raw key that has not 32 bytes is refused`(byteCount: Int) throws {
+    let bytes = SecretBytes([UInt8](repeating: 1, count: byteCount))
+    #expect(try code { _ = try RawKey(bytes) } == StoreError.invalidKey)
+    #expect(try code { _ = try WrappingKey(bytes) } == StoreError.invalidKey)
+  }
+}

@@ -1,0 +1,202 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+@Suite struct KeySlotTests {
+  let scratch: Scratch
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.create()
+    try store.put("value", as: "item")
+  }
+
+  private func opens(_ key: some KeySource) throws -> StoreError.Code? {
+    try code {
+      let opened = try SealedFileStore.open(at: scratch.path, key: key)
+      #expect(try opened.text("item") == "value")
+    }
+  }
+
+  @Test func `a slot of every kind opens the store, and one that is removed does not`() throws {
+    let raw = try RawKey(RawKey.random(), label: "backup")
+    let named = NamedKey("keyring:1", key: RawKey.random())
+    let file = try KeyFile.create(at: scratch.directory["keyfile"])
+    let passphrase = try Passphrase.cheap("correct horse")
+    #expect(try store.addSlot(raw).number == 2)
+    #expect(try store.addSlot(named).number == 3)
+    #expect(try store.addSlot(file).number == 4)
+    #expect(try store.addSlot(passphrase).number == 5)
+    #expect(try opens(scratch.key) == nil)
+    #expect(try opens(raw) == nil)
+    #expect(try opens(named) == nil)
+    #expect(try opens(file) == nil)
+    #expect(try opens(passphrase) == nil)
+
+    try store.removeSlot(4)
+    #expect(try opens(file) == StoreError.wrongKey)
+    #expect(try opens(passphrase) == nil)
+    try store.removeSlot(3)
+    #expect(try opens(named) == StoreError.wrongKey)
+    try store.removeSlot(1)
+    #expect(try opens(scratch.key) == StoreError.wrongKey)
+    #expect(try opens(raw) == nil)
+    #expect(try opens(passphrase) == nil)
+    #expect(try store.text("item") == "value")
+  }
+
+  @Test func `the slots are listed in order, with and without a key`() throws {
+    try store.addSlot(RawKey(RawKey.random(), label: "é"))
+    try store.addSlot(NamedKey("a reference", key: RawKey.random()))
+    try store.addSlot(Passphrase.cheap("p"))
+    let slots = try store.keySlots()
+    #expect(slots.map(\.number) == [1, 2, 3, 4])
+    #expect(slots[0].parameters == .rawKey(label: ""))
+    #expect(slots[1].parameters == .rawKey(label: "é"))
+    #expect(slots[2].parameters == .namedKey(reference: "a reference"))
+    guard case .passphrase(let parameters)? = slots[3].parameters else {
+      Issue.record("\(slots[3]) is no passphrase")
+      return
+    }
+    #expect(parameters.passes == 1)
+    #expect(parameters.memoryByteCount == 8 << 20)
+    #expect(try SealedFileStore.keySlots(at: scratch.path) == slots)
+    try store.removeSlot(2)
+    #expect(try store.keySlots().map(\.number) == [1, 2, 3])
+    #expect(try store.keySlots().map(\.parameters) == [0, 2, 3].map { slots[$0].parameters })
+  }
+
+  @Test func `a slot that was changed opens with its new key and not with the old one`() throws {
+    let new = try RawKey(RawKey.random(), label: "new")
+    try store.changeSlot(1, to: new)
+    #expect(try opens(new) == nil)
+    #expect(try opens(scratch.key) == StoreError.wrongKey)
+    #expect(try store.keySlots().map(\.parameters) == [.rawKey(label: "new")])
+  }
+
+  @Test func `the last slot is not removed`() throws {
+    #expect(try code { try store.removeSlot(1) } == StoreError.invalidKey)
+    #expect(try opens(scratch.key) == nil)
+  }
+
+  @Test(arguments: [0, -1, 2, 17, Int.max, Int.min])
+  func `a slot that does not exist is neither changed nor removed`(number: Int) throws {
+    let header = try scratch.bytes(of: "header")
+    #expect(try code { try store.removeSlot(number) } == StoreError.invalidKey)
+    #expect(try code { try store.changeSlot(number, to: scratch.key) } == StoreError.invalidKey)
+    #expect(try scratch.bytes(of: "header") == header)
+  }
+
+  @Test func `a store has sixteen slots and no more`() throws {
+    let keys = try (2...16).map { try RawKey(RawKey.random(), label: "\($0)") }
+    for key in keys { try store.addSlot(key) }
+    let header = try scratch.bytes(of: "header")
+    #expect(try code { try store.addSlot(RawKey(RawKey.random())) } == StoreError.invalidKey)
+    #expect(try scratch.bytes(of: "header") == header)
+    for key in keys { #expect(try opens(key) == nil) }
+  }
+
+  @Test func `a label of 4096 bytes is kept, and a longer one is refused`() throws {
+    let label = String(repeating: "l", count: 4096)
+    try store.addSlot(RawKey(RawKey.random(), label: label))
+    #expect(try store.keySlots()[1].parameters == .rawKey(label: label))
+    #expect(
+      try code { try store.addSlot(RawKey(RawKey.random(), label: label + "l")) }
+        == StoreError.invalidName)
+    #expect(try store.keySlots().count == 2)
+  }
+
+  @Test func `adding a slot rewrites the header alone`() throws {
+    let before = try RecordedDisk.read(scratch.path)
+    try store.addSlot(RawKey(RawKey.random()))
+    let after = try RecordedDisk.read(scratch.path)
+    #expect(after["journal"] == before["journal"])
+    #expect(after["header"] != before["header"])
+    #expect(after["header"] == after["header.copy"])
+  }
+
+  @Test func `a slot added or removed through one handle stays so whatever the others do`() throws {
+    // Each of them opened the store, and knows its slots, before the others changed them.
+    let others = try (0..<3).map { _ in try scratch.open() }
+    let key = try RawKey(RawKey.random(), label: "added")
+    try store.addSlot(key)
+    try others[0].put("other", as: "another item")
+    #expect(try opens(key) == nil)
+    try others[1].addSlot(RawKey(RawKey.random(), label: "third"))
+    #expect(try opens(key) == nil)
+    try others[2].removeSlot(1)
+    #expect(try opens(scratch.key) == StoreError.wrongKey)
+    try store.put("more", as: "another item")
+    #expect(try opens(scratch.key) == StoreError.wrongKey)
+    #expect(
+      try others[0].keySlots().map(\.parameters) == [
+        .rawKey(label: "added"), .rawKey(label: "third"),
+      ])
+  }
+
+  @Test func `a slot added through one handle opens the store after another one rotated it`() throws
+  {
+    let other = try scratch.open()
+    try other.put("other", as: "another item")
+    let key = try RawKey(RawKey.random(), label: "added")
+    try store.addSlot(key)
+    try other.rotate()
+    #expect(try opens(key) == nil)
+    #expect(try opens(scratch.key) == nil)
+  }
+
+  @Test func `a key that opens no slot is told from a kind of key that no slot is for`() throws {
+    let wrong = try error {
+      _ = try SealedFileStore.open(at: scratch.path, key: RawKey(RawKey.random()))
+    }
+    #expect(wrong.code == StoreError.wrongKey)
+    let otherKind = try error {
+      _ = try SealedFileStore.open(at: scratch.path, key: Passphrase("p"))
+    }
+    #expect(otherKind.code == StoreError.wrongKey)
+    #expect(wrong.reason != otherKind.reason)
+  }
+
+  @Test func `a key that is not there is told, unless another slot opens`() throws {
+    var named = NamedKey("here", key: RawKey.random())
+    try store.addSlot(named)
+    named.kept = [:]
+    #expect(try opens(named) == StoreError.keyMissing)
+    let missing = KeyFile(scratch.directory["absent"])
+    #expect(try opens(missing) == StoreError.keyMissing)
+
+    let both = EitherKey(first: named, second: scratch.key)
+    #expect(try opens(both) == nil)
+  }
+
+  @Test func `no error about keys shows a key or a passphrase`() throws {
+    let passphrase = "a passphrase nobody may see"
+    let error = try error {
+      _ = try SealedFileStore.open(at: scratch.path, key: Passphrase(passphrase))
+    }
+    #expect(!"\(error)\(error.reason)\(error.remedy ?? "")".contains(passphrase))
+    var dumped = ""
+    try dump(Passphrase(passphrase), to: &dumped)
+    dump(scratch.key, to: &dumped)
+    #expect(!dumped.contains(passphrase))
+    #expect(!dumped.contains(scratch.keyBytes.copyBytes().map { "\($0)" }.joined(separator: ", ")))
+  }
+}
+
+/// Two sources, each for its own kind of slot.
+private struct EitherKey: KeySource {
+  let first: NamedKey
+  let second: RawKey
+
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    if case .rawKey = slot { return second.wrappingKey(for: slot) }
+    return try first.wrappingKey(for: slot)
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    second.makeSlot()
+  }
+}

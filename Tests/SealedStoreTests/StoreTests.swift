@@ -1,0 +1,231 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct StoreTests {
+  let scratch: Scratch
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.create()
+  }
+
+  @Test func `what was put is read, contained and listed, and after removing it is none of that`()
+    throws
+  {
+    let key = try name("token")
+    try store.put(secret("s3cret"), for: key)
+    #expect(try store.value(for: key) == secret("s3cret"))
+    #expect(try store.contains(key))
+    #expect(try store.keys(in: nil) == [key])
+    try store.remove(key)
+    #expect(try store.value(for: key) == nil)
+    #expect(try !store.contains(key))
+    #expect(try store.keys(in: nil) == [])
+  }
+
+  @Test func `a store that is opened again has what was put before`() throws {
+    try store.put("one", as: "1")
+    try store.put("two", as: "2")
+    try store.remove(name("1"))
+    let reopened = try scratch.open()
+    #expect(try reopened.contents() == [name("2"): Array("two".utf8)])
+    #expect(try reopened.verify().findings == [])
+  }
+
+  @Test func `a new value takes the place of the old one`() throws {
+    try store.put("old", as: "item")
+    try store.put("a new value of another length", as: "item")
+    #expect(try store.text("item") == "a new value of another length")
+    #expect(try store.keys(in: nil).count == 1)
+  }
+
+  @Test func `an empty value is a value and not an absent item`() throws {
+    try store.put(SecretBytes([UInt8]()), for: name("empty"))
+    #expect(try store.value(for: name("empty")) == SecretBytes([UInt8]()))
+    #expect(try scratch.open().contains(name("empty")))
+  }
+
+  @Test func `keys are listed by namespace and in ascending order`() throws {
+    let other = try Namespace(service: "other", accessGroup: "group")
+    for identifier in ["b", "a", "ab", "é", "Z"] {
+      try store.put(secret(identifier), for: StoreKey(identifier, in: "service"))
+    }
+    try store.put(secret("x"), for: StoreKey("a", in: other))
+    #expect(try store.keys(in: "service").map(\.identifier) == ["Z", "a", "ab", "b", "é"])
+    #expect(try store.keys(in: other).map(\.identifier) == ["a"])
+    #expect(try store.keys(in: "nobody") == [])
+    let all = try store.keys(in: nil)
+    #expect(all == all.sorted())
+    #expect(all.count == 6)
+  }
+
+  @Test func `a value of exactly 16 MiB is kept, and one byte more is refused and changes nothing`()
+    throws
+  {
+    let largest = SecretBytes([UInt8](repeating: 7, count: 16 << 20))
+    try store.put(largest, for: name("large"))
+    let length = try scratch.bytes(of: "journal").count
+    let tooLarge = SecretBytes([UInt8](repeating: 8, count: (16 << 20) + 1))
+    for key in try [name("large"), name("another")] {
+      #expect(
+        try code {
+          try store.apply([.put(secret("with it"), for: name("small")), .put(tooLarge, for: key)])
+        }
+          == StoreError.valueTooLarge)
+    }
+    #expect(try scratch.bytes(of: "journal").count == length)
+    #expect(try store.value(for: name("small")) == nil)
+    #expect(try store.value(for: name("another")) == nil)
+    #expect(try scratch.open().value(for: name("large")) == largest)
+  }
+
+  static let identifiers = [
+    "a", " ", "-", "..", "../../etc/passwd", "a/b", "a\0b", "\0", "two\nlines", "\u{202e}left",
+    "é", "e\u{301}", "\u{10ffff}", "🔑👩‍💻", "'; DROP TABLE", "%s%n",
+    String(repeating: "x", count: 4096),
+    String(repeating: "é", count: 2048),
+  ]
+
+  @Test func `identifiers of every kind name different items`() throws {
+    for (number, identifier) in Self.identifiers.enumerated() {
+      try store.put("\(number)", as: identifier)
+    }
+    let reopened = try scratch.open()
+    #expect(try reopened.keys(in: nil).count == Self.identifiers.count)
+    for (number, identifier) in Self.identifiers.enumerated() {
+      #expect(try reopened.text(identifier) == "\(number)")
+    }
+  }
+
+  @Test func `namespaces that differ in any part never share an item`() throws {
+    let long = String(repeating: "n", count: 4096)
+    let namespaces = try [
+      Namespace(service: "a"), Namespace(service: "a", accessGroup: "b"),
+      Namespace(service: "a", install: InstallIdentifier(rawValue: "b")),
+      Namespace(service: "a", accessGroup: "b", install: InstallIdentifier(rawValue: "b")),
+      Namespace(service: "ab"), Namespace(service: "a", accessGroup: "bb"),
+      Namespace(service: long, accessGroup: long, install: InstallIdentifier(rawValue: long)),
+    ]
+    for (number, namespace) in namespaces.enumerated() {
+      for identifier in ["b", "bb", long] {
+        try store.put(
+          secret("\(number) \(identifier.utf8.count)"), for: StoreKey(identifier, in: namespace))
+      }
+    }
+    let reopened = try scratch.open()
+    for (number, namespace) in namespaces.enumerated() {
+      #expect(try reopened.keys(in: namespace).count == 3)
+      for identifier in ["b", "bb", long] {
+        let value = try reopened.value(for: StoreKey(identifier, in: namespace))
+        #expect(value == secret("\(number) \(identifier.utf8.count)"))
+      }
+    }
+  }
+
+  @Test(arguments: ["", String(repeating: "x", count: 4097), String(repeating: "é", count: 2049)])
+  func `a name that is empty or longer than 4096 bytes is refused`(identifier: String) throws {
+    #expect(try code { _ = try name(identifier) } == StoreError.invalidName)
+    #expect(try code { _ = try Namespace(service: identifier) } == StoreError.invalidName)
+    #expect(
+      try code { _ = try Namespace(service: "a", accessGroup: identifier) }
+        == StoreError.invalidName)
+  }
+
+  @Test func `the traits name what the store keeps to`() throws {
+    let traits = store.traits
+    #expect(traits.isAtomic && traits.isDurable)
+    #expect(traits.seesOtherProcesses && traits.excludesOtherProcesses)
+    #expect(traits.largestValueByteCount == 16 << 20)
+    #expect(traits.protection.contains("raw key"))
+  }
+
+  @Test func `two handles of one process see each other's changes at once`() throws {
+    let other = try scratch.open()
+    for round in 0..<20 {
+      let (writer, reader) = round.isMultiple(of: 2) ? (store, other) : (other, store)
+      try writer.put("\(round)", as: "shared")
+      #expect(try reader.text("shared") == "\(round)")
+      try writer.put("\(round)", as: "item \(round)")
+      #expect(try reader.keys(in: nil).count == round + 2)
+      try writer.remove(name("item \(round)"))
+      try reader.put("again", as: "item \(round)")
+      #expect(try writer.text("item \(round)") == "again")
+    }
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `a handle that has read goes on after another one compacted the store`() throws {
+    try store.put("kept", as: "kept")
+    try store.put("first", as: "changed")
+    let other = try scratch.open()
+    #expect(try other.text("changed") == "first")
+    try store.put("second", as: "changed")
+    #expect(try store.compact() > 0)
+    #expect(try other.text("changed") == "second")
+    #expect(try other.text("kept") == "kept")
+    try other.put("third", as: "changed")
+    #expect(try store.text("changed") == "third")
+  }
+
+  @Test func `compaction happens by itself and leaves every newest value`() throws {
+    let value = String(repeating: "v", count: 100_000)
+    try store.put("small", as: "kept")
+    for round in 0..<40 {
+      try store.put("\(round)\(value)", as: "large")
+    }
+    #expect(try scratch.bytes(of: "journal").count < 2_500_000)
+    let reopened = try scratch.open()
+    #expect(try reopened.text("large") == "39\(value)")
+    #expect(try reopened.text("kept") == "small")
+    #expect(try reopened.verify().findings == [])
+    #expect(try scratch.names() == storeFiles)
+  }
+
+  @Test func `the async operations give what the blocking ones give`() async throws {
+    let key = try name("token")
+    try await store.put(secret("value"), for: key)
+    let (value, isThere) = (try await store.value(for: key), try await store.contains(key))
+    let (all, none) = (try await store.keys(in: nil), try await store.keys(in: "nobody"))
+    #expect(value == secret("value"))
+    #expect(isThere)
+    #expect(all == [key])
+    #expect(none == [])
+
+    try await store.apply([.put(secret("1"), for: name("a")), .remove(key)])
+    let (after, isStillThere) = (try await store.value(for: key), try await store.contains(key))
+    #expect(after == nil)
+    #expect(!isStillThere)
+  }
+
+  @Test func `the async operations fail as the blocking ones do`() async throws {
+    let key = try name("token")
+    let tooLarge = SecretBytes([UInt8](repeating: 0, count: (16 << 20) + 1))
+    do {
+      try await store.put(tooLarge, for: key)
+      Issue.record("a value that is too large was taken")
+    } catch StoreError.valueTooLarge {
+    }
+    store.lock()
+    do {
+      _ = try await store.value(for: key)
+      Issue.record("a locked store answered")
+    } catch StoreError.locked {
+    }
+  }
+
+  @Test func `reading changes no file`() throws {
+    try store.put("value", as: "item")
+    let before = try RecordedDisk.read(scratch.path)
+    let reader = try scratch.open()
+    _ = try reader.contents()
+    _ = try reader.value(for: name("absent"))
+    _ = try reader.contains(name("absent"))
+    _ = try reader.verify()
+    _ = try reader.keySlots()
+    #expect(try RecordedDisk.read(scratch.path) == before)
+  }
+}

@@ -1,0 +1,16 @@
+import Synchronization
+
+/// A value behind a lock that can be captured: `Mutex` itself cannot be copied.
+final class Locked<Value: Sendable>: Sendable {
+  private let mutex: Mutex<Value>
+
+  init(_ value: Value) {
+    mutex = Mutex(value)
+  }
+
+  func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try mutex.withLock { value in try body(&value) }
+  }
+
+  var value: Value { mutex.withLock { $0 } }
+}

@@ -1,0 +1,36 @@
+import SealedStore
+import SessionToolsBase
+
+/// Keys that are kept somewhere under names, as a program would write it for a keyring.
+struct NamedKey: KeySource {
+  let reference: String
+  var kept: [String: SecretBytes]
+
+  init(_ reference: String, key: SecretBytes) {
+    self.reference = reference
+    kept = [reference: key]
+  }
+
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    guard case .namedKey(let reference) = slot else { return nil }
+    return try key(for: reference)
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.namedKey(reference: reference), try key(for: reference))
+  }
+
+  private func key(for reference: String) throws(StoreError) -> WrappingKey {
+    guard let key = kept[reference] else {
+      throw StoreError(StoreError.keyMissing, store: reference, reason: "there is no such key")
+    }
+    return try WrappingKey(key)
+  }
+}
+
+extension Passphrase {
+  /// One that costs as little as is allowed.
+  static func cheap(_ text: String) throws(StoreError) -> Passphrase {
+    try Passphrase(text, cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
+  }
+}

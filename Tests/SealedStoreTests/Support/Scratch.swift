@@ -1,0 +1,140 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// A directory of its own for one test, with room for a store and the raw key that opens it.
+struct Scratch: Sendable {
+  let directory: TemporaryDirectory
+  let key: RawKey
+  let keyBytes: SecretBytes
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    keyBytes = RawKey.random()
+    key = try RawKey(keyBytes)
+  }
+
+  /// Where the store is.
+  var path: String { directory["store"] }
+
+  func create(
+    _ environment: StoreEnvironment = StoreEnvironment(), onNotice: Notices? = nil
+  ) throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.create(
+      at: path, key: key, options: options(onNotice), environment: environment)
+  }
+
+  func open(
+    _ environment: StoreEnvironment = StoreEnvironment(), onNotice: Notices? = nil
+  ) throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.open(
+      at: path, key: key, options: options(onNotice), environment: environment)
+  }
+
+  private func options(_ notices: Notices?) -> SealedFileStore.Options {
+    var options = SealedFileStore.Options(lockTimeout: .seconds(30))
+    if let notices { options.onNotice = { notices.add($0) } }
+    return options
+  }
+
+  /// The path of one of the store's files.
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  func bytes(of name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: file(name))))
+  }
+
+  /// Changes a file where it stands, as a tamperer would.
+  func overwrite(_ name: String, with bytes: [UInt8]) throws {
+    let handle = try FileHandle(forWritingTo: URL(filePath: file(name)))
+    defer { try? handle.close() }
+    // Truncating moves the offset.
+    try handle.truncate(atOffset: UInt64(bytes.count))
+    try handle.seek(toOffset: 0)
+    try handle.write(contentsOf: Data(bytes))
+  }
+
+  func flip(_ name: String, at offset: Int, bit: UInt8 = 1) throws {
+    let handle = try FileHandle(forUpdating: URL(filePath: file(name)))
+    defer { try? handle.close() }
+    try handle.seek(toOffset: UInt64(offset))
+    let byte = try #require(try handle.read(upToCount: 1)?.first)
+    try handle.seek(toOffset: UInt64(offset))
+    try handle.write(contentsOf: Data([byte ^ bit]))
+  }
+
+  /// The names of the files in the store's directory.
+  func names() throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: path))
+  }
+
+  /// The raw key in a key file, for other programs.
+  func writeKeyFile(_ name: String = "key") throws -> String {
+    let path = directory[name]
+    #expect(
+      FileManager.default.createFile(
+        atPath: path, contents: Data(keyBytes.copyBytes()), attributes: [.posixPermissions: 0o600]))
+    return path
+  }
+}
+
+/// Collects what a store tells its owner.
+final class Notices: Sendable {
+  private let list = Locked<[StoreNotice]>([])
+
+  func add(_ notice: StoreNotice) { list.withLock { $0.append(notice) } }
+
+  var all: [StoreNotice] { list.withLock { $0 } }
+}
+
+/// The files that a store in good order has.
+let storeFiles: Set = ["header", "header.copy", "journal", "mark", "lock"]
+
+/// A name in a namespace that most tests use.
+func name(_ identifier: String) throws(StoreError) -> StoreKey {
+  try StoreKey(identifier, in: "com.example.test")
+}
+
+func secret(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
+
+extension SecretStore {
+  /// A value as text, for values that are some.
+  func text(_ identifier: String) throws(StoreError) -> String? {
+    try value(for: name(identifier)).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
+  }
+
+  /// Stores a text.
+  func put(_ text: String, as identifier: String) throws(StoreError) {
+    try put(secret(text), for: name(identifier))
+  }
+
+  /// Everything that is in the store.
+  func contents() throws(StoreError) -> [StoreKey: [UInt8]] {
+    var contents: [StoreKey: [UInt8]] = [:]
+    for key in try keys(in: nil) {
+      contents[key] = try value(for: key)?.copyBytes()
+    }
+    return contents
+  }
+}
+
+/// The code of the error that a closure throws; `nil` when it returns.
+func code(_ body: () throws -> Void) throws -> StoreError.Code? {
+  do {
+    try body()
+    return nil
+  } catch let error as StoreError {
+    return error.code
+  }
+}
+
+/// The error that a closure throws.
+func error(
+  _ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> StoreError {
+  let error = #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try body() }
+  return try #require(error, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// A `StoreWorker` process. Its lines are read as they come; it ends with the test at the latest.
+final class Worker {
+  private let process = Process()
+  private let output = Pipe()
+  private let input = Pipe()
+  private var unread = Data()
+
+  /// Where the helper was built: beside the tests.
+  static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent().appending(path: "StoreWorker")
+
+  init(_ arguments: String..., under prefix: [String] = []) throws {
+    let command = prefix + [Self.executable.path] + arguments
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = command
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+    // So that the end of the process is the end of its output, and ours of its input.
+    try output.fileHandleForWriting.close()
+    try input.fileHandleForReading.close()
+  }
+
+  var identifier: Int32 { process.processIdentifier }
+
+  /// The next line; `nil` when there are no more.
+  func line() -> String? {
+    while true {
+      if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { unread = Data(unread[(end + 1)...]) }
+        return String(decoding: unread[..<end], as: UTF8.self)
+      }
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { return nil }
+      unread += more
+    }
+  }
+
+  /// All lines that are left.
+  func lines() -> [String] {
+    var lines: [String] = []
+    while let line = line() { lines.append(line) }
+    return lines
+  }
+
+  /// Sends a line.
+  func send(_ line: String = "") throws {
+    try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+  }
+
+  /// Ends the process's input.
+  func endInput() throws {
+    try input.fileHandleForWriting.close()
+  }
+
+  func kill() {
+    _ = Foundation.kill(process.processIdentifier, SIGKILL)
+  }
+
+  /// Waits for the end; the exit status, or the signal below zero.
+  @discardableResult
+  func wait() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationReason == .exit
+      ? process.terminationStatus : -process.terminationStatus
+  }
+
+  deinit {
+    if process.isRunning { kill() }
+  }
+}
+
+/// Runs a program to its end.
+///
+/// - Returns: Its exit status, and what it wrote to both of its outputs.
+func run(_ command: String...) throws -> (status: Int32, output: String, errors: String) {
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = command
+  let (output, errors) = (Pipe(), Pipe())
+  process.standardOutput = output
+  process.standardError = errors
+  try process.run()
+  let text = output.fileHandleForReading.readDataToEndOfFile()
+  let errorText = errors.fileHandleForReading.readDataToEndOfFile()
+  process.waitUntilExit()
+  return (
+    process.terminationStatus, String(decoding: text, as: UTF8.self),
+    String(decoding: errorText, as: UTF8.self)
+  )
+}

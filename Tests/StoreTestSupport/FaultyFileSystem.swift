@@ -1,0 +1,208 @@
+package import SessionToolsBase
+import Synchronization
+
+/// The kernel's file system, with a log of what goes through and calls that fail on demand.
+package final class FaultyFileSystem: FileSystem {
+  /// One call that can fail.
+  package struct Call: Hashable, Sendable {
+    /// What is asked of the kernel.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+      case openDirectory, makeDirectory, open, status, names, read, write, truncate
+      case synchronizeData, synchronize, rename, link, remove, lock
+    }
+
+    package let kind: Kind
+    /// The file's name as it was opened; the last part of the path for a directory.
+    package let name: String
+    /// The descriptor, when the call has one.
+    package let descriptor: Descriptor?
+    /// How many calls came before, this one included.
+    package let number: Int
+  }
+
+  /// What happens in a call's place.
+  package enum Fault: Sendable {
+    /// Nothing is done, and the call fails.
+    case fail(Int32)
+    /// A write that writes no more than so many bytes.
+    case short(Int)
+  }
+
+  package typealias Rule = @Sendable (Call) -> Fault?
+
+  private struct State {
+    var rule: Rule?
+    var calls: [Call] = []
+    var count = 0
+    var names: [Descriptor: String] = [:]
+    var locks: Set<HeldLock> = []
+    var wrongCloses = 0
+  }
+
+  private struct HeldLock: Hashable {
+    let descriptor: Descriptor
+    let byte: Int
+  }
+
+  private let real = LinuxFileSystem()
+  private let state: Mutex<State>
+
+  package init(_ rule: Rule? = nil) {
+    state = Mutex(State(rule: rule))
+  }
+
+  /// Changes what fails, and starts to count anew.
+  package func setRule(_ rule: Rule?) {
+    state.withLock { state in
+      state.rule = rule
+      state.count = 0
+      state.calls = []
+    }
+  }
+
+  /// The calls since the rule was set.
+  package var calls: [Call] { state.withLock { $0.calls } }
+
+  /// How often a call was made since the rule was set.
+  package func count(_ kind: Call.Kind) -> Int {
+    state.withLock { state in state.calls.count { $0.kind == kind } }
+  }
+
+  /// The names of files and directories that are open.
+  package var openNames: [String] { state.withLock { $0.names.values.sorted() } }
+
+  /// The number of locks that are held.
+  package var lockCount: Int { state.withLock { $0.locks.count } }
+
+  /// How often a descriptor was closed that was not open.
+  package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
+
+  private func fault(
+    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil
+  ) throws(SystemCallError) -> Int? {
+    let (rule, call) = state.withLock { state -> (Rule?, Call) in
+      state.count += 1
+      let name = descriptor.flatMap { state.names[$0] } ?? name
+      let call = Call(kind: kind, name: name, descriptor: descriptor, number: state.count)
+      state.calls.append(call)
+      return (state.rule, call)
+    }
+    switch rule?(call) {
+    case .fail(let code)?: throw SystemCallError(kind.rawValue, code)
+    case .short(let byteCount)?: return byteCount
+    case nil: return nil
+    }
+  }
+
+  private func opened(_ descriptor: Descriptor, _ name: String) -> Descriptor {
+    state.withLock { $0.names[descriptor] = name }
+    return descriptor
+  }
+
+  package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
+    _ = try fault(.openDirectory, path)
+    return opened(try real.openDirectory(path), path)
+  }
+
+  package func makeDirectory(_ path: String) throws(SystemCallError) {
+    _ = try fault(.makeDirectory, path)
+    try real.makeDirectory(path)
+  }
+
+  package func open(
+    _ name: String, in directory: Descriptor, _ access: FileAccess
+  ) throws(SystemCallError) -> Descriptor {
+    _ = try fault(.open, name)
+    return opened(try real.open(name, in: directory, access), name)
+  }
+
+  package func close(_ descriptor: Descriptor) {
+    state.withLock { state in
+      if state.names.removeValue(forKey: descriptor) == nil { state.wrongCloses += 1 }
+      state.locks = state.locks.filter { $0.descriptor != descriptor }
+    }
+    real.close(descriptor)
+  }
+
+  package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
+    _ = try fault(.status, "", descriptor)
+    return try real.status(of: descriptor)
+  }
+
+  package func status(
+    of name: String, in directory: Descriptor
+  ) throws(SystemCallError) -> FileStatus? {
+    _ = try fault(.status, name)
+    return try real.status(of: name, in: directory)
+  }
+
+  package func names(in directory: Descriptor) throws(SystemCallError) -> [String] {
+    _ = try fault(.names, "", directory)
+    return try real.names(in: directory)
+  }
+
+  package func read(
+    _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
+  ) throws(SystemCallError) -> Int {
+    _ = try fault(.read, "", descriptor)
+    return try real.read(descriptor, at: offset, into: buffer, range)
+  }
+
+  package func write(
+    _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
+  ) throws(SystemCallError) -> Int {
+    let most = try fault(.write, "", descriptor) ?? range.count
+    let part = range.lowerBound..<range.lowerBound + min(most, range.count)
+    return try real.write(buffer, part, to: descriptor, at: offset)
+  }
+
+  package func truncate(_ descriptor: Descriptor, to byteCount: Int) throws(SystemCallError) {
+    _ = try fault(.truncate, "", descriptor)
+    try real.truncate(descriptor, to: byteCount)
+  }
+
+  package func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError) {
+    _ = try fault(.synchronizeData, "", descriptor)
+    try real.synchronizeData(descriptor)
+  }
+
+  package func synchronize(_ descriptor: Descriptor) throws(SystemCallError) {
+    _ = try fault(.synchronize, "", descriptor)
+    try real.synchronize(descriptor)
+  }
+
+  package func rename(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    _ = try fault(.rename, other)
+    try real.rename(name, to: other, in: directory)
+  }
+
+  package func link(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    _ = try fault(.link, other)
+    try real.link(name, to: other, in: directory)
+  }
+
+  package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
+    _ = try fault(.remove, name)
+    try real.remove(name, in: directory)
+  }
+
+  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+    _ = try fault(.lock, "", descriptor)
+    guard try real.tryLock(descriptor, byte: byte) else { return false }
+    state.withLock { state in
+      _ = state.locks.insert(HeldLock(descriptor: descriptor, byte: byte))
+    }
+    return true
+  }
+
+  package func unlock(_ descriptor: Descriptor, byte: Int) {
+    state.withLock { state in
+      _ = state.locks.remove(HeldLock(descriptor: descriptor, byte: byte))
+    }
+    real.unlock(descriptor, byte: byte)
+  }
+}

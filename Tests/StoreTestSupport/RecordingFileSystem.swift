@@ -1,0 +1,176 @@
+package import SessionToolsBase
+import Synchronization
+
+/// What happened to the files of one directory, in order: enough to know what a disk may hold
+/// after a crash at any moment.
+package enum RecordedStep: Sendable {
+  /// A new, empty file. Files are told apart by a number, whatever they are called.
+  case create(name: String, file: Int)
+  case write(file: Int, offset: Int, bytes: [UInt8])
+  case truncate(file: Int, byteCount: Int)
+  /// `fdatasync` or `fsync` of a file that did not fail.
+  case synchronize(file: Int)
+  /// `fsync` of the directory.
+  case synchronizeDirectory
+  case rename(name: String, other: String)
+  case link(name: String, other: String)
+  case remove(name: String)
+  /// What the program that is recorded was told: its n-th operation returned.
+  case confirmed(Int)
+}
+
+/// The kernel's file system, with a record of every step that changes files in one directory.
+package final class RecordingFileSystem: FileSystem {
+  private struct State {
+    var steps: [RecordedStep] = []
+    var names: [String: Int] = [:]
+    var files: [Descriptor: Int] = [:]
+    var directories: Set<Descriptor> = []
+    var fileCount = 0
+  }
+
+  /// The directory whose files are recorded.
+  package let path: String
+  private let real = LinuxFileSystem()
+  private let state = Mutex(State())
+
+  /// Records what happens in a directory that is absent or empty.
+  package init(_ path: String) {
+    self.path = path
+  }
+
+  /// The steps so far.
+  package var steps: [RecordedStep] { state.withLock { $0.steps } }
+
+  /// Notes that an operation has returned.
+  package func confirm(_ operation: Int) {
+    state.withLock { $0.steps.append(.confirmed(operation)) }
+  }
+
+  package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
+    let descriptor = try real.openDirectory(path)
+    if path == self.path {
+      state.withLock { state in _ = state.directories.insert(descriptor) }
+    }
+    return descriptor
+  }
+
+  package func makeDirectory(_ path: String) throws(SystemCallError) {
+    try real.makeDirectory(path)
+  }
+
+  package func open(
+    _ name: String, in directory: Descriptor, _ access: FileAccess
+  ) throws(SystemCallError) -> Descriptor {
+    let descriptor = try real.open(name, in: directory, access)
+    state.withLock { state in
+      guard state.directories.contains(directory) else { return }
+      if let file = state.names[name] {
+        state.files[descriptor] = file
+        return
+      }
+      state.fileCount += 1
+      state.names[name] = state.fileCount
+      state.files[descriptor] = state.fileCount
+      state.steps.append(.create(name: name, file: state.fileCount))
+    }
+    return descriptor
+  }
+
+  package func close(_ descriptor: Descriptor) {
+    state.withLock { state in
+      state.files[descriptor] = nil
+      state.directories.remove(descriptor)
+    }
+    real.close(descriptor)
+  }
+
+  package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
+    try real.status(of: descriptor)
+  }
+
+  package func status(
+    of name: String, in directory: Descriptor
+  ) throws(SystemCallError) -> FileStatus? {
+    try real.status(of: name, in: directory)
+  }
+
+  package func names(in directory: Descriptor) throws(SystemCallError) -> [String] {
+    try real.names(in: directory)
+  }
+
+  package func read(
+    _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
+  ) throws(SystemCallError) -> Int {
+    try real.read(descriptor, at: offset, into: buffer, range)
+  }
+
+  package func write(
+    _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
+  ) throws(SystemCallError) -> Int {
+    let count = try real.write(buffer, range, to: descriptor, at: offset)
+    let bytes = buffer.bytes(range.lowerBound..<range.lowerBound + count)
+    record(descriptor) { .write(file: $0, offset: offset, bytes: bytes) }
+    return count
+  }
+
+  package func truncate(_ descriptor: Descriptor, to byteCount: Int) throws(SystemCallError) {
+    try real.truncate(descriptor, to: byteCount)
+    record(descriptor) { .truncate(file: $0, byteCount: byteCount) }
+  }
+
+  package func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError) {
+    try real.synchronizeData(descriptor)
+    record(descriptor) { .synchronize(file: $0) }
+  }
+
+  package func synchronize(_ descriptor: Descriptor) throws(SystemCallError) {
+    try real.synchronize(descriptor)
+    record(descriptor) { .synchronize(file: $0) }
+    state.withLock { state in
+      if state.directories.contains(descriptor) { state.steps.append(.synchronizeDirectory) }
+    }
+  }
+
+  package func rename(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    try real.rename(name, to: other, in: directory)
+    state.withLock { state in
+      state.names[other] = state.names.removeValue(forKey: name)
+      state.steps.append(.rename(name: name, other: other))
+    }
+  }
+
+  package func link(
+    _ name: String, to other: String, in directory: Descriptor
+  ) throws(SystemCallError) {
+    try real.link(name, to: other, in: directory)
+    state.withLock { state in
+      state.names[other] = state.names[name]
+      state.steps.append(.link(name: name, other: other))
+    }
+  }
+
+  package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
+    try real.remove(name, in: directory)
+    state.withLock { state in
+      state.names[name] = nil
+      state.steps.append(.remove(name: name))
+    }
+  }
+
+  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+    try real.tryLock(descriptor, byte: byte)
+  }
+
+  package func unlock(_ descriptor: Descriptor, byte: Int) {
+    real.unlock(descriptor, byte: byte)
+  }
+
+  private func record(_ descriptor: Descriptor, _ step: (Int) -> RecordedStep) {
+    state.withLock { state in
+      if let file = state.files[descriptor] { state.steps.append(step(file)) }
+    }
+  }
+}

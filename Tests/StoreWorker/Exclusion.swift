@@ -1,0 +1,30 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// `count DIRECTORY KEYFILE FILE TIMES`: adds one to the number in a plain file, so many times,
+/// each time with exclusive access to a name of the store.
+func countExclusively() throws {
+  let store = try openStore()
+  let file = URL(filePath: argument(3))
+  let name = try StoreKey("counter", in: "worker")
+  for _ in 0..<number(4) {
+    try store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
+      let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+      guard let count = Int(text) else { fail("'\(text)' is no number") }
+      try Data("\(count + 1)".utf8).write(to: file)
+    }
+  }
+  say("done")
+}
+
+/// `hold DIRECTORY KEYFILE`: takes exclusive access to the counter and keeps it until a line
+/// comes in.
+func holdName() throws {
+  let store = try openStore()
+  try store.withExclusiveAccess(to: StoreKey("counter", in: "worker"), timeout: .seconds(60)) {
+    say("held")
+    _ = readLine()
+  }
+  say("released")
+}

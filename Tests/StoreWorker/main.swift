@@ -1,0 +1,65 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+// One process among several in the tests of the sealed store. It says what it did on its
+// standard output, a line at a time, and takes its orders from its arguments and from lines on
+// its standard input.
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func argument(_ position: Int) -> String {
+  guard position < arguments.count else { fail("argument \(position) is missing") }
+  return arguments[position]
+}
+
+func number(_ position: Int) -> Int {
+  guard let number = Int(argument(position)) else { fail("\(argument(position)) is no number") }
+  return number
+}
+
+/// Writes a line at once, with one call, so that whoever reads it knows that it happened.
+func say(_ line: String) {
+  FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+}
+
+func fail(_ reason: String) -> Never {
+  FileHandle.standardError.write(Data("StoreWorker: \(reason)\n".utf8))
+  exit(2)
+}
+
+/// The error's code, or `ok`.
+func outcome(_ body: () throws -> Void) -> String {
+  do {
+    try body()
+    return "ok"
+  } catch let error as StoreError {
+    return error.code.description
+  } catch {
+    return "\(error)"
+  }
+}
+
+/// The store of the first two arguments: its directory and its key file.
+func openStore(lockTimeout: Duration = .seconds(60)) throws -> SealedFileStore {
+  try SealedFileStore.open(
+    at: argument(1), key: KeyFile(argument(2)),
+    options: SealedFileStore.Options(lockTimeout: lockTimeout))
+}
+
+do {
+  switch argument(0) {
+  case "put": try putOne()
+  case "write": try writeWithoutEnd()
+  case "read": try readUntilInputEnds()
+  case "count": try countExclusively()
+  case "hold": try holdName()
+  case "keys": try showKeys()
+  case "memory-limit": try useUnlockableMemory()
+  case "fork": try useAfterFork()
+  case "probe": try probe()
+  default: fail("there is no command \(argument(0))")
+  }
+} catch {
+  fail("\(error)")
+}
