@@ -148,15 +148,25 @@ import Testing
     #expect(callCount > 20)
   }
 
-  @Test func `what an interrupted creation left is not reported as no store being there`() throws {
-    _ = try scratch.create()
+  @Test func `a store without headers is corrupt when it has records and none when it has not`()
+    throws
+  {
+    try scratch.create().put("value", as: "item")
     for name in ["header", "header.copy"] {
       try FileManager.default.removeItem(atPath: scratch.file(name))
     }
     #expect(try code { _ = try scratch.open() } == StoreError.corrupt)
+    #expect(try SealedFileStore.exists(at: scratch.path))
+    #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
+
+    // What an interrupted creation leaves.
+    #expect(unsafe truncate(scratch.file("journal"), 64) == 0)
+    #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
+    #expect(try !SealedFileStore.exists(at: scratch.path))
+    #expect(try scratch.create().text("item") == nil)
   }
 
-  @Test func `opening where there is no store is unavailable`() throws {
+  @Test func `no store to open is unavailable, and a file in its place is refused`() throws {
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
     try makeDirectory()
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
@@ -166,7 +176,7 @@ import Testing
     #expect(FileManager.default.createFile(atPath: file, contents: nil))
     #expect(
       try code { _ = try SealedFileStore.open(at: file, key: scratch.key) }
-        == StoreError.unavailable)
+        == StoreError.unsafePermissions)
   }
 
   @Test func `of eight threads that make one store at the same time, one makes it`() throws {

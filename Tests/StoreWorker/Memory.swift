@@ -30,9 +30,11 @@ private func wait(_ state: String) {
   _ = readLine()
 }
 
-/// `memory-limit DIRECTORY KEYFILE`: makes a store where the system locks no memory at all,
-/// and says what the store makes of it. Root may lock memory whatever the limit, so it stops
-/// being root first; both paths lie in a directory that belongs to user 65534.
+/// `memory-limit DIRECTORY KEYFILE`: makes a store where the system locks no memory at all, and
+/// says what the store makes of it.
+///
+/// Root may lock memory whatever the limit, so it stops being root first; both paths lie in a
+/// directory that belongs to user 65534.
 func useUnlockableMemory() throws {
   var limit = rlimit(rlim_cur: 0, rlim_max: 0)
   guard unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else {

@@ -9,8 +9,9 @@ func putOne() throws {
 }
 
 /// `write DIRECTORY KEYFILE WRITER FIRST LAST BYTES`: changes of three items that belong
-/// together, numbered from FIRST to LAST, with values of about so many bytes. Says the number
-/// of each when it was confirmed.
+/// together, numbered from FIRST to LAST, with values of about so many bytes.
+///
+/// Says the number of each when it was confirmed.
 func writeWithoutEnd() throws {
   let store = try openStore()
   let writer = argument(3)
@@ -28,8 +29,10 @@ func writeWithoutEnd() throws {
 }
 
 /// `read DIRECTORY KEYFILE WRITER...`: reads, in turns, the two items that every change of a
-/// writer puts. Each reading must be as new as the one before: one item of a change without
-/// the other would be seen as a step back.
+/// writer puts.
+///
+/// Each reading must be as new as the one before: one item of a change without the other would
+/// be seen as a step back.
 func readUntilInputEnds() throws {
   let store = try openStore()
   let writers = arguments[3...]

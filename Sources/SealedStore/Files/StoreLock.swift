@@ -78,16 +78,18 @@ final class StoreLock: Sendable {
       throw StoreError(error, path: directory.pathOfFile(StoreDirectory.File.lock))
     }
     let held = Held(file: lock.file, directory: directory, byte: byte)
-    // Somebody may have removed the file meanwhile. Who comes later locks another one then, so
-    // a lock on the old one excludes nobody.
-    guard let status = try directory.status(of: StoreDirectory.File.lock),
-      status.isSameFile(as: lock.identity)
-    else {
+    do throws(StoreError) {
+      // Somebody may have removed the file meanwhile. Who comes later locks another one then,
+      // so a lock on the old one excludes nobody.
+      let status = try directory.status(of: StoreDirectory.File.lock)
+      if let status, status.isSameFile(as: lock.identity) { return held }
+    } catch {
       held.unlock()
-      opened.withLock { if $0?.file === lock.file { $0 = nil } }
-      return nil
+      throw error
     }
-    return held
+    held.unlock()
+    opened.withLock { if $0?.file === lock.file { $0 = nil } }
+    return nil
   }
 
   private func lockFile() throws(StoreError) -> LockFile {

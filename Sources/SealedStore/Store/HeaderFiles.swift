@@ -84,7 +84,9 @@ struct HeaderFiles {
     }
   }
 
-  /// Writes the header. From then on it counts, whatever becomes of the copy.
+  /// Writes the header.
+  ///
+  /// From then on it counts, whatever becomes of the copy.
   ///
   /// - Throws: `accessDenied`, `noSpace` or `io`, and nothing was changed; `outcomeUnknown`.
   func write(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
