@@ -17,6 +17,7 @@ extension SealedFileStore {
   /// - Parameters:
   ///   - needsHeader: Whether the header has to be up to date as well.
   ///   - body: What to do.
+  /// - Returns: What the closure gives.
   /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
   ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
   func writing<Result: Sendable>(
