@@ -89,8 +89,8 @@ extension SealedFileStore {
       throw noSalvage("no record in the journal opens")
     }
 
-    let newest = Self.newestRecords(survey)
     let mark = try loader.mark(of: journal, keys: keys)
+    let newest = Self.newestRecords(survey, confirmed: mark?.position.number ?? 0)
     let last = max(survey.records.map(\.prefix.number).max() ?? 0, mark?.position.number ?? 0)
     let lost = Int(last) - Set(survey.records.map(\.prefix.number)).count
 
@@ -103,12 +103,16 @@ extension SealedFileStore {
   }
 
   /// For each item the record with the highest number; none when that is a removal, or belongs
-  /// to a last change that was never finished.
-  private static func newestRecords(_ survey: JournalSurvey) -> [ItemIndex.Entry] {
-    var records = survey.records.sorted {
-      ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
+  /// to a last change that was never finished, as far as the mark does not say that it was.
+  private static func newestRecords(
+    _ survey: JournalSurvey, confirmed: UInt64
+  ) -> [ItemIndex.Entry] {
+    var records = survey.records.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
+    while let last = records.last, last.prefix.number > confirmed,
+      !last.prefix.flags.contains(.last)
+    {
+      records.removeLast()
     }
-    while let last = records.last, !last.prefix.flags.contains(.last) { records.removeLast() }
     var newest: [ItemTag: JournalSurvey.Found] = [:]
     for record in records where newest[record.prefix.tag]?.prefix.number != record.prefix.number {
       newest[record.prefix.tag] = record
