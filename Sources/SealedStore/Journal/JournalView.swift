@@ -20,6 +20,9 @@ final class JournalView: @unchecked Sendable {
   var confirmedByteCount: Int
   /// The length of the file when it was last looked at.
   private(set) var seenByteCount = 0
+  /// The first bytes of the unfinished write behind the end: its chain value and nonce are
+  /// those of no other write.
+  private var tailStart: [UInt8] = []
   /// Bytes of an unfinished write behind the end, when it was last looked at.
   var tailByteCount = 0
   var damage: Damage?
@@ -46,6 +49,21 @@ final class JournalView: @unchecked Sendable {
   /// Makes room for a number of items.
   func reserve(_ count: Int) {
     live.reserve(count)
+  }
+
+  /// Whether the unfinished write behind the end is the one that was looked at before, if the
+  /// file has the same length.
+  ///
+  /// - Throws: `io`.
+  func hasSameTail() throws(StoreError) -> Bool {
+    guard tailByteCount > 0, !tailStart.isEmpty else { return false }
+    return try readTailStart() == tailStart
+  }
+
+  private func readTailStart() throws(StoreError) -> [UInt8] {
+    let buffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
+    let count = try file.read(at: end.byteCount, into: buffer, 0..<buffer.byteCount)
+    return buffer.bytes(0..<count)
   }
 
   /// Reads on from the end to a length of the file that was asked for after the mark was read.
@@ -101,6 +119,8 @@ final class JournalView: @unchecked Sendable {
     }
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
+    // Before the tail is examined: what changes meanwhile is looked at again.
+    tailStart = tailByteCount > 0 ? try readTailStart() : []
     confirmedByteCount = max(confirmedByteCount, min(mark?.position.byteCount ?? 0, end.byteCount))
 
     let examination = BreakExamination(

@@ -36,6 +36,7 @@ struct OpenState {
       return
     }
     if status.byteCount == view.end.byteCount, view.tailByteCount == 0 { return }
+    if status.byteCount == view.seenByteCount, try view.hasSameTail() { return }
     if let lengthInFlight, view.end.byteCount...lengthInFlight ~= status.byteCount { return }
     guard status.byteCount >= view.end.byteCount else { return try reload(with: loader) }
     // The mark first, then the length: so the mark is never ahead of what is read.
