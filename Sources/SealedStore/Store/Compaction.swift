@@ -24,11 +24,19 @@ extension SealedFileStore {
   /// What was asked for has been done by then, so a failure here is only told of.
   func compactIfDue(_ writer: inout WriterState) {
     do throws(StoreError) {
-      let isDue = try withState { open throws(StoreError) in
+      let tried = writer.compactionTriedAt
+      let (isDue, byteCount) = try withState { open throws(StoreError) in
         let view = try open.usableJournal()
-        return view.deadByteCount > max(Self.smallestDeadByteCount, view.live.byteCount)
+        let isDue = view.deadByteCount > max(Self.smallestDeadByteCount, view.live.byteCount)
+        // What failed is tried again when there is as much more to gain, not at every change.
+        return (
+          isDue && view.end.byteCount >= tried + Self.smallestDeadByteCount, view.end.byteCount
+        )
       }
-      if isDue { try compact(&writer, progress: nil) }
+      guard isDue else { return }
+      writer.compactionTriedAt = byteCount
+      try compact(&writer, progress: nil)
+      writer.compactionTriedAt = 0
     } catch {
       options.onNotice?(.compactionFailed(error.reason))
     }

@@ -5,6 +5,8 @@ import Synchronization
 struct WriterState {
   /// The open mark; overwritten in place after every change.
   var mark: OpenFile?
+  /// How long the journal was when compacting it failed the last time.
+  var compactionTriedAt = 0
   /// Whether header and copy were compared and left-over files removed since the store was
   /// opened.
   var isTidy = false
