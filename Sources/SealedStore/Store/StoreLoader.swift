@@ -29,6 +29,13 @@ struct StoreLoader {
       do throws(StoreError) {
         opened = try StoreUnlocking.open(header, by: means, path: directory.path)
       } catch {
+        if case .keys = means, case .source = source, error.code == StoreError.wrongKey {
+          // A revocation ended since the source was asked.
+          means = source
+          guard attempt < Self.largestAttemptCount else { throw error }
+          attempt += 1
+          continue
+        }
         // Keys that were in use may be those of a revocation that is not finished.
         guard case .keys = source, error.code == StoreError.wrongKey,
           case .success(let found) = try openJournal(),
