@@ -19,8 +19,12 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   package func lock(_ key: Key, timeout: Duration) throws(StoreError) {
     let isResolved = DispatchSemaphore(value: 0)
     let waiter = Waiter { isResolved.signal() }
-    enqueue(waiter, for: key, timeout: timeout)
-    isResolved.wait()
+    if !isTaken(key, by: waiter) {
+      // Waits by itself: a timer's block would need a thread that all those who wait may have.
+      if isResolved.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
+        resolve(waiter, for: key, as: .timedOut)
+      }
+    }
     try check(waiter)
   }
 
@@ -30,7 +34,14 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   package func lock(_ key: Key, timeout: Duration) async throws(StoreError) {
     let (signal, signaller) = AsyncStream.makeStream(of: Void.self)
     let waiter = Waiter { signaller.finish() }
-    enqueue(waiter, for: key, timeout: timeout)
+    if isTaken(key, by: waiter) { return }
+    let interval = timeout.dispatchInterval
+    // A timer that never fires would hold the waiter for ever.
+    if interval != .never {
+      timers.asyncAfter(deadline: .now() + interval) {
+        self.resolve(waiter, for: key, as: .timedOut)
+      }
+    }
     await withTaskCancellationHandler {
       for await _ in signal {}
     } onCancel: {
@@ -61,8 +72,9 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     held.withLock { $0[key]?.count ?? 0 }
   }
 
-  private func enqueue(_ waiter: Waiter, for key: Key, timeout: Duration) {
-    let isFree = held.withLock { held in
+  /// Takes a name that is free; otherwise the waiter is the last in its queue.
+  private func isTaken(_ key: Key, by waiter: Waiter) -> Bool {
+    held.withLock { held in
       guard held[key] != nil else {
         held[key] = []
         waiter.outcome.store(.granted, ordering: .releasing)
@@ -70,15 +82,6 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
       }
       held[key, default: []].append(waiter)
       return false
-    }
-    let interval = timeout.dispatchInterval
-    if isFree {
-      waiter.wake()
-    } else if interval != .never {
-      // A timer that never fires would hold the waiter for ever.
-      DispatchQueue.global().asyncAfter(deadline: .now() + interval) {
-        self.resolve(waiter, for: key, as: .timedOut)
-      }
     }
   }
 
@@ -107,6 +110,9 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     }
   }
 }
+
+/// Serial, so that it has a thread of its own however many are blocked.
+private let timers = DispatchQueue(label: "session-tools.name-locks")
 
 private enum Outcome: UInt8, AtomicRepresentable {
   case waiting, granted, timedOut, cancelled
