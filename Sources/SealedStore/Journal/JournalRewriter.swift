@@ -26,7 +26,9 @@ struct JournalRewriter {
     head = JournalHead(
       store: store, journal: JournalIdentifier(bytes: random.bytes16()), chainKey: keys.chainKey)
     let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
-    sealer = RecordSealer(journal: head.journal, position: start, keys: keys, random: random)
+    sealer = RecordSealer(
+      journal: head.journal, position: start, keys: keys,
+      nonces: NonceSupply(.max, random: random))
     self.file = file
     self.keys = keys
     try file.write(head.encoded(), 0..<JournalHead.byteCount, at: 0)

@@ -3,7 +3,7 @@ import SessionToolsBase
 /// Seals records into a buffer, one after another, each chained to the one before.
 struct RecordSealer {
   private let keys: KeyRing
-  private let random: any RandomSource
+  private let nonces: NonceSupply
   /// Journal id 16 ‖ bound prefix 32: what the sealing binds.
   private let associatedData = ByteBuffer(byteCount: 48)
   private var chain: RecordChain
@@ -12,11 +12,10 @@ struct RecordSealer {
   var position: JournalPosition { chain.position }
 
   init(
-    journal: JournalIdentifier, position: JournalPosition, keys: KeyRing,
-    random: any RandomSource
+    journal: JournalIdentifier, position: JournalPosition, keys: KeyRing, nonces: NonceSupply
   ) {
     self.keys = keys
-    self.random = random
+    self.nonces = nonces
     chain = RecordChain(after: position, chainKey: keys.chainKey)
     journal.bytes.store(in: associatedData, at: 0)
   }
@@ -41,7 +40,7 @@ struct RecordSealer {
     let bound = offset..<offset + RecordPrefix.boundByteCount
     associatedData.copy(buffer, bound, to: 16)
     let sealed = offset + RecordPrefix.byteCount..<offset + RecordPrefix.byteCount + sealedByteCount
-    random.fill(buffer, sealed.lowerBound..<sealed.lowerBound + Sodium.nonceByteCount)
+    nonces.next(into: buffer, at: sealed.lowerBound)
     Sodium.seal(buffer, sealed, associatedData: associatedData, key: keys.recordKey)
 
     chain.begin(buffer, at: offset)

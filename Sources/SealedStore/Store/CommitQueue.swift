@@ -48,7 +48,9 @@ final class CommitQueue: Sendable {
 
   private func lead(_ own: Request, commit: ([StoreChange]) throws(StoreError) -> Void) {
     let batch = [own] + takeBatch(after: own)
-    answer(batch, Self.result { () throws(StoreError) in try commit(batch.flatMap(\.changes)) })
+    // A large change most likely comes alone, and is not copied then.
+    let changes = batch.count == 1 ? own.changes : batch.flatMap(\.changes)
+    answer(batch, Self.result { () throws(StoreError) in try commit(changes) })
     if batch.count > 1, case .failure(let error)? = own.result.withLock({ $0 }),
       error.code == StoreError.noSpace
     {

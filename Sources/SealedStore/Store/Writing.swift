@@ -58,7 +58,8 @@ extension SealedFileStore {
 
     // `view` is only looked into under the state's lock; file and head never change.
     var sealer = RecordSealer(
-      journal: view.head.journal, position: end, keys: keys, random: environment.random)
+      journal: view.head.journal, position: end, keys: keys,
+      nonces: NonceSupply(written.count, random: environment.random))
     let byteCount = written.reduce(0) { $0 + RecordPrefix.byteCount + $1.sealedByteCount }
     let buffer = ByteBuffer(byteCount: byteCount)
     var entries: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []

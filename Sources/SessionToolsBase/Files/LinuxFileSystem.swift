@@ -62,8 +62,11 @@ package struct LinuxFileSystem: FileSystem {
   ) throws(SystemCallError) -> FileStatus? {
     var status = stat()
     do throws(SystemCallError) {
+      // Every read asks for the journal. Passed as it is, the name would be copied to an array.
       try check("fstatat") {
-        unsafe Glibc.fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
+        unsafe name.withCString { name in
+          unsafe Glibc.fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
+        }
       }
     } catch let error where error.errno == ENOENT {
       return nil

@@ -23,18 +23,25 @@ extension StoreKey {
 
   /// Writes the encoding, ``canonicalByteCount`` bytes.
   package func storeCanonical(in buffer: ByteBuffer, at offset: Int) {
+    // One by one and not as an array, which would be allocated for every key.
     var offset = offset
-    for part in [namespace.serviceName, namespace.groupName, namespace.installName, name] {
-      guard let part else {
-        buffer.store(UInt8(0), at: offset)
-        offset += 1
-        continue
-      }
-      buffer.store(UInt8(1), at: offset)
-      buffer.store(UInt32(part.text.utf8.count), at: offset + 1)
-      buffer.copy(part.text, to: offset + 5)
-      offset += 5 + part.text.utf8.count
+    Self.store(namespace.serviceName, in: buffer, at: &offset)
+    Self.store(namespace.groupName, in: buffer, at: &offset)
+    Self.store(namespace.installName, in: buffer, at: &offset)
+    Self.store(name, in: buffer, at: &offset)
+  }
+
+  private static func store(_ part: Name?, in buffer: ByteBuffer, at offset: inout Int) {
+    guard let part else {
+      buffer.store(UInt8(0), at: offset)
+      offset += 1
+      return
     }
+    let byteCount = part.text.utf8.count
+    buffer.store(UInt8(1), at: offset)
+    buffer.store(UInt32(byteCount), at: offset + 1)
+    buffer.copy(part.text, to: offset + 5)
+    offset += 5 + byteCount
   }
 
   /// Reads an encoding back.
