@@ -12,7 +12,10 @@ package enum UserDirectory: Sendable {
 
   /// The directory of the current user.
   package var path: String {
-    path(environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory())
+    let environment = ProcessInfo.processInfo.environment
+    // Foundation asks the user database alone; a shell, and whoever sets HOME, does not.
+    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    return path(environment: environment, home: home ?? NSHomeDirectory())
   }
 
   /// - Parameters:
