@@ -12,15 +12,16 @@ let package = Package(
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
-    .target(name: "Items", dependencies: [base], path: "Items"),
+    .target(name: "Items", dependencies: [base]),
+    // The tool takes every executable right below a folder "Benchmarks" for one of its own.
     .executableTarget(
       name: "StoreBenchmarks",
       dependencies: ["Items", base, sealed, .product(name: "Benchmark", package: "benchmark")],
       path: "StoreBenchmarks",
       plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
-    .systemLibrary(name: "CMalloc", path: "CMalloc"),
+    .systemLibrary(name: "CMalloc"),
     .executableTarget(
-      name: "store-workload", dependencies: ["CMalloc", "Items", base, sealed], path: "Workload"),
+      name: "store-workload", dependencies: ["CMalloc", "Items", base, sealed]),
     .executableTarget(
       name: "store-limit", path: "Limit", linkerSettings: [.linkedLibrary("sodium")]),
   ]

@@ -1,4 +1,132 @@
 import Benchmark
+import Foundation
 import Items
+import SealedStore
+import SessionToolsBase
 
-let benchmarks: @Sendable () -> Void = {}
+let benchmarks: @Sendable () -> Void = {
+  encoding()
+  containers()
+  singleItems()
+  manyItems()
+}
+
+/// How all are measured.
+///
+/// - Parameter scale: How often one iteration runs what it measures.
+/// - Returns: A configuration that removes all stores in the end.
+private func configuration(_ scale: BenchmarkScalingFactor = .one) -> Benchmark.Configuration {
+  Benchmark.Configuration(
+    metrics: [.wallClock, .throughput, .peakMemoryResident], scalingFactor: scale,
+    maxDuration: .seconds(3), maxIterations: 100_000, teardown: { try Scratch.remove() })
+}
+
+/// An item becomes bytes, and back.
+private func encoding() {
+  Benchmark("JSON encode, 512 bytes", configuration: configuration(.kilo)) { benchmark in
+    let encoder = JSONEncoder()
+    for _ in benchmark.scaledIterations { blackHole(try encoder.encode(Profile.example)) }
+  }
+
+  Benchmark("JSON decode, 512 bytes", configuration: configuration(.kilo)) {
+    (benchmark, data: Data) in
+    let decoder = JSONDecoder()
+    for _ in benchmark.scaledIterations {
+      blackHole(try decoder.decode(Profile.self, from: data))
+    }
+  } setup: {
+    try JSONEncoder().encode(Profile.example)
+  }
+}
+
+/// The same item through a container: what encoding costs, and what sealing and the disk add.
+private func containers() {
+  Benchmark("Container store, memory", configuration: configuration(.kilo)) {
+    (benchmark, container: StoreContainer<Profile>) in
+    for _ in benchmark.scaledIterations {
+      try container.storeItem(Profile.example, forIdentifier: "user")
+    }
+  } setup: {
+    try StoreContainer<Profile>(MemoryStore(), service: "com.example.benchmark")
+  }
+
+  Benchmark("Container store, sealed file", configuration: configuration()) {
+    (benchmark, container: StoreContainer<Profile>) in
+    for _ in benchmark.scaledIterations {
+      try container.storeItem(Profile.example, forIdentifier: "user")
+    }
+  } setup: {
+    try StoreContainer<Profile>(Scratch.store().store, service: "com.example.benchmark")
+  }
+
+  Benchmark("Container load, sealed file", configuration: configuration(.kilo)) {
+    (benchmark, container: StoreContainer<Profile>) in
+    for _ in benchmark.scaledIterations {
+      blackHole(try container.item(forIdentifier: "user"))
+    }
+  } setup: {
+    let container = try StoreContainer<Profile>(
+      Scratch.store().store, service: "com.example.benchmark")
+    try container.storeItem(Profile.example, forIdentifier: "user")
+    return container
+  }
+}
+
+/// Sealing and opening of single records, with the file they are in.
+private func singleItems() {
+  Benchmark("Durable put", configuration: configuration()) { (benchmark, made: StoreAndKey) in
+    let (key, value) = (try Items.key(0), Items.value(0))
+    benchmark.startMeasurement()
+    for _ in benchmark.scaledIterations { try made.store.put(value, for: key) }
+  } setup: {
+    try Scratch.store()
+  }
+
+  Benchmark("1,000 in one change", configuration: configuration()) {
+    (benchmark, made: StoreAndKey) in
+    let changes = try Items.puts(0..<1000)
+    benchmark.startMeasurement()
+    try made.store.apply(changes)
+  } setup: {
+    try Scratch.store()
+  }
+
+  Benchmark("Get one of 100,000", configuration: configuration(.kilo)) {
+    (benchmark, made: StoreAndKey) in
+    let keys = try benchmark.scaledIterations.map { _ in
+      try Items.key(Int.random(in: 0..<100_000))
+    }
+    benchmark.startMeasurement()
+    for key in keys { blackHole(try made.store.value(for: key)) }
+  } setup: {
+    try Scratch.store(of: 100_000)
+  }
+}
+
+/// Whole stores.
+private func manyItems() {
+  Benchmark("List 100,000", configuration: configuration()) { (benchmark, made: StoreAndKey) in
+    blackHole(try made.store.keys(in: nil))
+  } setup: {
+    try Scratch.store(of: 100_000)
+  }
+
+  Benchmark("100,000 in one change", configuration: configuration()) {
+    (benchmark, changes: [StoreChange]) in
+    let made = try Scratch.store()
+    benchmark.startMeasurement()
+    try made.store.apply(changes)
+    benchmark.stopMeasurement()
+    try Scratch.remove()
+  } setup: {
+    try Items.puts(0..<100_000)
+  }
+
+  for (title, itemCount) in [("100,000", 100_000), ("1,000,000", 1_000_000)] {
+    Benchmark("Open \(title)", configuration: configuration()) { (benchmark, made: StoreAndKey) in
+      blackHole(try SealedFileStore.open(at: made.store.path, key: made.key))
+    } setup: {
+      try Scratch.store(of: itemCount)
+    }
+  }
+}
