@@ -17,6 +17,8 @@ package final class FaultyFileSystem: FileSystem {
     /// Which opening of a file or directory the call is made on, counted from 1: unlike
     /// descriptors, these are never used again. 0 when the call has no descriptor.
     package let opening: Int
+    /// How many bytes a write is to write.
+    package let byteCount: Int
     /// How many calls came before, this one included.
     package let number: Int
   }
@@ -85,14 +87,14 @@ package final class FaultyFileSystem: FileSystem {
   package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
 
   private func fault(
-    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil
+    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, byteCount: Int = 0
   ) throws(SystemCallError) -> Int? {
     let (rule, call) = state.withLock { state -> (Rule?, Call) in
       state.count += 1
       let opening = descriptor.flatMap { state.open[$0] }
       let call = Call(
         kind: kind, name: opening?.name ?? name, opening: opening?.number ?? 0,
-        number: state.count)
+        byteCount: byteCount, number: state.count)
       state.calls.append(call)
       return (state.rule, call)
     }
@@ -163,7 +165,7 @@ package final class FaultyFileSystem: FileSystem {
   package func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int {
-    let most = try fault(.write, "", descriptor) ?? range.count
+    let most = try fault(.write, "", descriptor, byteCount: range.count) ?? range.count
     let part = range.lowerBound..<range.lowerBound + min(most, range.count)
     return try real.write(buffer, part, to: descriptor, at: offset)
   }
