@@ -2,7 +2,6 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
-import TestSupport
 import Testing
 
 @Suite struct CreationTests {
@@ -74,26 +73,26 @@ import Testing
   }
 
   @Test func `a missing parent directory is unavailable and nothing is made`() throws {
-    let path = scratch.directory["absent/store"]
+    let path = scratch["absent/store"]
     #expect(
       try code { _ = try SealedFileStore.create(at: path, key: scratch.key) }
         == StoreError.unavailable)
-    #expect(!FileManager.default.fileExists(atPath: scratch.directory["absent"]))
+    #expect(!FileManager.default.fileExists(atPath: scratch["absent"]))
   }
 
   @Test func `a relative path, one with odd letters and one below a link lead to the store`() throws
   {
-    let odd = scratch.directory["it's a \"store\" of $mine; rm"]
+    let odd = scratch["it's a \"store\" of $mine; rm"]
     try SealedFileStore.create(at: odd, key: scratch.key).put("odd", as: "item")
     #expect(try SealedFileStore.open(at: odd, key: scratch.key).text("item") == "odd")
 
     try FileManager.default.createSymbolicLink(
-      atPath: scratch.directory["link"], withDestinationPath: scratch.directory.path)
-    let below = scratch.directory["link/below"]
+      atPath: scratch["link"], withDestinationPath: scratch.place)
+    let below = scratch["link/below"]
     try SealedFileStore.create(at: below, key: scratch.key).put("below", as: "item")
     #expect(try SealedFileStore.open(at: below, key: scratch.key).text("item") == "below")
     #expect(
-      try SealedFileStore.open(at: scratch.directory["below"], key: scratch.key).text("item")
+      try SealedFileStore.open(at: scratch["below"], key: scratch.key).text("item")
         == "below")
   }
 
@@ -172,7 +171,7 @@ import Testing
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
     #expect(
       try code { _ = try SealedFileStore.keySlots(at: scratch.path) } == StoreError.unavailable)
-    let file = scratch.directory["file"]
+    let file = scratch["file"]
     #expect(FileManager.default.createFile(atPath: file, contents: nil))
     #expect(
       try code { _ = try SealedFileStore.open(at: file, key: scratch.key) }

@@ -14,8 +14,11 @@ package final class FaultyFileSystem: FileSystem {
     package let kind: Kind
     /// The file's name as it was opened; the last part of the path for a directory.
     package let name: String
-    /// The descriptor, when the call has one.
-    package let descriptor: Descriptor?
+    /// Which opening of a file or directory the call is made on, counted from 1: unlike
+    /// descriptors, these are never used again. 0 when the call has no descriptor.
+    package let opening: Int
+    /// How many bytes a write is to write.
+    package let byteCount: Int
     /// How many calls came before, this one included.
     package let number: Int
   }
@@ -34,9 +37,15 @@ package final class FaultyFileSystem: FileSystem {
     var rule: Rule?
     var calls: [Call] = []
     var count = 0
-    var names: [Descriptor: String] = [:]
+    var open: [Descriptor: Opening] = [:]
+    var openingCount = 0
     var locks: Set<HeldLock> = []
     var wrongCloses = 0
+  }
+
+  private struct Opening {
+    let number: Int
+    let name: String
   }
 
   private struct HeldLock: Hashable {
@@ -69,7 +78,7 @@ package final class FaultyFileSystem: FileSystem {
   }
 
   /// The names of files and directories that are open.
-  package var openNames: [String] { state.withLock { $0.names.values.sorted() } }
+  package var openNames: [String] { state.withLock { $0.open.values.map(\.name).sorted() } }
 
   /// The number of locks that are held.
   package var lockCount: Int { state.withLock { $0.locks.count } }
@@ -78,12 +87,14 @@ package final class FaultyFileSystem: FileSystem {
   package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
 
   private func fault(
-    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil
+    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, byteCount: Int = 0
   ) throws(SystemCallError) -> Int? {
     let (rule, call) = state.withLock { state -> (Rule?, Call) in
       state.count += 1
-      let name = descriptor.flatMap { state.names[$0] } ?? name
-      let call = Call(kind: kind, name: name, descriptor: descriptor, number: state.count)
+      let opening = descriptor.flatMap { state.open[$0] }
+      let call = Call(
+        kind: kind, name: opening?.name ?? name, opening: opening?.number ?? 0,
+        byteCount: byteCount, number: state.count)
       state.calls.append(call)
       return (state.rule, call)
     }
@@ -95,7 +106,10 @@ package final class FaultyFileSystem: FileSystem {
   }
 
   private func opened(_ descriptor: Descriptor, _ name: String) -> Descriptor {
-    state.withLock { $0.names[descriptor] = name }
+    state.withLock { state in
+      state.openingCount += 1
+      state.open[descriptor] = Opening(number: state.openingCount, name: name)
+    }
     return descriptor
   }
 
@@ -118,7 +132,7 @@ package final class FaultyFileSystem: FileSystem {
 
   package func close(_ descriptor: Descriptor) {
     state.withLock { state in
-      if state.names.removeValue(forKey: descriptor) == nil { state.wrongCloses += 1 }
+      if state.open.removeValue(forKey: descriptor) == nil { state.wrongCloses += 1 }
       state.locks = state.locks.filter { $0.descriptor != descriptor }
     }
     real.close(descriptor)
@@ -151,7 +165,7 @@ package final class FaultyFileSystem: FileSystem {
   package func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int {
-    let most = try fault(.write, "", descriptor) ?? range.count
+    let most = try fault(.write, "", descriptor, byteCount: range.count) ?? range.count
     let part = range.lowerBound..<range.lowerBound + min(most, range.count)
     return try real.write(buffer, part, to: descriptor, at: offset)
   }

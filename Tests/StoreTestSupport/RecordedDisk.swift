@@ -52,9 +52,13 @@ package struct RecordedDisk: Sendable {
       }
     case .synchronize(let file):
       change(file) { file in
-        file.durable = file.content
+        for write in file.unsynced { Self.write(write.bytes, at: write.offset, to: &file.durable) }
         file.unsynced = []
+        // What was extended without being written is zeros.
+        Self.resize(&file.durable, to: file.content.count)
       }
+    case .dropUnsynced(let file):
+      change(file) { $0.unsynced = [] }
     case .synchronizeDirectory:
       durableNames = names
     case .rename(let name, let other):

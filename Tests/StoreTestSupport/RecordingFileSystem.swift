@@ -10,6 +10,8 @@ package enum RecordedStep: Sendable {
   case truncate(file: Int, byteCount: Int)
   /// `fdatasync` or `fsync` of a file that did not fail.
   case synchronize(file: Int)
+  /// A sync that failed: the kernel calls the pages clean and forgets what was in them.
+  case dropUnsynced(file: Int)
   /// `fsync` of the directory.
   case synchronizeDirectory
   case rename(name: String, other: String)
@@ -27,6 +29,7 @@ package final class RecordingFileSystem: FileSystem {
     var files: [Descriptor: Int] = [:]
     var directories: Set<Descriptor> = []
     var fileCount = 0
+    var failsNextSynchronization = false
   }
 
   /// The directory whose files are recorded.
@@ -41,6 +44,11 @@ package final class RecordingFileSystem: FileSystem {
 
   /// The steps so far.
   package var steps: [RecordedStep] { state.withLock { $0.steps } }
+
+  /// Lets the next `fdatasync` fail, after which no other will save what was to be synced.
+  package func failNextSynchronization() {
+    state.withLock { $0.failsNextSynchronization = true }
+  }
 
   /// Notes that an operation has returned.
   package func confirm(_ operation: Int) {
@@ -120,6 +128,14 @@ package final class RecordingFileSystem: FileSystem {
   }
 
   package func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError) {
+    let fails = state.withLock { state in
+      defer { state.failsNextSynchronization = false }
+      return state.failsNextSynchronization
+    }
+    if fails {
+      record(descriptor) { .dropUnsynced(file: $0) }
+      throw SystemCallError("fdatasync", 5)
+    }
     try real.synchronizeData(descriptor)
     record(descriptor) { .synchronize(file: $0) }
   }

@@ -57,26 +57,26 @@ func useAfterFork() throws {
   try store.put(SecretBytes(utf8: "value"), for: name)
   let child = fork()
   if child == 0 {
-    say("value " + outcome { _ = try store.value(for: name) })
-    say("contains " + outcome { _ = try store.contains(name) })
-    say("keys " + outcome { _ = try store.keys(in: nil) })
-    say("put " + outcome { try store.put(SecretBytes(utf8: "child"), for: name) })
-    say("remove " + outcome { try store.remove(name) })
+    say("value " + storeOutcome { _ = try store.value(for: name) })
+    say("contains " + storeOutcome { _ = try store.contains(name) })
+    say("keys " + storeOutcome { _ = try store.keys(in: nil) })
+    say("put " + storeOutcome { try store.put(SecretBytes(utf8: "child"), for: name) })
+    say("remove " + storeOutcome { try store.remove(name) })
     say(
       "exclusive "
-        + outcome {
+        + storeOutcome {
           try store.withExclusiveAccess(to: name, timeout: .seconds(1)) {}
         })
-    say("compact " + outcome { try store.compact() })
-    say("rotate " + outcome { try store.rotate() })
-    say("verify " + outcome { _ = try store.verify() })
-    say("addSlot " + outcome { try store.addSlot(KeyFile(argument(2))) })
+    say("compact " + storeOutcome { try store.compact() })
+    say("rotate " + storeOutcome { try store.rotate() })
+    say("verify " + storeOutcome { _ = try store.verify() })
+    say("addSlot " + storeOutcome { try store.addSlot(KeyFile(argument(2))) })
     _exit(0)
   }
   var status: Int32 = 0
   unsafe waitpid(child, &status, 0)
   say("child ended with \(status)")
-  say("parent " + outcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
+  say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
 }
 
 /// `probe DIRECTORY KEYFILE IDENTIFIER`: opens, reads, lists and verifies a store that may be
@@ -84,12 +84,12 @@ func useAfterFork() throws {
 func probe() throws {
   let name = try StoreKey(argument(3), in: "worker")
   var store: SealedFileStore?
-  say("open " + outcome { store = try openStore() })
+  say("open " + storeOutcome { store = try openStore() })
   if let store {
-    say("value " + outcome { _ = try store.value(for: name) })
-    say("keys " + outcome { _ = try store.keys(in: nil) })
-    say("verify " + outcome { _ = try store.verify() })
-    say("put " + outcome { try store.put(SecretBytes(utf8: "new"), for: name) })
+    say("value " + storeOutcome { _ = try store.value(for: name) })
+    say("keys " + storeOutcome { _ = try store.keys(in: nil) })
+    say("verify " + storeOutcome { _ = try store.verify() })
+    say("put " + storeOutcome { try store.put(SecretBytes(utf8: "new"), for: name) })
   }
   let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
   let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -29,7 +29,7 @@ func fail(_ reason: String) -> Never {
 }
 
 /// The error's code, or `ok`.
-func outcome(_ body: () throws -> Void) -> String {
+func storeOutcome(_ body: () throws -> Void) -> String {
   do {
     try body()
     return "ok"
@@ -58,6 +58,7 @@ do {
   case "memory-limit": try useUnlockableMemory()
   case "fork": try useAfterFork()
   case "probe": try probe()
+  case "fill": try fillFileSystem()
   default: fail("there is no command \(argument(0))")
   }
 } catch {

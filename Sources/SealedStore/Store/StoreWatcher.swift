@@ -95,7 +95,7 @@ extension SealedFileStore {
   fileprivate func currentPlace() throws(StoreError) -> StoreWatcher.Place {
     try withState { open throws(StoreError) in
       try open.refresh(from: loader)
-      let view = try open.usableJournal()
+      let view = try open.soundJournal(path: path)
       return StoreWatcher.Place(journal: view.head.journal, end: view.end)
     }
   }
@@ -107,13 +107,15 @@ extension SealedFileStore {
   ) throws(StoreError) -> (StoreWatcher.Place, Set<StoreKey>?) {
     let (place, file, keys) = try withState { open throws(StoreError) in
       try open.refresh(from: loader)
-      let view = try open.usableJournal()
+      let view = try open.soundJournal(path: path)
       open.keys.beginUse()
       let place = StoreWatcher.Place(journal: view.head.journal, end: view.end)
       return (place, view.file, open.keys)
     }
     defer { keys.endUse() }
-    guard let seen, seen.journal == place.journal else { return (place, nil) }
+    // A journal that ends before what was told has lost something.
+    guard let seen, seen.journal == place.journal, seen.end.byteCount <= place.end.byteCount
+    else { return (place, nil) }
     let opener = RecordOpener(journal: place.journal, keys: keys)
     var changed: Set<StoreKey> = []
     var start = seen.end.byteCount

@@ -2,7 +2,6 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
-import TestSupport
 import Testing
 
 @Suite struct KeyFileTests {
@@ -11,7 +10,7 @@ import Testing
 
   init() throws {
     scratch = try Scratch()
-    path = scratch.directory["key file"]
+    path = scratch["key file"]
   }
 
   private func make(_ byteCount: Int, mode: Int = 0o600, at path: String? = nil) {
@@ -27,7 +26,7 @@ import Testing
 
   @Test func `a new key file has 32 random bytes, mode 0600, and opens a store`() throws {
     let first = try KeyFile.create(at: path)
-    let second = try KeyFile.create(at: scratch.directory["second"])
+    let second = try KeyFile.create(at: scratch["second"])
     let contents = try [first, second].map { try Data(contentsOf: URL(filePath: $0.path)) }
     #expect(contents[0].count == 32)
     #expect(contents[0] != contents[1])
@@ -44,16 +43,16 @@ import Testing
     make(5)
     #expect(try code { _ = try KeyFile.create(at: path) } == StoreError.alreadyExists)
     #expect(try Data(contentsOf: URL(filePath: path)).count == 5)
-    #expect(try code { _ = try KeyFile.create(at: scratch.directory["no/key"]) } != nil)
+    #expect(try code { _ = try KeyFile.create(at: scratch["no/key"]) } != nil)
   }
 
   @Test func `a key file can be made in a directory that is reached through a link`() throws {
     try FileManager.default.createDirectory(
-      atPath: scratch.directory["real"], withIntermediateDirectories: false)
+      atPath: scratch["real"], withIntermediateDirectories: false)
     try FileManager.default.createSymbolicLink(
-      atPath: scratch.directory["link"], withDestinationPath: scratch.directory["real"])
-    _ = try KeyFile.create(at: scratch.directory["link/key"])
-    try makeStore(with: scratch.directory["real/key"])
+      atPath: scratch["link"], withDestinationPath: scratch["real"])
+    _ = try KeyFile.create(at: scratch["link/key"])
+    try makeStore(with: scratch["real/key"])
   }
 
   @Test func `a missing key file is a missing key`() throws {
@@ -82,7 +81,7 @@ import Testing
   }
 
   @Test func `a key file that is a link is refused with the command that mends it`() throws {
-    let target = scratch.directory["target"]
+    let target = scratch["target"]
     make(32, at: target)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
     let error = try error { try makeStore() }
@@ -105,7 +104,7 @@ import Testing
   @Test func `a key file that is a FIFO or a directory is refused and does not hang`() throws {
     #expect(unsafe mkfifo(path, 0o600) == 0)
     #expect(try code { try makeStore() } == StoreError.unsafePermissions)
-    let directory = scratch.directory["directory"]
+    let directory = scratch["directory"]
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: false,
       attributes: [.posixPermissions: 0o700])
@@ -125,20 +124,20 @@ import Testing
   }
 
   @Test func `a systemd credential opens a store, and only from its directory`() throws {
-    make(32, mode: 0o440, at: scratch.directory["cred"])
-    let credential = SystemdCredential("cred", directory: scratch.directory.path)
+    make(32, mode: 0o440, at: scratch["cred"])
+    let credential = SystemdCredential("cred", directory: scratch.place)
     try SealedFileStore.create(at: scratch.path, key: credential).put("value", as: "item")
     let opened = try SealedFileStore.open(at: scratch.path, key: credential)
     #expect(try opened.text("item") == "value")
     #expect(try opened.keySlots().map(\.parameters) == [.rawKey(label: "systemd credential cred")])
 
     for (name, directory, expected) in [
-      ("absent", scratch.directory.path, StoreError.keyMissing),
+      ("absent", scratch.place, StoreError.keyMissing),
       ("cred", nil, StoreError.keyMissing), ("cred", "", StoreError.keyMissing),
-      ("../cred", scratch.directory["store"], StoreError.invalidName),
-      ("", scratch.directory.path, StoreError.invalidName),
-      (".", scratch.directory.path, StoreError.invalidName),
-      ("..", scratch.directory.path, StoreError.invalidName),
+      ("../cred", scratch["store"], StoreError.invalidName),
+      ("", scratch.place, StoreError.invalidName),
+      (".", scratch.place, StoreError.invalidName),
+      ("..", scratch.place, StoreError.invalidName),
     ] {
       let credential = SystemdCredential(name, directory: directory)
       let code = try code { _ = try SealedFileStore.open(at: scratch.path, key: credential) }
@@ -147,12 +146,12 @@ import Testing
   }
 
   @Test func `a credential that the world can read, or of another size, is refused`() throws {
-    make(32, mode: 0o444, at: scratch.directory["open"])
-    make(31, mode: 0o400, at: scratch.directory["short"])
+    make(32, mode: 0o444, at: scratch["open"])
+    make(31, mode: 0o400, at: scratch["short"])
     for (name, expected) in [
       ("open", StoreError.unsafePermissions), ("short", StoreError.invalidKey),
     ] {
-      let credential = SystemdCredential(name, directory: scratch.directory.path)
+      let credential = SystemdCredential(name, directory: scratch.place)
       let code = try code { _ = try SealedFileStore.create(at: scratch.path, key: credential) }
       #expect(code == expected)
     }

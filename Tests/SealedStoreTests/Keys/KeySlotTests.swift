@@ -1,7 +1,6 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
-import TestSupport
 import Testing
 
 @Suite struct KeySlotTests {
@@ -24,7 +23,7 @@ import Testing
   @Test func `a slot of every kind opens the store, and one that is removed does not`() throws {
     let raw = try RawKey(RawKey.random(), label: "backup")
     let named = NamedKey("keyring:1", key: RawKey.random())
-    let file = try KeyFile.create(at: scratch.directory["keyfile"])
+    let file = try KeyFile.create(at: scratch["keyfile"])
     let passphrase = try Passphrase.cheap("correct horse")
     #expect(try store.addSlot(raw).number == 2)
     #expect(try store.addSlot(named).number == 3)
@@ -165,7 +164,7 @@ import Testing
     try store.addSlot(named)
     named.kept = [:]
     #expect(try opens(named) == StoreError.keyMissing)
-    let missing = KeyFile(scratch.directory["absent"])
+    let missing = KeyFile(scratch["absent"])
     #expect(try opens(missing) == StoreError.keyMissing)
 
     let both = EitherKey(first: named, second: scratch.key)

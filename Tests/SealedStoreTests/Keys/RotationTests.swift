@@ -2,7 +2,6 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
-import TestSupport
 import Testing
 
 @Suite struct RotationTests {
@@ -179,7 +178,7 @@ import Testing
     // Every call from some point on fails, as if the process were gone.
     var callCount = 1
     while true {
-      let directory = scratch.directory["stopped \(callCount)"]
+      let directory = scratch["stopped \(callCount)"]
       try FileManager.default.copyItem(atPath: scratch.path, toPath: directory)
       let disk = FaultyFileSystem()
       let store = try SealedFileStore.open(

@@ -7,7 +7,7 @@ import Testing
 
 /// A directory of its own for one test, with room for a store and the raw key that opens it.
 struct Scratch: Sendable {
-  let directory: TemporaryDirectory
+  private let directory: TemporaryDirectory
   let key: RawKey
   let keyBytes: SecretBytes
 
@@ -16,6 +16,12 @@ struct Scratch: Sendable {
     keyBytes = RawKey.random()
     key = try RawKey(keyBytes)
   }
+
+  /// The directory itself.
+  var place: String { directory.path }
+
+  /// A path in the directory, beside the store.
+  subscript(name: String) -> String { directory[name] }
 
   /// Where the store is.
   var path: String { directory["store"] }

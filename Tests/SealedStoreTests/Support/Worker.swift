@@ -14,7 +14,11 @@ final class Worker {
   static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appending(path: "StoreWorker")
 
-  init(_ arguments: String..., under prefix: [String] = []) throws {
+  convenience init(_ arguments: String..., under prefix: [String] = []) throws {
+    try self.init(arguments: arguments, under: prefix)
+  }
+
+  init(arguments: [String], under prefix: [String] = []) throws {
     let command = prefix + [Self.executable.path] + arguments
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command

@@ -1,0 +1,114 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct FailedSyncTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  @Test func `a sync that failed is never made again on the same open file`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("old", as: "item")
+    disk.setRule { $0.kind == .synchronizeData ? .fail(EIO) : nil }
+    let error = try error { try store.put("new", as: "item") }
+    #expect(error.code == StoreError.outcomeUnknown)
+    #expect(error.errno == EIO)
+    let failed = try #require(disk.calls.last { $0.kind == .synchronizeData }?.opening)
+
+    disk.setRule(nil)
+    let value = try store.text("item")
+    #expect(value == "old" || value == "new")
+    try store.put("newer", as: "item")
+    try store.put("newest", as: "item")
+    #expect(!disk.calls.contains { $0.kind == .synchronizeData && $0.opening == failed })
+    #expect(disk.count(.synchronizeData) >= 2)
+    #expect(try store.text("item") == "newest")
+    #expect(try scratch.open().verify().findings == [])
+    #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
+  }
+
+  @Test func `what is confirmed after a failed sync outlasts a power cut`() throws {
+    // The kernel calls the pages of a failed sync clean: the next sync saves nothing of them.
+    let disk = RecordingFileSystem(scratch.path)
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("1", as: "before")
+    disk.failNextSynchronization()
+    #expect(try code { try store.put("2", as: "lost") } == StoreError.outcomeUnknown)
+    let isThere = try store.contains(name("lost"))
+    try store.put("3", as: "after")
+
+    var recorded = RecordedDisk()
+    for step in disk.steps { recorded.perform(step) }
+    for (number, crash) in recorded.crashes.enumerated() {
+      let path = scratch["crash \(number)"]
+      try RecordedDisk.write(crash.content, to: path)
+      let opened = try SealedFileStore.open(at: path, key: scratch.key)
+      #expect(try opened.text("before") == "1", "\(crash.what)")
+      #expect(try opened.text("after") == "3", "\(crash.what)")
+      #expect(try opened.contains(name("lost")) == isThere, "\(crash.what)")
+      #expect(try opened.verify().isSound)
+    }
+  }
+
+  @Test func `a failed sync fails every change that waited for it and no later one`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    let hasFailed = Locked(false)
+    disk.setRule { call in
+      guard call.kind == .synchronizeData else { return nil }
+      return hasFailed.withLock { hasFailed in
+        defer { hasFailed = true }
+        return hasFailed ? nil : .fail(EIO)
+      }
+    }
+    let outcomes = Locked<[String: StoreError.Code?]>([:])
+    try inThreads(8) { thread in
+      for number in 0..<20 {
+        let outcome = try code { try store.put("value", as: "\(thread)/\(number)") }
+        outcomes.withLock { $0["\(thread)/\(number)"] = .some(outcome) }
+      }
+    }
+    let failures = outcomes.value.filter { $0.value != nil }
+    #expect((1...8).contains(failures.count))
+    #expect(failures.values.allSatisfy { $0 == StoreError.outcomeUnknown })
+    for (identifier, outcome) in outcomes.value where outcome == nil {
+      #expect(try store.text(identifier) == "value")
+    }
+  }
+
+  @Test(arguments: ["compact", "rotate", "addSlot"])
+  func `a directory that cannot be synced makes the outcome unknown and the store usable`(
+    operation: String
+  ) throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("1", as: "item")
+    try store.put("2", as: "item")
+    let renames = Locked(0)
+    disk.setRule { call in
+      if call.kind == .rename { renames.withLock { $0 += 1 } }
+      let isFirst = renames.value == 1
+      return call.kind == .synchronize && isFirst && call.name.hasSuffix("store") ? .fail(EIO) : nil
+    }
+    let outcome = try code {
+      switch operation {
+      case "compact": try store.compact()
+      case "rotate": try store.rotate()
+      default: try store.addSlot(RawKey(RawKey.random(), label: "second"))
+      }
+    }
+    #expect(outcome == StoreError.outcomeUnknown)
+    disk.setRule(nil)
+    #expect(try store.text("item") == "2")
+    try store.put("3", as: "item")
+    #expect(try scratch.open().text("item") == "3")
+    #expect(try store.verify().findings == [])
+    #expect(try scratch.names() == storeFiles)
+  }
+}

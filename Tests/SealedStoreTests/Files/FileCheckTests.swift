@@ -1,0 +1,159 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import Testing
+
+/// What someone else could do to a store's file.
+enum Swap: String, CaseIterable {
+  case readable, writable, foreign, linked, link, dangling, fifo, directory
+
+  func perform(on path: String, in scratch: Scratch) throws {
+    let manager = FileManager.default
+    let aside = scratch["aside"]
+    switch self {
+    case .readable: #expect(unsafe chmod(path, 0o604) == 0)
+    case .writable: #expect(unsafe chmod(path, 0o620) == 0)
+    case .foreign: #expect(unsafe chown(path, 12345, 12345) == 0)
+    case .linked: try manager.linkItem(atPath: path, toPath: aside)
+    case .link:
+      try manager.moveItem(atPath: path, toPath: aside)
+      try manager.createSymbolicLink(atPath: path, withDestinationPath: aside)
+    case .dangling:
+      try manager.removeItem(atPath: path)
+      try manager.createSymbolicLink(atPath: path, withDestinationPath: aside)
+    case .fifo:
+      try manager.removeItem(atPath: path)
+      #expect(unsafe mkfifo(path, 0o600) == 0)
+    case .directory:
+      try manager.removeItem(atPath: path)
+      try manager.createDirectory(
+        atPath: path, withIntermediateDirectories: false,
+        attributes: [.posixPermissions: 0o700])
+    }
+  }
+
+  /// Whether the file's content is still there, so that the remedy mends everything.
+  var keepsContent: Bool {
+    switch self {
+    case .readable, .writable, .foreign, .linked, .link: true
+    case .dangling, .fifo, .directory: false
+    }
+  }
+
+  /// Only root can give a file away.
+  static var possible: [Swap] { allCases.filter { $0 != .foreign || geteuid() == 0 } }
+}
+
+@Suite struct FileCheckTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+    try scratch.create().put("value", as: "item")
+  }
+
+  /// Uses the store in every way that reads all of its files.
+  private func useEverything() throws(StoreError) {
+    let store = try scratch.open()
+    _ = try store.value(for: name("item"))
+    _ = try store.verify()
+  }
+
+  @Test(arguments: storeFiles.sorted(), Swap.possible)
+  func `a file that others could reach is refused with its path and the command that mends it`(
+    file: String, swap: Swap
+  ) throws {
+    let path = scratch.file(file)
+    try swap.perform(on: path, in: scratch)
+    let error = try error { try useEverything() }
+    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.store == path)
+    guard swap != .dangling else { return }
+    try runRemedy(of: error)
+    guard swap.keepsContent || file != "journal" else {
+      // What is gone is gone, and that is said.
+      let store = try scratch.open()
+      #expect(try code { _ = try store.value(for: name("item")) } == StoreError.corrupt)
+      return
+    }
+    let store = try scratch.open()
+    #expect(try store.text("item") == "value")
+    #expect(try store.verify().findings.isEmpty || !swap.keepsContent)
+    try store.put("new", as: "item")
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test(arguments: [Swap.readable, .writable, .foreign])
+  func `a directory that others could reach is refused with the command that mends it`(
+    swap: Swap
+  ) throws {
+    guard Swap.possible.contains(swap) else { return }
+    try swap.perform(on: scratch.path, in: scratch)
+    for attempt in [{ try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) }] {
+      let error = try error(attempt)
+      #expect(error.code == StoreError.unsafePermissions)
+      #expect(error.store == scratch.path)
+    }
+    try runRemedy(of: error { try useEverything() })
+    if swap != .foreign { try runRemedy(of: chmodError()) }
+    try useEverything()
+  }
+
+  /// The mode of a directory is 0604 or 0620 after the swap; its remedy has mended that.
+  private func chmodError() -> StoreError {
+    StoreError(
+      StoreError.unsafePermissions, store: scratch.path, reason: "",
+      remedy: "Run chmod 700 \(scratch.path)")
+  }
+
+  @Test func `a link in the place of the directory is no store`() throws {
+    let link = scratch["link"]
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
+    let error = try error { _ = try SealedFileStore.open(at: link, key: scratch.key) }
+    #expect(error.code == StoreError.unavailable)
+    #expect(error.reason.contains("symbolic link"))
+  }
+
+  @Test(arguments: ["journal", "mark"], [Swap.link, .fifo, .readable, .linked])
+  func `a file that is swapped while the store is open is refused as well`(
+    file: String, swap: Swap
+  ) throws {
+    let store = try scratch.open()
+    let other = try scratch.open()
+    try store.put("second", as: "item")
+    try swap.perform(on: scratch.file(file), in: scratch)
+    // The mode of a file that is open is looked at when it is opened again.
+    let code = try code {
+      _ = try store.verify()
+      try store.put("third", as: "item")
+    }
+    #expect(code == StoreError.unsafePermissions)
+    let read = reading(other)
+    #expect(read == "second" || read == "unsafePermissions" || read == "third")
+  }
+
+  private func reading(_ store: SealedFileStore) -> String? {
+    do throws(StoreError) {
+      return try store.text("item")
+    } catch {
+      return error.code.description
+    }
+  }
+
+  @Test func `a remedy works for a path with blanks, quotes and dollars in it`() throws {
+    let path = scratch["it's a \"$HOME\" store; echo"]
+    try SealedFileStore.create(at: path, key: scratch.key).put("value", as: "item")
+    for name in ["header", "journal", "mark", "lock"] {
+      for mode: mode_t in [0o644, 0o666] {
+        #expect(unsafe chmod("\(path)/\(name)", mode) == 0)
+        let error = try error { _ = try SealedFileStore.open(at: path, key: scratch.key) }
+        #expect(error.store == "\(path)/\(name)")
+        try runRemedy(of: error)
+      }
+      try FileManager.default.linkItem(
+        atPath: "\(path)/\(name)", toPath: scratch["link to \(name)"])
+      try runRemedy(of: error { _ = try SealedFileStore.open(at: path, key: scratch.key) })
+    }
+    #expect(try SealedFileStore.open(at: path, key: scratch.key).text("item") == "value")
+  }
+}

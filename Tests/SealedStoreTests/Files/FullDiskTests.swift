@@ -1,0 +1,132 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct FullDiskTests {
+  let scratch: Scratch
+  let disk: FaultyFileSystem
+  let store: SealedFileStore
+  let large = SecretBytes([UInt8](repeating: 5, count: 100_000))
+
+  init() throws {
+    scratch = try Scratch()
+    disk = FaultyFileSystem()
+    store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("old", as: "item")
+    try store.put("other", as: "other")
+  }
+
+  static let partialWrites: [[Int]] = [[], [0], [1], [47], [48], [1000, 4096], [99_000, 1, 1]]
+
+  @Test(arguments: partialWrites)
+  func `a disk that fills up in the midst of a change leaves the old values`(parts: [Int]) throws {
+    let journal = try scratch.bytes(of: "journal")
+    let rest = Locked(parts)
+    disk.setRule { call in
+      guard call.kind == .write else { return nil }
+      // A write of nothing at all is what a kernel never does for a file.
+      return rest.withLock { $0.isEmpty ? .fail(ENOSPC) : .short($0.removeFirst()) }
+    }
+    let code = try code {
+      try store.apply([
+        .put(large, for: name("item")), .remove(name("other")), .put(large, for: name("new")),
+      ])
+    }
+    #expect(code == (parts == [0] ? StoreError.io : StoreError.noSpace))
+    #expect(try scratch.bytes(of: "journal") == journal)
+    #expect(try store.text("item") == "old")
+    #expect(try store.text("other") == "other")
+    #expect(try store.text("new") == nil)
+    disk.setRule(nil)
+    try store.put("new", as: "item")
+    #expect(try scratch.open().text("item") == "new")
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `a change that could not even be cut off counts for nothing and is cut off later`()
+    throws
+  {
+    let isFull = Locked(false)
+    disk.setRule { call in
+      switch call.kind {
+      case .write:
+        isFull.withLock { isFull in
+          defer { isFull = true }
+          return isFull ? .fail(EDQUOT) : .short(50_000)
+        }
+      case .truncate: .fail(EIO)
+      default: nil
+      }
+    }
+    #expect(try code { try store.put(large, for: name("item")) } == StoreError.noSpace)
+    #expect(try store.text("item") == "old")
+    #expect(try scratch.open().text("item") == "old")
+    #expect(try scratch.open().verify().findings.map(\.place) == [.tail])
+    disk.setRule(nil)
+    try store.put("new", as: "item")
+    let names = try scratch.names().subtracting(storeFiles)
+    #expect(names.count == 1)
+    #expect(names.first?.hasPrefix("tail-") == true)
+    #expect(try scratch.open().text("item") == "new")
+    #expect(try store.verify().findings.map(\.place) == [.files])
+  }
+
+  @Test func `what makes new files changes nothing when the disk is full`() throws {
+    let before = try RecordedDisk.read(scratch.path)
+    disk.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
+    #expect(try code { try store.compact() } == StoreError.noSpace)
+    #expect(try code { try store.rotate() } == StoreError.noSpace)
+    #expect(try code { try store.addSlot(RawKey(RawKey.random())) } == StoreError.noSpace)
+    #expect(try code { try store.revoke(keeping: [scratch.key]) { _ in true } } == StoreError.noSpace)
+    #expect(try RecordedDisk.read(scratch.path) == before)
+    disk.setRule(nil)
+    try store.rotate()
+    #expect(try scratch.open().text("item") == "old")
+  }
+
+  @Test func `a compaction that does not fit is told and fails no change`() throws {
+    let notices = Notices()
+    let writer = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
+    disk.setRule { $0.kind == .open && $0.name == "journal.next" ? .fail(ENOSPC) : nil }
+    for number in 0..<25 { try writer.put(large, for: name("item \(number % 2)")) }
+    #expect(notices.all.contains { if case .compactionFailed = $0 { true } else { false } })
+    disk.setRule(nil)
+    try writer.put(large, for: name("item 0"))
+    #expect(try scratch.bytes(of: "journal").count < 1_000_000)
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `a store that could not be made for want of space can be made when there is some`()
+    throws
+  {
+    let scratch = try Scratch()
+    disk.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
+    #expect(
+      try code { _ = try scratch.create(StoreEnvironment(fileSystem: disk)) } == StoreError.noSpace)
+    disk.setRule(nil)
+    try scratch.create(StoreEnvironment(fileSystem: disk)).put("value", as: "item")
+  }
+
+  /// Whether this machine lets a process mount a file system of its own.
+  static let canMount = (try? run("unshare", "-rm", "mount", "-t", "tmpfs", "t", "/mnt").status) == 0
+
+  @Test(.enabled(if: canMount, "needs unshare and a tmpfs"))
+  func `a really full file system loses nothing and works again when there is space`() throws {
+    let mount = "mount -t tmpfs -o size=1m,mode=700 tmpfs \"$0\" && exec \"$@\""
+    let place = scratch["small"]
+    try FileManager.default.createDirectory(
+      atPath: place, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
+    let worker = try Worker(
+      "fill", place, "\(place)/key", under: ["unshare", "-rm", "sh", "-c", mount, place])
+    let lines = worker.lines()
+    #expect(worker.wait() == 0)
+    #expect(
+      lines == [
+        "full noSpace", "confirmed values kept", "compact noSpace", "rotate noSpace", "slot noSpace",
+        "verified", "works again", "verified",
+      ])
+  }
+}

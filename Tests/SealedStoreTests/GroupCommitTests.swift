@@ -1,0 +1,111 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct GroupCommitTests {
+  let scratch: Scratch
+  let disk: FaultyFileSystem
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    disk = FaultyFileSystem()
+    store = try scratch.create(StoreEnvironment(fileSystem: disk))
+  }
+
+  @Test func `changes of eight threads share syncs, and all of them are there`() throws {
+    disk.setRule(nil)
+    try inThreads(8) { thread in
+      for number in 0..<200 { try store.put("\(thread) \(number)", as: "\(thread)/\(number)") }
+    }
+    #expect(disk.count(.synchronizeData) < 1600)
+    let reopened = try scratch.open()
+    #expect(try reopened.keys(in: nil).count == 1600)
+    for thread in 0..<8 {
+      for number in 0..<200 {
+        #expect(try reopened.text("\(thread)/\(number)") == "\(thread) \(number)")
+      }
+    }
+    #expect(try reopened.verify().findings == [])
+  }
+
+  @Test func `changes of one thread are each synced before they return`() throws {
+    disk.setRule(nil)
+    for number in 0..<20 {
+      try store.put("\(number)", as: "item")
+      #expect(disk.count(.synchronizeData) == number + 1)
+    }
+  }
+
+  /// Holds up the first change at its sync until the others wait behind it.
+  private func holdingFirst(
+    _ count: Int, _ rule: FaultyFileSystem.Rule?, _ body: @escaping @Sendable (Int) throws -> Void
+  ) throws {
+    let isHeld = DispatchSemaphore(value: 0)
+    let goOn = DispatchSemaphore(value: 0)
+    let isFirst = Locked(true)
+    let started = Locked(0)
+    disk.setRule { call in
+      let holds = isFirst.withLock { isFirst in
+        guard isFirst, call.kind == .synchronizeData else { return false }
+        isFirst = false
+        return true
+      }
+      if holds {
+        isHeld.signal()
+        goOn.wait()
+      }
+      return rule?(call)
+    }
+    try inThreads(count + 1) { thread in
+      if thread == 0 { return try store.put("first", as: "first") }
+      if thread == 1 { isHeld.wait() } else { while isFirst.value { sched_yield() } }
+      // The last to come lets the first one go on; those behind it wait by then, or come later.
+      if started.withLock({ $0 += 1; return $0 }) == count { goOn.signal() }
+      try body(thread)
+    }
+  }
+
+  @Test func `of changes that wait together one that does not fit fails alone`() throws {
+    let large = SecretBytes([UInt8](repeating: 1, count: 3_000_000))
+    let outcomes = Locked<[Int: StoreError.Code?]>([:])
+    let rule: FaultyFileSystem.Rule = { call in
+      // As if there were room for two megabytes: a write beyond that finds the disk full.
+      call.kind == .write && call.byteCount > 2_000_000 ? .fail(ENOSPC) : nil
+    }
+    try holdingFirst(8, rule) { thread in
+      let outcome = try code {
+        if thread == 3 {
+          try store.put(large, for: name("large"))
+        } else {
+          try store.put("small", as: "\(thread)")
+        }
+      }
+      outcomes.withLock { $0[thread] = .some(outcome) }
+    }
+    for thread in 1...8 {
+      #expect(outcomes.value[thread] == .some(thread == 3 ? StoreError.noSpace : nil))
+    }
+    let reopened = try scratch.open()
+    #expect(try reopened.keys(in: nil).count == 8)
+    #expect(try reopened.text("large") == nil)
+    #expect(try reopened.verify().findings == [])
+  }
+
+  @Test func `changes of the same item by many threads leave one of their values`() throws {
+    try inThreads(8) { thread in
+      for number in 0..<50 {
+        try store.apply([
+          .put(secret("\(thread) \(number)"), for: name("x")),
+          .put(secret("\(thread) \(number)"), for: name("y")),
+        ])
+      }
+    }
+    let reopened = try scratch.open()
+    let value = try reopened.text("x")
+    #expect(try reopened.text("y") == value)
+    #expect(value?.hasSuffix(" 49") == true)
+  }
+}

@@ -1,0 +1,122 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct LockingTests {
+  let scratch: Scratch
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.create()
+    try store.put("value", as: "item")
+  }
+
+  @Test func `everything that needs keys says that the store is locked`() throws {
+    let before = try RecordedDisk.read(scratch.path)
+    store.lock()
+    #expect(store.isLocked)
+    let key = try name("item")
+    let attempts: [(String, () throws -> Void)] = [
+      ("value", { _ = try store.value(for: key) }),
+      ("value of nothing", { _ = try store.value(for: name("absent")) }),
+      ("contains", { _ = try store.contains(key) }),
+      ("keys", { _ = try store.keys(in: nil) }),
+      ("put", { try store.put("new", as: "item") }),
+      ("remove", { try store.remove(key) }),
+      ("compact", { try store.compact() }),
+      ("rotate", { try store.rotate() }),
+      ("revoke", { try store.revoke(keeping: [scratch.key]) { _ in true } }),
+      ("verify", { _ = try store.verify() }),
+      ("repair", { _ = try store.repair() }),
+      ("addSlot", { try store.addSlot(scratch.key) }),
+      ("changeSlot", { try store.changeSlot(1, to: scratch.key) }),
+      ("removeSlot", { try store.removeSlot(1) }),
+      ("exclusive access", { try store.withExclusiveAccess(to: key, timeout: .seconds(1)) {} }),
+    ]
+    for (operation, attempt) in attempts {
+      #expect(try code(attempt) == StoreError.locked, "\(operation)")
+    }
+    #expect(try RecordedDisk.read(scratch.path) == before)
+  }
+
+  @Test func `what needs no key works while the store is locked`() throws {
+    store.lock()
+    #expect(try store.keySlots().count == 1)
+    #expect(store.traits.isAtomic)
+    #expect(!store.isKeyMemoryLocked)
+    store.lock()
+    #expect(store.isLocked)
+  }
+
+  @Test func `only the right key unlocks, and what others wrote meanwhile is there then`() throws {
+    let other = try scratch.open()
+    store.lock()
+    try other.put("new", as: "item")
+    try other.rotate()
+    let wrong = try RawKey(RawKey.random())
+    #expect(try code { try store.unlock(with: wrong) } == StoreError.wrongKey)
+    #expect(store.isLocked)
+    #expect(try code { _ = try store.text("item") } == StoreError.locked)
+    try store.unlock(with: scratch.key)
+    #expect(!store.isLocked)
+    #expect(try store.text("item") == "new")
+    try store.put("newer", as: "item")
+    #expect(try other.text("item") == "newer")
+  }
+
+  @Test func `unlocking an open store asks no key source`() throws {
+    try store.unlock(with: RawKey(RawKey.random()))
+    #expect(try store.text("item") == "value")
+  }
+
+  @Test func `locking one handle leaves another one open`() throws {
+    let other = try scratch.open()
+    store.lock()
+    #expect(try other.text("item") == "value")
+    try other.put("new", as: "item")
+  }
+
+  @Test func `locking while others read and write loses no confirmed change`() throws {
+    let confirmed = Locked<Set<String>>([])
+    let refused = Locked(0)
+    try inThreads(6) { thread in
+      for number in 0..<60 {
+        let identifier = "\(thread)/\(number)"
+        let outcome = try code {
+          if thread == 5 {
+            store.lock()
+            try store.unlock(with: scratch.key)
+          } else {
+            try store.put("value", as: identifier)
+            guard try store.text(identifier) == "value" else {
+              Issue.record("\(identifier) is not there")
+              return
+            }
+          }
+        }
+        switch outcome {
+        case nil where thread < 5: confirmed.withLock { _ = $0.insert(identifier) }
+        case nil: break
+        case StoreError.locked?: refused.withLock { $0 += 1 }
+        case let other?: Issue.record("\(other)")
+        }
+      }
+    }
+    try store.unlock(with: scratch.key)
+    for identifier in confirmed.value {
+      #expect(try store.text(identifier) == "value")
+    }
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `exclusive access that was taken before locking ends as usual`() throws {
+    let key = try name("item")
+    try store.withExclusiveAccess(to: key, timeout: .seconds(1)) {
+      store.lock()
+    }
+    try store.unlock(with: scratch.key)
+    try store.withExclusiveAccess(to: key, timeout: .zero) {}
+  }
+}

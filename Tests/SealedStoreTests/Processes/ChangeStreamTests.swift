@@ -1,0 +1,140 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import Testing
+
+@Suite struct ChangeStreamTests {
+  let scratch: Scratch
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.create()
+    try scratch.open().put("value", as: "before")
+  }
+
+  @Test func `own changes arrive, every one of a list, and nothing that was there before`()
+    async throws
+  {
+    let changes = store.changes()
+    try await store.put(secret("1"), for: name("a"))
+    let a = try await keys(of: changes, until: "a")
+    #expect(a == ["a"])
+    try await store.apply([
+      .put(secret("2"), for: name("b")), .remove(name("a")), .put(secret("3"), for: name("c")),
+    ])
+    try await store.put(secret("4"), for: name("end"))
+    let end = try await keys(of: changes, until: "end")
+    #expect(end == ["a", "b", "c", "end"])
+  }
+
+  @Test func `changes of another handle and of another process arrive`() async throws {
+    let changes = store.changes()
+    try await scratch.open().put(secret("1"), for: name("handle"))
+    let handle = try await keys(of: changes, until: "handle")
+    #expect(handle.contains("handle"))
+    let worker = try Worker("put", scratch.path, scratch.writeKeyFile(), "process", "value")
+    let process = try await keys(of: changes, until: "process")
+    #expect(process.contains("process"))
+    #expect(worker.lines() == ["done"])
+    let value = try await store.value(for: StoreKey("process", in: "worker"))
+    #expect(value == secret("value"))
+  }
+
+  @Test func `all streams of a store tell the same`() async throws {
+    let streams = (0..<3).map { _ in store.changes() }
+    try await store.put(secret("1"), for: name("a"))
+    for stream in streams {
+      let told = try await keys(of: stream, until: "a")
+      #expect(told == ["a"])
+    }
+  }
+
+  @Test func `a rotation by anyone tells to resynchronize`() async throws {
+    let changes = store.changes()
+    try await store.onQueue { store throws(StoreError) in try store.rotate() }
+    try await resynchronization(in: changes)
+    let other = try scratch.open()
+    try await other.onQueue { store throws(StoreError) in try store.rotate() }
+    try await resynchronization(in: changes)
+    try await other.put(secret("1"), for: name("after"))
+    let after = try await keys(of: changes, until: "after")
+    #expect(after.contains("after"))
+  }
+
+  @Test func `unlocking tells to resynchronize, and changes arrive again`() async throws {
+    let changes = store.changes()
+    store.lock()
+    try await scratch.open().put(secret("1"), for: name("unseen"))
+    try store.unlock(with: scratch.key)
+    try await resynchronization(in: changes)
+    try await store.put(secret("1"), for: name("after"))
+    let after = try await keys(of: changes, until: "after")
+    #expect(after.contains("after"))
+  }
+
+  @Test func `damage tells to resynchronize, so that whoever looks again hears of it`() async throws {
+    let changes = store.changes()
+    let length = try scratch.bytes(of: "journal").count
+    try scratch.overwrite("journal", with: Array(scratch.bytes(of: "journal")[..<(length - 10)]))
+    try await resynchronization(in: changes)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+  }
+
+  @Test func `streams end with their store`() async throws {
+    var store: SealedFileStore? = try scratch.open()
+    let changes = try #require(store).changes()
+    store = nil
+    try await within(.seconds(60)) {
+      for await _ in changes {}
+    }
+  }
+
+  @Test func `a store whose directory went away still makes streams`() async throws {
+    let stream = store.changes()
+    try FileManager.default.removeItem(atPath: scratch.path)
+    let other = store.changes()
+    withExtendedLifetime((stream, other)) {}
+    #expect(try code { _ = try store.text("before") } != nil)
+  }
+
+  /// The identifiers that a stream tells, up to one that is waited for.
+  private func keys(
+    of changes: AsyncStream<StoreEvent>, until last: String
+  ) async throws -> Set<String> {
+    try await within(.seconds(60)) {
+      var seen: Set<String> = []
+      for await event in changes {
+        if case .changed(let keys) = event { seen.formUnion(keys.map(\.identifier)) }
+        if seen.contains(last) { break }
+      }
+      return seen
+    }
+  }
+
+  private func resynchronization(in changes: AsyncStream<StoreEvent>) async throws {
+    let isTold = try await within(.seconds(60)) {
+      for await event in changes where event == .resynchronize { return true }
+      return false
+    }
+    #expect(isTold)
+  }
+}
+
+private struct TooLate: Error {}
+
+/// Fails when something that has to happen does not: so long that only a fault reaches it.
+private func within<Value: Sendable>(
+  _ deadline: Duration, _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  return try await withThrowingTaskGroup(of: Value.self) { group in
+    group.addTask { try await body() }
+    group.addTask {
+      try await Task.sleep(for: deadline)
+      throw TooLate()
+    }
+    defer { group.cancelAll() }
+    guard let value = try await group.next() else { throw TooLate() }
+    return value
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// A small store with a bit of everything, and what a reader may say of it when somebody
+/// without a key changed its files.
+struct TamperedStore {
+  let scratch: Scratch
+  let files: RecordedDisk.Content
+  /// What is right to say; `nil` for items that are absent.
+  let truth: [String: String?]
+
+  init() throws {
+    scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("first of a", as: "a")
+    try store.apply([
+      .put(secret("b in a change"), for: name("b")), .put(secret("c in a change"), for: name("c")),
+    ])
+    try store.put("second of a", as: "a")
+    try store.remove(name("c"))
+    try store.put(String(repeating: "d", count: 300), as: "d")
+    try store.apply([
+      .put(secret("e"), for: name("e")), .remove(name("b")), .put(secret("b again"), for: name("b")),
+    ])
+    files = try RecordedDisk.read(scratch.path)
+    truth = [
+      "a": "second of a", "b": "b again", "c": nil, "d": String(repeating: "d", count: 300),
+      "e": "e", "never": nil,
+    ]
+  }
+
+  func restore(_ name: String) throws {
+    try scratch.overwrite(name, with: files[name] ?? [])
+  }
+
+  /// What is wrong with how a store answers; `nil` when every answer is right or a refusal.
+  func wrongAnswer(of store: SealedFileStore) -> String? {
+    for (identifier, value) in truth {
+      do throws(StoreError) {
+        let answer = try store.text(identifier)
+        if answer != value { return "\(identifier) is \(answer ?? "absent")" }
+      } catch {
+        if error.code != StoreError.corrupt { return "\(identifier): \(error)" }
+      }
+      do throws(StoreError) {
+        if try store.contains(name(identifier)) != (value != nil) {
+          return "\(identifier) is said to be there or not, wrongly"
+        }
+      } catch {
+        if error.code != StoreError.corrupt { return "\(identifier): \(error)" }
+      }
+    }
+    do throws(StoreError) {
+      let keys = try store.keys(in: nil).map(\.identifier)
+      if keys != ["a", "b", "d", "e"] { return "listed are \(keys)" }
+    } catch {
+      if error.code != StoreError.corrupt { return "listing: \(error)" }
+    }
+    return nil
+  }
+
+  /// Opens the store anew and verifies it; what is wrong with that, if anything.
+  ///
+  /// - Parameter isNoticed: Whether something has to be found.
+  func wrongAnswer(isNoticed: Bool = true) -> String? {
+    let store: SealedFileStore
+    do throws(StoreError) {
+      store = try scratch.open()
+    } catch {
+      let allowed = [StoreError.corrupt, StoreError.wrongKey, StoreError.unsupportedVersion]
+      return allowed.contains(error.code) ? nil : "opening: \(error)"
+    }
+    if let wrong = wrongAnswer(of: store) { return wrong }
+    do throws(StoreError) {
+      let report = try store.verify()
+      if isNoticed, report.findings.isEmpty { return "verify finds nothing" }
+    } catch {
+      return error.code == StoreError.corrupt ? nil : "verifying: \(error)"
+    }
+    return nil
+  }
+}
