@@ -23,8 +23,8 @@ extension KeyFile {
 extension SealedFileStore {
   /// Makes a new, empty store, and a new key file for it at its standard place.
   ///
-  /// The key is durable before the store is begun. When this fails and there is no store, the key file is removed;
-  /// a process killed in between leaves one that opens nothing.
+  /// The key is durable before the store is begun. When this fails and there is no store, the
+  /// key file is removed; a process killed in between leaves one that opens nothing.
   ///
   /// - Returns: The open store and its key file.
   /// - Throws: As ``create(at:key:options:)``.

@@ -16,12 +16,12 @@ package struct Name: Hashable, Sendable, Comparable {
     guard byteCount > 0 else {
       throw StoreError(
         StoreError.invalidName, store: "name", reason: "the \(part) is empty",
-        remedy: "Give a \(part) of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
     guard byteCount <= Self.largestByteCount else {
       throw StoreError(
         StoreError.invalidName, store: "name", reason: "the \(part) has \(byteCount) bytes",
-        remedy: "Give a \(part) of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
     // A string that came from elsewhere may be stored in a foreign or lazily decoded form.
     var text = text
