@@ -13,7 +13,7 @@ enum System {
   /// The most memory the process may keep out of swap; `nil` is any amount.
   static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
 
-  /// Keeps keys out of core dumps and away from debuggers of the same user.
+  /// Keeps keys out of core dumps and backtraces, and away from debuggers of the same user.
   static func forbidCoreDumps() {
     _ = coreDumpLimit
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -21,6 +21,11 @@ enum System {
     // program, which the limit does not stop.
     _ = unsafe setrlimit(RLIMIT_CORE.resource, &none)
     _ = session_tools_forbid_dumping()
+    // On a terminal Swift's runtime answers a crash with registers and the memory they point
+    // to, which may be a key.
+    for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+      signal(crash, SIG_DFL)
+    }
   }
 
   /// Makes sure that no file of a store becomes standard input, output or error.
@@ -184,11 +189,13 @@ enum System {
   ) throws(SystemCallError) -> Answer {
     var signals = sigset_t()
     var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, nil, &before)
     unsafe sigemptyset(&signals)
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] {
-      _ = unsafe sigaddset(&signals, signal)
+      // One that is blocked from outside is never delivered, and would be waiting for ever.
+      if unsafe sigismember(&before, signal) == 0 { unsafe _ = sigaddset(&signals, signal) }
     }
-    unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
     // Runs last: a signal that came is delivered here, when echo is on again.
     defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
     let arrivals = unsafe signalfd(-1, &signals, Int32(SFD_CLOEXEC))
