@@ -21,9 +21,15 @@ struct InitCommand: ParsableCommand {
 
   private var path: String { store.location.path }
 
-  func run() throws {
-    let named = key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
+  private var named: KeyArgument? {
+    key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
+  }
+
+  func validate() throws {
     try cost.check(named)
+  }
+
+  func run() throws {
     guard let named else { return try makeWithKeyOfItsOwn() }
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
     let key = try NewKey(named, cost: cost.cost, prompt)

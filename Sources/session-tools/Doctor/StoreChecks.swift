@@ -99,7 +99,7 @@ struct StoreChecks {
     if let place = open.key.place, Files.isPath(place, in: path) {
       return .problem(
         "key", "\(open.key.name) is in the store's own directory, where it protects nothing",
-        remedy: "mv \(place.shellQuoted) ~/.local/share/ and name it with --key-file")
+        remedy: "mv \(place.shellQuoted) DIRECTORY, one that is not backed up with the store")
     }
     return .ok("key", "\(open.key.name) opens it")
   }

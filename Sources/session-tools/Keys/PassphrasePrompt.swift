@@ -17,6 +17,11 @@ struct PassphrasePrompt {
   ///
   /// - Throws: As ``ask()``, and a usage failure when the two differ.
   func askForNew() throws -> SecretBytes {
+    guard interaction.canAsk else {
+      throw Failure(
+        .usage,
+        "there is no terminal to ask for a new passphrase; name a file with a key or passphrase")
+    }
     let first = try ask("New passphrase for \(path): ")
     guard try ask("The same again: ") == first else {
       throw Failure(.usage, "the two passphrases differ; nothing was changed")
