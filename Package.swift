@@ -51,6 +51,9 @@ let package = Package(
         "CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport", "StoreWorker",
         "TestSupport",
       ]),
+    .testTarget(
+      name: "CommandTests", dependencies: ["SessionToolsBase", "TestSupport", "session-tools"],
+      exclude: ["Transcripts"]),
   ]
 )
 

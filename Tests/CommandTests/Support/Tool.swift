@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+
+/// The built `session-tools`, in a directory and an environment of its own.
+final class Tool: Sendable {
+  /// What one command line did.
+  struct Outcome {
+    let output: Data
+    let complaint: String
+    let status: Int32
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+  }
+
+  /// The program of this build.
+  static let program = BuildDirectory.program("session-tools")
+
+  private let directory: TemporaryDirectory
+
+  /// Where the tool runs; gone with this object.
+  var path: String { directory.path }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(
+      atPath: directory["home"], withIntermediateDirectories: false)
+  }
+
+  /// What the tool sees: nothing of the one who runs the tests.
+  var environment: [String: String] {
+    [
+      "PATH": "\(BuildDirectory.path):/usr/bin:/bin",
+      "HOME": "\(path)/home", "XDG_DATA_HOME": "\(path)/data", "LC_ALL": "C.UTF-8", "TERM": "xterm",
+    ]
+  }
+
+  /// A path in the directory.
+  subscript(name: String) -> String { directory[name] }
+
+  /// Runs a line of bash in a session without a terminal.
+  @discardableResult
+  func run(_ line: String, environment extra: [String: String] = [:]) throws -> Outcome {
+    // Files, because a pipe that nobody reads yet would block the writer.
+    let captured = try TemporaryDirectory()
+    let files = try ["output", "complaint"].map { name in
+      _ = FileManager.default.createFile(atPath: captured[name], contents: nil)
+      return try FileHandle(forWritingTo: URL(filePath: captured[name]))
+    }
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/setsid")
+    process.arguments = ["--wait", "/bin/bash", "-o", "pipefail", "-c", line]
+    process.currentDirectoryURL = URL(filePath: path)
+    process.environment = environment.merging(extra) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = files[0]
+    process.standardError = files[1]
+    try process.run()
+    process.waitUntilExit()
+    return Outcome(
+      output: try Data(contentsOf: URL(filePath: captured["output"])),
+      complaint: String(
+        decoding: try Data(contentsOf: URL(filePath: captured["complaint"])), as: UTF8.self),
+      status: process.terminationStatus)
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+
+/// Command lines with what they answer.
+///
+/// ```
+/// # What this shows.
+/// $ session-tools get store --service mail token
+/// | a line on standard output
+/// |- the last line, without a newline behind it
+/// ! a line on standard error
+/// = 3
+/// ```
+///
+/// Lines are run by bash, one after the other in one directory. The status is left out when
+/// it is 0. Run the tests with `UPDATE_TRANSCRIPTS=1` to write what is answered into the files,
+/// and read the difference.
+struct Transcript: CustomStringConvertible {
+  let url: URL
+  let lines: [String]
+
+  static let directory = URL(filePath: SourceDirectory.path)
+    .appending(path: "Tests/CommandTests/Transcripts")
+
+  static let all: [Transcript] = {
+    let files = try? FileManager.default.contentsOfDirectory(
+      at: directory, includingPropertiesForKeys: nil)
+    return (files ?? []).filter { $0.pathExtension == "txt" }
+      .sorted { $0.path < $1.path }
+      .compactMap { url in (try? String(contentsOf: url, encoding: .utf8)).map { (url, $0) } }
+      .map { url, text in
+        Transcript(
+          url: url,
+          lines: text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+      }
+  }()
+
+  var description: String { url.deletingPathExtension().lastPathComponent }
+
+  /// The transcript as it should be: every command with what it answers now.
+  func replayed() throws -> [String] {
+    let tool = try Tool()
+    var replayed: [String] = []
+    for line in lines {
+      if ["| ", "|-", "! ", "= "].contains(where: line.hasPrefix) || line == "|" || line == "!" {
+        continue
+      }
+      replayed.append(line)
+      guard line.hasPrefix("$ ") else { continue }
+      replayed += Self.answer(of: try tool.run(String(line.dropFirst(2))), in: tool)
+    }
+    return replayed
+  }
+
+  /// Writes a transcript in this one's place.
+  func replace(with lines: [String]) throws {
+    try lines.joined(separator: "\n").write(to: url, atomically: true, encoding: .utf8)
+  }
+
+  private static func answer(of outcome: Tool.Outcome, in tool: Tool) -> [String] {
+    var lines = marked(normalized(outcome.text, tool), "|")
+    lines += marked(normalized(outcome.complaint, tool), "!")
+    if outcome.status != 0 { lines.append("= \(outcome.status)") }
+    return lines
+  }
+
+  private static func marked(_ text: String, _ mark: String) -> [String] {
+    guard !text.isEmpty else { return [] }
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let last = lines.removeLast()
+    return lines.map { $0.isEmpty ? mark : "\(mark) \($0)" }
+      + (last.isEmpty ? [] : ["\(mark)- \(last)"])
+  }
+
+  /// What differs from run to run, under a name.
+  private static func normalized(_ text: String, _ tool: Tool) -> String {
+    var text = text.replacingOccurrences(of: tool.path, with: "[DIR]")
+    for (pattern, name) in [
+      ("[0-9a-f]{32}", "[ID]"), ("session-tools-demo-[0-9A-F]{8}", "[DEMO]"),
+      ("process [0-9]+", "process [PID]"),
+    ] {
+      text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
+    }
+    return text
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Testing
+
+/// What a person at a terminal meets.
+@Suite(.serialized) struct TerminalTests {
+  private let tool: Tool
+
+  init() throws {
+    tool = try Tool()
+  }
+
+  private func makeStoreWithPassphrase() throws {
+    let outcome = try tool.run(
+      "printf geheim | session-tools init store --passphrase-fd 0 --passphrase-memory 8 "
+        + "--passphrase-passes 1")
+    try #require(outcome.status == 0)
+  }
+
+  @Test func initAsksTwiceForAPassphraseThatIsNotShown() throws {
+    let terminal = try PseudoTerminal(
+      tool, "init", "store", "--passphrase", "--passphrase-memory", "8", "--passphrase-passes", "1")
+    for question in ["New passphrase for store: ", "The same again: "] {
+      #expect(terminal.shows(question))
+      #expect(!terminal.echoes)
+      terminal.type("geheim\n")
+    }
+    #expect(terminal.end() == 0)
+    #expect(terminal.echoes)
+    #expect(!terminal.text.contains("geheim"))
+    #expect(try tool.run("printf geheim | session-tools list store --passphrase-fd 0").status == 0)
+  }
+
+  @Test func twoDifferentPassphrasesMakeNoStore() throws {
+    let terminal = try PseudoTerminal(tool, "init", "store", "--passphrase")
+    #expect(terminal.shows("New passphrase for store: "))
+    terminal.type("one\n")
+    #expect(terminal.shows("The same again: "))
+    terminal.type("two\n")
+    #expect(terminal.end() == 64)
+    #expect(!FileManager.default.fileExists(atPath: tool["store"]))
+  }
+
+  @Test func aStoreWithAPassphraseAsksForIt() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    #expect(!terminal.echoes)
+    terminal.type("geheim\n")
+    #expect(terminal.end() == 0)
+  }
+
+  @Test func aWrongPassphraseIsRefused() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    terminal.type("falsch\n")
+    #expect(terminal.end() == 5)
+    #expect(!terminal.text.contains("falsch"))
+  }
+
+  @Test func nobodyIsAskedWithNoInput() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store", "--no-input")
+    #expect(terminal.end() == 4)
+    #expect(!terminal.text.contains("Passphrase for"))
+  }
+
+  @Test func controlCAtAQuestionBringsEchoBackAndEndsTheTool() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    #expect(!terminal.echoes)
+    terminal.type("geh\u{3}")
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(terminal.echoes)
+  }
+
+  @Test(arguments: [SIGTERM, SIGHUP, SIGQUIT])
+  func aSignalAtAQuestionBringsEchoBackAndEndsTheTool(_ signal: Int32) throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    kill(terminal.process, signal)
+    #expect(terminal.end() == 128 + signal)
+    #expect(terminal.echoes)
+  }
+
+  @Test func aToolStoppedAtAQuestionGoesOnWithIt() throws {
+    try makeStoreWithPassphrase()
+    // In a session without a shell the kernel stops nobody for SIGTSTP.
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    kill(terminal.process, SIGSTOP)
+    #expect(terminal.isStopped())
+    terminal.resume()
+    terminal.type("geheim\n")
+    #expect(terminal.end() == 0)
+  }
+
+  @Test func theEndOfTheInputDismissesAQuestion() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    terminal.type("\u{4}")
+    #expect(terminal.end() == 4)
+  }
+
+  @Test func setAsksForTheValueWithoutShowingItAndGetEndsItWithANewline() throws {
+    try tool.run("session-tools init store")
+    let setting = try PseudoTerminal(tool, "set", "store", "--service", "mail", "token")
+    #expect(setting.shows("Value of token of mail: "))
+    #expect(!setting.echoes)
+    setting.type("s3cret\n")
+    #expect(setting.end() == 0)
+    #expect(!setting.text.contains("s3cret"))
+    #expect(try tool.run("session-tools get store --service mail token").text == "s3cret")
+
+    let getting = try PseudoTerminal(tool, "get", "store", "--service", "mail", "token")
+    #expect(getting.end() == 0)
+    #expect(getting.text == "s3cret\r\n")
+  }
+
+  @Test func setWithNoInputDoesNotWaitForTheTerminal() throws {
+    try tool.run("session-tools init store")
+    let terminal = try PseudoTerminal(
+      tool, "set", "store", "--no-input", "--service", "mail", "token")
+    #expect(terminal.end() == 64)
+  }
+
+  @Test func aLineThatTheTerminalWouldCutIsRefused() throws {
+    try tool.run("session-tools init store")
+    let terminal = try PseudoTerminal(tool, "set", "store", "--service", "mail", "token")
+    #expect(terminal.shows("Value of token of mail: "))
+    // Beyond 4,095 the kernel drops what is typed, except for the end of the line.
+    for _ in 0..<50 { terminal.type(String(repeating: "x", count: 100)) }
+    terminal.type("\n")
+    #expect(terminal.end() == 64)
+    #expect(try tool.run("session-tools get store --service mail token").status == 3)
+  }
+
+  @Test func listAlignsColumnsAndMakesControlsVisible() throws {
+    try tool.run("session-tools init store")
+    try tool.run("printf 1 | session-tools set store --service mail --group team token")
+    try tool.run(
+      "printf 1 | session-tools set store --service $'e\\e]0;x\\avil' $'a\\tb\\\\\u{9b}c'")
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.end() == 0)
+    #expect(
+      terminal.text == """
+        SERVICE              GROUP  INSTALL  IDENTIFIER\r
+        e\\u{1b}]0;x\\u{7}vil                  a\\tb\\\\\\u{9b}c\r
+        mail                 team            token\r
+
+        """)
+  }
+
+  @Test func errorsMakeControlsVisible() throws {
+    try tool.run("session-tools init store")
+    let outcome = try tool.run("session-tools get store --service mail $'\\e[2Jtoken'")
+    #expect(outcome.status == 3)
+    #expect(!outcome.complaint.contains("\u{1b}"))
+    let missing = try tool.run("session-tools list $'\\e[2Jstore'")
+    #expect(!missing.complaint.contains("\u{1b}"))
+    let usage = try tool.run("session-tools list store $'--\\e[2J'")
+    #expect(usage.status == 64)
+    #expect(!usage.complaint.contains("\u{1b}"))
+  }
+
+  @Test(arguments: [("y", 0 as Int32), ("n", 1), ("", 1)])
+  func aRevocationAsksFirst(_ answer: String, status: Int32) throws {
+    try tool.run("session-tools init store; session-tools slots add store --new-key-file other")
+    let terminal = try PseudoTerminal(tool, "rotate", "store", "--revoke")
+    #expect(terminal.shows("keep slot 1: raw key (key file)"))
+    #expect(terminal.shows("drop slot 2: raw key (key file)"))
+    #expect(terminal.shows("Go on? [y/N] "))
+    terminal.type(answer + "\n")
+    #expect(terminal.end() == status)
+    let other = try tool.run("session-tools list store --key-file other")
+    #expect(other.status == (status == 0 ? 5 : 0))
+  }
+
+  @Test func aKeyThatNoLongerFitsGivesWayToThePassphrase() throws {
+    try tool.run(
+      "session-tools init store; session-tools slots add store --new-key-file other; "
+        + "printf geheim | session-tools slots change store 1 --new-passphrase-fd 0 "
+        + "--passphrase-memory 8 --passphrase-passes 1")
+    let terminal = try PseudoTerminal(tool, "list", "store")
+    #expect(terminal.shows("Passphrase for store: "))
+    terminal.type("geheim\n")
+    #expect(terminal.end() == 0)
+  }
+
+  @Test func slotsAddAsksForANewPassphrase() throws {
+    try tool.run("session-tools init store")
+    let terminal = try PseudoTerminal(
+      tool, "slots", "add", "store", "--passphrase-memory", "8", "--passphrase-passes", "1")
+    #expect(terminal.shows("New passphrase for store: "))
+    terminal.type("geheim\n")
+    #expect(terminal.shows("The same again: "))
+    terminal.type("geheim\n")
+    #expect(terminal.end() == 0)
+  }
+}
