@@ -63,7 +63,11 @@ import Testing
       if thread == 0 { return try store.put("first", as: "first") }
       if thread == 1 { isHeld.wait() } else { while isFirst.value { sched_yield() } }
       // The last to come lets the first one go on; those behind it wait by then, or come later.
-      if started.withLock({ $0 += 1; return $0 }) == count { goOn.signal() }
+      if started.withLock({
+        $0 += 1; return $0
+      }) == count {
+        goOn.signal()
+      }
       try body(thread)
     }
   }

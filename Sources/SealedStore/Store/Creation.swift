@@ -73,7 +73,7 @@ extension SealedFileStore {
       try fileSystem.synchronize(parent)
     } catch let error where error.errno == SystemCallError.fileExists {
       return
-    } catch  where error.errno == SystemCallError.noSuchFile {
+    } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
         StoreError.unavailable, store: path, reason: "the directory above it does not exist",
         remedy: "Make it first: mkdir -p \(path.parentPath.shellQuoted)", errno: error.errno)

@@ -107,7 +107,9 @@ extension SealedFileStore {
   private static func newestRecords(
     _ survey: JournalSurvey, confirmed: UInt64
   ) -> [ItemIndex.Entry] {
-    var records = survey.records.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
+    var records = survey.records.sorted {
+      ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
+    }
     while let last = records.last, last.prefix.number > confirmed,
       !last.prefix.flags.contains(.last)
     {

@@ -65,6 +65,8 @@ public final class SealedFileStore: BlockingSecretStore {
     self.environment = environment
     names = NameLocks(store: directory.path)
     lockFile = StoreLock(directory)
+    // Needed first by a change, and checked now: a store that others can lock is no private one.
+    _ = try directory.open(StoreDirectory.File.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     self.state = Mutex(state)

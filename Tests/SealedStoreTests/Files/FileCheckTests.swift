@@ -89,7 +89,9 @@ enum Swap: String, CaseIterable {
   ) throws {
     guard Swap.possible.contains(swap) else { return }
     try swap.perform(on: scratch.path, in: scratch)
-    for attempt in [{ try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) }] {
+    for attempt in [
+      { try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) },
+    ] {
       let error = try error(attempt)
       #expect(error.code == StoreError.unsafePermissions)
       #expect(error.store == scratch.path)
@@ -106,11 +108,11 @@ enum Swap: String, CaseIterable {
       remedy: "Run chmod 700 \(scratch.path)")
   }
 
-  @Test func `a link in the place of the directory is no store`() throws {
+  @Test func `a link in the place of the directory is refused`() throws {
     let link = scratch["link"]
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
     let error = try error { _ = try SealedFileStore.open(at: link, key: scratch.key) }
-    #expect(error.code == StoreError.unavailable)
+    #expect(error.code == StoreError.unsafePermissions)
     #expect(error.reason.contains("symbolic link"))
   }
 

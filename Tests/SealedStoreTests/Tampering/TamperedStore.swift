@@ -23,7 +23,8 @@ struct TamperedStore {
     try store.remove(name("c"))
     try store.put(String(repeating: "d", count: 300), as: "d")
     try store.apply([
-      .put(secret("e"), for: name("e")), .remove(name("b")), .put(secret("b again"), for: name("b")),
+      .put(secret("e"), for: name("e")), .remove(name("b")),
+      .put(secret("b again"), for: name("b")),
     ])
     files = try RecordedDisk.read(scratch.path)
     truth = [
