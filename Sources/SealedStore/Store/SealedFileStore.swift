@@ -52,6 +52,7 @@ public final class SealedFileStore: BlockingSecretStore {
   /// What one writer at a time in this process has.
   let writer = Mutex(WriterState())
   let commits = CommitQueue()
+  let writeLanes = WriteLanes()
   let names: NameLocks<StoreKey>
   let lockFile: StoreLock
   let watcher = StoreWatcher()
