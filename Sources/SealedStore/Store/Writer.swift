@@ -113,6 +113,8 @@ extension SealedFileStore {
   ) throws(StoreError) {
     try open.reload(with: loader)
     guard open.isRotationPending else { return }
+    // The journal's name first: a header that is durable before it would open nothing.
+    try directory.synchronize()
     try installHeader(open.header, headerKey: open.keys.headerKey, &writer)
     open.isRotationPending = false
     options.onNotice?(.rotationFinished)
