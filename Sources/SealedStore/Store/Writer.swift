@@ -159,7 +159,8 @@ extension SealedFileStore {
   /// helps to tell an unfinished write from damage.
   func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
     do throws(StoreError) {
-      if writer.mark == nil {
+      // Somebody may have removed or replaced the file that is held open.
+      if try writer.mark?.status().linkCount != 1 {
         let file = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
         // A mark of another length is none.
         if let file, try file.status().byteCount > Mark.byteCount {
