@@ -47,10 +47,17 @@ private struct Verifier {
         journalByteCount: try directory.status(of: StoreDirectory.File.journal)?.byteCount ?? 0)
     }
     try checkMark(of: view)
+    // Behind a break as well, so that the items there can be named.
+    let end = view.end.byteCount + (view.damage == nil ? 0 : max(0, view.tailByteCount))
     let survey = try JournalSurvey(
-      view.file, in: JournalHead.byteCount..<view.end.byteCount, journal: view.head.journal,
+      view.file, in: JournalHead.byteCount..<end, journal: view.head.journal,
       keys: open.keys, progress: progress)
-    let damaged = checkRecords(of: view, survey)
+    var damaged = checkRecords(of: view, survey)
+    if let damage = view.damage {
+      for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
+        damaged.insert(name)
+      }
+    }
     checkEnd(of: view)
     return VerificationReport(
       findings: findings, damagedItems: damaged.sorted(), itemCount: view.index.count,
