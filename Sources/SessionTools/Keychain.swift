@@ -9,7 +9,8 @@ import Synchronization
 /// Nothing is made by reading: a keychain that does not exist has no items. The first item that
 /// is stored makes it.
 final class Keychain: BlockingSecretStore {
-  let queue = DispatchQueue(label: "session-tools.keychain", attributes: .concurrent)
+  var queue: DispatchQueue { lanes.queue }
+  private let lanes = BlockingLanes("session-tools.keychain", count: 8)
   /// Where it is.
   let path: String
   private let opened = Mutex<SealedFileStore?>(nil)

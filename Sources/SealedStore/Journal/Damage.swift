@@ -36,6 +36,9 @@ struct BreakExamination {
   /// Beyond this many bytes tried, the answer is the careful one: damage.
   private var largestTriedByteCount: Int { max(64 << 20, 4 * (fileByteCount - end.byteCount)) }
 
+  /// More than a change of the largest size takes, names, padding and all.
+  private static let largestTailByteCount = 4 * SealedFileStore.largestChangeByteCount
+
   private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }
 
   /// Whether the bytes behind the end are damage and not an unfinished write.
@@ -49,6 +52,8 @@ struct BreakExamination {
   func isDamage() throws(StoreError) -> Bool {
     if let mark, mark.position.byteCount > end.byteCount { return true }
     guard end.byteCount < fileByteCount else { return false }
+    // Longer than any change: a sparse file of terabytes must not keep a reader busy for hours.
+    guard fileByteCount - end.byteCount <= Self.largestTailByteCount else { return true }
     if try record(at: breakByteCount) != nil { return true }
     return try startsAnotherChange()
   }
@@ -63,9 +68,10 @@ struct BreakExamination {
     {
       let inWindow = min(window.byteCount(from: start) - RecordPrefix.byteCount, last - start)
       for step in 0...inWindow {
-        guard let prefix = candidate(window.buffer, offset + step, at: start + step) else {
-          continue
-        }
+        // Nearly every offset fails here: the three zero bytes and the flags of a prefix.
+        guard window.buffer.load(UInt64.self, at: offset + step) >> 35 == 0,
+          let prefix = candidate(window.buffer, offset + step, at: start + step)
+        else { continue }
         triedByteCount += prefix.recordByteCount
         if triedByteCount > largestTriedByteCount { return true }
         if try record(at: start + step) != nil { return true }

@@ -89,15 +89,20 @@ public struct Passphrase: KeySource {
   ///   `unavailable` when the system has not the memory.
   public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
     guard case .passphrase(let parameters) = slot else { return nil }
-    guard limits.passes.contains(parameters.passes),
-      limits.memoryByteCount.contains(parameters.memoryByteCount)
-    else {
+    try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
+    return try key(parameters)
+  }
+
+  private func check(passes: Int, memoryByteCount: Int) throws(StoreError) {
+    guard limits.passes.contains(passes), limits.memoryByteCount.contains(memoryByteCount) else {
       throw StoreError(
         StoreError.invalidKey, store: "key slot",
-        reason: "the slot asks for \(parameters.passes) passes over "
-          + "\(parameters.memoryByteCount >> 20) MiB, which is outside of what is allowed",
+        reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of what is allowed",
         remedy: "Raise the limits if you trust whoever made the store")
     }
+  }
+
+  private func key(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey {
     guard let key = try derive(parameters) else {
       throw StoreError(
         StoreError.unavailable, store: "key slot",
@@ -113,12 +118,10 @@ public struct Passphrase: KeySource {
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
     let salt = SystemRandomSource().bytes(PassphraseParameters.saltByteCount)
     if case .fixed(let passes, let memoryByteCount) = cost {
-      let slot = KeySlotParameters.passphrase(
-        PassphraseParameters(passes: passes, memoryByteCount: memoryByteCount, salt: salt))
-      guard let key = try wrappingKey(for: slot) else {
-        preconditionFailure("a passphrase slot has a passphrase's key")
-      }
-      return (slot, key)
+      try check(passes: passes, memoryByteCount: memoryByteCount)
+      let parameters = PassphraseParameters(
+        passes: passes, memoryByteCount: memoryByteCount, salt: salt)
+      return (.passphrase(parameters), try key(parameters))
     }
     return try makeMeasuredSlot(salt: salt)
   }

@@ -79,6 +79,12 @@ struct KeyBytes: Sendable {
 
   var isLocked: Bool { memory.isLocked }
 
+  /// Compares in constant time.
+  func isEqual(to other: KeyBytes) -> Bool {
+    unsafe byteCount == other.byteCount
+      && sodium_memcmp(pointer, other.pointer, byteCount) == 0
+  }
+
   func copy(to other: KeyBytes) {
     precondition(byteCount == other.byteCount, "keys of one size")
     unsafe other.mutablePointer.update(from: pointer, count: byteCount)

@@ -67,12 +67,14 @@ extension SealedFileStore {
     _ path: String, fileSystem: any FileSystem
   ) throws(StoreError) {
     do throws(SystemCallError) {
-      try fileSystem.makeDirectory(path)
+      do throws(SystemCallError) {
+        try fileSystem.makeDirectory(path)
+      } catch let error where error.errno == SystemCallError.fileExists {
+        // Whoever made it may have died before its name was durable.
+      }
       let parent = try fileSystem.openDirectory(path.parentPath + "/.")
       defer { fileSystem.close(parent) }
       try fileSystem.synchronize(parent)
-    } catch let error where error.errno == SystemCallError.fileExists {
-      return
     } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
         StoreError.unavailable, store: path, reason: "the directory above it does not exist",

@@ -32,17 +32,16 @@ extension SealedFileStore {
     return try await body()
   }
 
-  /// The byte of the lock file that stands for a name: a hash that only holders of the store's
-  /// keys can compute, because every user of the machine sees the locks in /proc/locks.
+  /// The byte of the lock file that stands for a name.
   ///
-  /// Made with the header key, which a rotation does not change.
+  /// Every user of the machine sees the locks in /proc/locks, so the name is hashed together
+  /// with the store's identifier, which only this user can read. Not with a key: those change,
+  /// and then two who hold the same name would not know of each other.
   private func lockByte(of key: StoreKey) throws(StoreError) -> Int {
-    let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
-    key.storeCanonical(in: canonicalKey, at: 0)
-    return try withState { open in
-      StoreLock.byte(
-        for: Sodium.hash16(
-          canonicalKey, 0..<canonicalKey.byteCount, key: open.keys.headerKey))
-    }
+    let identifier = try withState { $0.header.store }
+    let input = ByteBuffer(byteCount: 16 + key.canonicalByteCount)
+    identifier.bytes.store(in: input, at: 0)
+    key.storeCanonical(in: input, at: 16)
+    return StoreLock.byte(for: Sodium.hash16(input, 0..<input.byteCount, key: nil))
   }
 }

@@ -43,6 +43,8 @@ struct OpenState {
     let mark = try loader.mark(of: view.head.journal, keys: keys)
     let byteCount = try view.file.status().byteCount
     try view.extend(to: byteCount, mark: mark, keys: keys)
+    // Believed when it is seen twice: another process may have been at work.
+    if view.damage != nil { try reload(with: loader) }
   }
 
   /// Takes the header that is on disk now, whose slots another process may have changed.

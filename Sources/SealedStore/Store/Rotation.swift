@@ -34,7 +34,8 @@ extension SealedFileStore {
   ///   - sources: The keys that go on opening the store; each must open a slot.
   ///   - progress: Hears how far it is.
   ///   - confirm: Is told which slots are kept and dropped before anything happens, and
-  ///     answers whether to go on.
+  ///     answers whether to go on. Other processes that write wait meanwhile, so do not ask a
+  ///     person here: ask with a first call that answers no. Do not call the store from it.
   /// - Returns: Whether it was done.
   /// - Throws: `wrongKey` when a source opens no slot, or as ``compact(progress:)``.
   @discardableResult

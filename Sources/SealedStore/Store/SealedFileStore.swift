@@ -39,8 +39,8 @@ public final class SealedFileStore: BlockingSecretStore {
 
   /// The store's directory.
   public let path: String
-  /// Where the `async` operations run.
-  public let queue = DispatchQueue(label: "session-tools.sealed-store", attributes: .concurrent)
+  /// Where an `async` read runs: on one of a few threads beside the pool of tasks.
+  public var queue: DispatchQueue { readLanes.queue }
 
   let environment: StoreEnvironment
   let options: Options
@@ -52,7 +52,10 @@ public final class SealedFileStore: BlockingSecretStore {
   /// What one writer at a time in this process has.
   let writer = Mutex(WriterState())
   let commits = CommitQueue()
-  let writeLanes = WriteLanes()
+  private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)
+  /// Apart from reads, because a change may wait long for another process. Several, so that
+  /// changes can share a write.
+  private let writeLanes = BlockingLanes("session-tools.sealed-store.write", count: 8)
   let names: NameLocks<StoreKey>
   let lockFile: StoreLock
   let watcher = StoreWatcher()
@@ -104,6 +107,18 @@ public final class SealedFileStore: BlockingSecretStore {
     let state = try StoreLoader(directory: directory).load(by: .source(key))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
+  }
+
+  /// Runs the blocking twin on one of a few threads beside the pool of tasks.
+  ///
+  /// - Throws: As the blocking twin.
+  public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await withCheckedContinuation { continuation in
+      writeLanes.queue.async {
+        continuation.resume(
+          returning: Result { () throws(StoreError) in try self.apply(changes) })
+      }
+    }.get()
   }
 
   var loader: StoreLoader { StoreLoader(directory: directory) }

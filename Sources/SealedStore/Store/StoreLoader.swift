@@ -125,12 +125,19 @@ struct StoreLoader {
           reason: "the journal has format version \(found.head.version)",
           remedy: "Use a newer version of the program"))
     }
+    let view = try look(at: found, keys: keys)
+    // While it is looked at, another process may cut an unfinished write off and put a record
+    // in its place: damage is believed when it is seen twice.
+    return .success(view.damage == nil ? view : try look(at: found, keys: keys))
+  }
+
+  private func look(at found: FoundJournal, keys: KeyRing) throws(StoreError) -> JournalView {
     // The mark first, then the length: so the mark is never ahead of what is read.
     let mark = try mark(of: found.head.journal, keys: keys)
     let status = try found.file.status()
     let view = JournalView(found.file, identity: status, head: found.head)
     try view.extend(to: status.byteCount, mark: mark, keys: keys)
-    return .success(view)
+    return view
   }
 
   /// The state when the journal belongs to `header.next`; `nil` when it does not.

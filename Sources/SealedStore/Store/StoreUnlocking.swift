@@ -27,7 +27,13 @@ enum StoreUnlocking {
       if slot == nil { throw wrongKey("the store's keys were replaced", path: path) }
       throw forged(path: path)
     }
-    let keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    // The ring that is in use goes on serving, so that locking the store wipes the only one.
+    let keys: KeyRing
+    if case .keys(let current) = means, current.dataKey.isEqual(to: dataKey) {
+      keys = current
+    } else {
+      keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    }
     guard header.isAuthentic(headerKey: keys.headerKey) else { throw forged(path: path) }
     return (keys, slot)
   }

@@ -38,10 +38,13 @@ final class StoreWatcher: Sendable {
   func start(_ store: SealedFileStore) {
     state.withLock { state in
       guard state.source == nil else { return }
+      // Without a watch the store's own changes are told all the same. By descriptor, because a
+      // relative path leads elsewhere once the working directory was changed.
+      let notifications = try? DirectoryNotifications(
+        "/proc/self/fd/\(store.directory.descriptor.rawValue)")
       // A locked or damaged store has no place yet: the first event resynchronizes.
       state.seen = try? store.currentPlace()
-      // Without a watch the store's own changes are told all the same.
-      guard let notifications = try? DirectoryNotifications(store.path) else { return }
+      guard let notifications else { return }
       let source = DispatchSource.makeReadSource(
         fileDescriptor: notifications.descriptor, queue: queue)
       source.setEventHandler { [weak self, weak store] in

@@ -67,23 +67,29 @@ extension SealedFileStore {
         try tidy(&open)
         writer.isTidy = true
       }
-      if view.tailByteCount > 0 { try cutTail(of: view) }
-      if view.confirmedByteCount < view.end.byteCount {
-        // The last change was written by a process that died before its sync. It has to be
-        // durable before another follows, or a power cut could tear one that is not the last.
-        // Written anew, because after a sync that failed the kernel may have dropped its pages
-        // and call them clean: then a sync alone would succeed and save nothing.
-        let start = max(view.confirmedByteCount, view.lastChangeByteCount)
-        do throws(StoreError) {
-          try view.file.copy(start..<view.end.byteCount, to: view.file, at: start)
-          try view.file.synchronizeData()
-        } catch {
-          open.journal = .failure(error)
-          throw error
-        }
-        view.confirmedByteCount = view.end.byteCount
+      do throws(StoreError) {
+        if view.tailByteCount > 0 { try cutTail(of: view) }
+        try confirm(view)
+      } catch {
+        // A sync that failed is never made again through this descriptor.
+        open.journal = .failure(error)
+        throw error
       }
     }
+  }
+
+  /// Makes the last change durable if it may not be.
+  ///
+  /// It was written by a process that died before its sync, or whose sync failed, and has to be
+  /// durable before another follows, or a power cut could tear one that is not the last.
+  /// Written again, because after a failed sync the kernel calls the lost pages clean: syncing
+  /// alone would say yes and do nothing.
+  private func confirm(_ view: JournalView) throws(StoreError) {
+    guard view.confirmedByteCount < view.end.byteCount else { return }
+    let start = max(view.confirmedByteCount, view.lastChangeByteCount)
+    try view.file.copy(start..<view.end.byteCount, to: view.file, at: start)
+    try view.file.synchronizeData()
+    view.confirmedByteCount = view.end.byteCount
   }
 
   /// Makes header and copy equal again, and removes what a crash left.
@@ -136,21 +142,42 @@ extension SealedFileStore {
   }
 
   private func cutTail(of view: JournalView) throws(StoreError) {
-    var keptAt: String?
-    if view.tailByteCount >= RecordPlaintext.smallestRecordByteCount {
-      let name = "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)"
-      let file = try directory.create(name)
-      try view.file.copy(
-        view.end.byteCount..<view.end.byteCount + view.tailByteCount, to: file, at: 0)
-      try file.synchronize()
-      try directory.synchronize()
-      keptAt = directory.pathOfFile(name)
-    }
+    let keptAt = try keepTail(of: view)
     try view.file.truncate(to: view.end.byteCount)
     try view.file.synchronizeData()
     options.onNotice?(
       .unfinishedWriteCutOff(byteCount: view.tailByteCount, keptAt: keptAt))
     view.tailByteCount = 0
+  }
+
+  /// Keeps an unfinished write that is as long as a whole record in a file of its own; `nil`
+  /// when it is shorter, or when there is no space for it: nobody was told that it was stored,
+  /// and cutting it off is what makes space.
+  private func keepTail(of view: JournalView) throws(StoreError) -> String? {
+    guard view.tailByteCount >= RecordPlaintext.smallestRecordByteCount else { return nil }
+    let name = try unusedName(
+      "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)")
+    do throws(StoreError) {
+      let file = try directory.create(name)
+      try view.file.copy(
+        view.end.byteCount..<view.end.byteCount + view.tailByteCount, to: file, at: 0)
+      try file.synchronize()
+      try directory.synchronize()
+    } catch let error where error.code == StoreError.noSpace {
+      directory.discard(name)
+      return nil
+    }
+    return directory.pathOfFile(name)
+  }
+
+  private func unusedName(_ name: String) throws(StoreError) -> String {
+    var candidate = name
+    var number = 1
+    while try directory.status(of: candidate) != nil {
+      number += 1
+      candidate = "\(name)-\(number)"
+    }
+    return candidate
   }
 
   /// Tells how far the journal is confirmed.

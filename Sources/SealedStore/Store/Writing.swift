@@ -27,19 +27,26 @@ extension SealedFileStore {
 
   private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
     var total = 0
-    for case .put(let value, for: let key) in changes {
-      guard value.byteCount <= Self.largestValueByteCount else {
-        throw StoreError(
-          StoreError.valueTooLarge, store: path,
-          reason: "the value for \(key) has \(value.byteCount) bytes",
-          remedy: "A value has at most \(Self.largestValueByteCount) bytes")
+    for change in changes {
+      var byteCount = 0
+      if case .put(let value, for: let key) = change {
+        byteCount = value.byteCount
+        guard byteCount <= Self.largestValueByteCount else {
+          throw StoreError(
+            StoreError.valueTooLarge, store: path,
+            reason: "the value for \(key) has \(byteCount) bytes",
+            remedy: "A value has at most \(Self.largestValueByteCount) bytes")
+        }
       }
-      total += value.byteCount
+      total +=
+        RecordPrefix.byteCount
+        + RecordPlaintext.sealedByteCount(
+          keyByteCount: change.key.canonicalByteCount, valueByteCount: byteCount)
     }
     guard total <= Self.largestChangeByteCount else {
       throw StoreError(
         StoreError.valueTooLarge, store: path,
-        reason: "the values of one change have \(total) bytes together",
+        reason: "the records of one change have \(total) bytes together",
         remedy: "Make several changes of at most \(Self.largestChangeByteCount) bytes")
     }
   }

@@ -56,7 +56,7 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As the blocking twin.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await DispatchQueue.global().blocking {
+    try await lanes.queue.blocking {
       try containsItem(forIdentifier: identifier)
     }
   }
@@ -83,7 +83,7 @@ extension ObservableSessionContainer {
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
-    try await DispatchQueue.global().blocking {
+    try await lanes.queue.blocking {
       try loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
     }
   }
@@ -95,7 +95,7 @@ extension ObservableSessionContainer {
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
-    try await DispatchQueue.global().blocking {
+    try await lanes.queue.blocking {
       try storeItem(item.value, forIdentifier: identifier, jsonEncoder: jsonEncoder)
     }
   }
@@ -104,8 +104,11 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As `removeItem`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
-    try await DispatchQueue.global().blocking {
+    try await lanes.queue.blocking {
       try removeItem(forIdentifier: identifier)
     }
   }
 }
+
+/// Shared by all containers, so that many of them do not have many threads.
+private let lanes = BlockingLanes("session-tools.container", count: 8)

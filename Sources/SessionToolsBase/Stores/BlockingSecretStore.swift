@@ -4,7 +4,10 @@ public import Dispatch
 ///
 /// Write the blocking requirements, ``queue`` and the two faces of exclusive access.
 public protocol BlockingSecretStore: SecretStore {
-  /// Where the `async` operations run their blocking twins; never Swift's cooperative pool.
+  /// Where the `async` operations run their blocking twins; asked for anew each time.
+  ///
+  /// Give serial queues: on Linux concurrent ones share their threads with Swift's tasks, which
+  /// would then wait for the store.
   var queue: DispatchQueue { get }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Values are wiped when they are replaced, removed or when the store goes.
 public final class MemoryStore: BlockingSecretStore {
   /// Where the `async` operations run.
-  public let queue = DispatchQueue(label: "session-tools.memory", attributes: .concurrent)
+  public let queue = DispatchQueue(label: "session-tools.memory")
   private let items = Mutex<[StoreKey: SecretBytes]>([:])
   private let names = NameLocks<StoreKey>(store: "memory")
   private let observers = Observers()

@@ -54,9 +54,10 @@ public struct SecretBytes: @unchecked Sendable {
 
   /// The bytes as `Data` that shares this buffer, for decoders that take nothing else.
   ///
-  /// The buffer lives, and is wiped, with the last such `Data`. Only up to 14 bytes, which
-  /// `Data` always keeps inside itself, are copied.
-  public var sharedData: Data {
+  /// Only to be read: `Data` that nobody else refers to is changed in place, which would change
+  /// the secret under everyone who has it. The buffer lives, and is wiped, with the last such
+  /// `Data`. Up to 14 bytes, which `Data` always keeps inside itself, are copied.
+  package var sharedData: Data {
     storage.sharedData
   }
 

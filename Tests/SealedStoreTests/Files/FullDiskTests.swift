@@ -94,8 +94,9 @@ import Testing
     for number in 0..<25 { try writer.put(large, for: name("item \(number % 2)")) }
     #expect(notices.all.contains { if case .compactionFailed = $0 { true } else { false } })
     disk.setRule(nil)
-    try writer.put(large, for: name("item 0"))
-    #expect(try scratch.bytes(of: "journal").count < 1_000_000)
+    // It is tried again when there is a mebibyte more to gain.
+    for number in 0..<25 { try writer.put(large, for: name("item \(number % 2)")) }
+    #expect(try scratch.bytes(of: "journal").count < 2_500_000)
     #expect(try scratch.open().verify().findings == [])
   }
 
