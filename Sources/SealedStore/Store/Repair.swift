@@ -80,18 +80,26 @@ extension SealedFileStore {
     let headByteCount = try file.read(at: 0, into: head, 0..<head.byteCount)
     guard headByteCount == head.byteCount else { throw noSalvage("the journal is cut off") }
     // The identifier may be right even where the rest of the head is not.
-    let journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
+    var journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
     let byteCount = try file.status().byteCount
-    let survey = try JournalSurvey(
+    var survey = try JournalSurvey(
       file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
       progress: progress)
+    let mark = try loader.mark(keys: keys)
+    if survey.records.isEmpty, let mark, mark.journal != journal {
+      // The mark names the journal as well.
+      journal = mark.journal
+      survey = try JournalSurvey(
+        file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
+        progress: progress)
+    }
     guard !survey.records.isEmpty || byteCount == JournalHead.byteCount else {
       throw noSalvage("no record in the journal opens")
     }
 
-    let mark = try loader.mark(of: journal, keys: keys)
-    let newest = Self.newestRecords(survey, confirmed: mark?.position.number ?? 0)
-    let last = max(survey.records.map(\.prefix.number).max() ?? 0, mark?.position.number ?? 0)
+    let confirmed = mark.map { $0.journal == journal ? $0.position.number : 0 } ?? 0
+    let newest = Self.newestRecords(survey, confirmed: confirmed)
+    let last = max(survey.records.map(\.prefix.number).max() ?? 0, confirmed)
     let lost = Int(last) - Set(survey.records.map(\.prefix.number)).count
 
     let keptName = "damaged-\(journal.bytes.hexadecimal)"

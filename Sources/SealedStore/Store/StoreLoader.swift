@@ -72,13 +72,20 @@ struct StoreLoader {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func mark(of journal: JournalIdentifier, keys: KeyRing) throws(StoreError) -> Mark? {
+    guard let mark = try mark(keys: keys), mark.journal == journal else { return nil }
+    return mark
+  }
+
+  /// The mark, if there is one that the keys made for any journal.
+  ///
+  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
+  func mark(keys: KeyRing) throws(StoreError) -> Mark? {
     guard
       let (content, byteCount) = try directory.read(
         StoreDirectory.File.mark, largestByteCount: Mark.byteCount),
-      byteCount == Mark.byteCount, let mark = Mark(content, chainKey: keys.chainKey),
-      mark.journal == journal
+      byteCount == Mark.byteCount
     else { return nil }
-    return mark
+    return Mark(content, chainKey: keys.chainKey)
   }
 
   private struct FoundJournal {

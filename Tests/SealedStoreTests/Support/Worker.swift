@@ -83,6 +83,13 @@ final class Worker {
 ///
 /// - Returns: Its exit status, and what it wrote to both of its outputs.
 func run(_ command: String...) throws -> (status: Int32, output: String, errors: String) {
+  try run(command)
+}
+
+/// Runs a program to its end.
+///
+/// - Returns: Its exit status, and what it wrote to both of its outputs.
+func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
   let process = Process()
   process.executableURL = URL(filePath: "/usr/bin/env")
   process.arguments = command

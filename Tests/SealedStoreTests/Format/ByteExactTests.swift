@@ -1,0 +1,103 @@
+import CSodium
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// The writer here, given the random bytes of the independent one, makes the same files.
+@Suite struct ByteExactTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  /// The n-th random bytes of a store of `make_vectors.py`, which draws them from its seed.
+  private func drawn(_ byteCount: Int, _ number: UInt64, seed: String) -> [UInt8] {
+    var out = [UInt8](repeating: 0, count: byteCount)
+    let counter = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+    let key = Array(seed.utf8)
+    _ = unsafe crypto_generichash(&out, byteCount, counter, 8, key, key.count)
+    return out
+  }
+
+  /// The other writer draws store key, data key, store id, raw key and journal id, then a nonce
+  /// for each record, and at last those of the slot and the data key.
+  private func random(seed: String, recordCount: UInt64) -> ListedRandom {
+    func draw(_ byteCount: Int, _ number: UInt64) -> [UInt8] {
+      drawn(byteCount, number, seed: seed)
+    }
+    let beforeRecords = [
+      draw(16, 3), draw(32, 1), draw(32, 2), draw(24, 6 + recordCount), draw(24, 7 + recordCount),
+      draw(16, 5),
+    ]
+    return ListedRandom(beforeRecords + (0..<recordCount).map { draw(24, 6 + $0) })
+  }
+
+  private func write(
+    _ vector: String, seed: String, recordCount: UInt64,
+    _ changes: (SealedFileStore) throws -> Void
+  ) throws {
+    let random = random(seed: seed, recordCount: recordCount)
+    let key = try RawKey(SecretBytes(drawn(32, 4, seed: seed)))
+    let store = try SealedFileStore.create(
+      at: scratch.path, key: key, environment: StoreEnvironment(random: random))
+    try changes(store)
+    #expect(random.isUsedUp)
+    let theirs = try #require(Vector.all.first { $0.name == vector })
+    let ours = try RecordedDisk.read(scratch.path)
+    #expect(Set(ours.keys) == Set(theirs.files.map(\.name)))
+    for file in theirs.files {
+      #expect(ours[file.name] == file.content, "\(file.name)")
+    }
+  }
+
+  private func key(_ identifier: String, group: String? = nil) throws -> StoreKey {
+    try StoreKey(identifier, in: Namespace(service: "svc", accessGroup: group))
+  }
+
+  @Test func `an empty store is the same, byte for byte`() throws {
+    try write("ok_empty", seed: "empty", recordCount: 0) { _ in }
+  }
+
+  @Test func `four changes are the same, byte for byte`() throws {
+    try write("ok_four", seed: "four", recordCount: 4) { store in
+      try store.put(secret("value of alpha"), for: key("alpha"))
+      try store.put(secret("value of beta"), for: key("beta"))
+      try store.put(secret("value of gamma"), for: key("gamma", group: "grp"))
+      try store.put(secret("value of delta"), for: key("delta"))
+    }
+  }
+
+  @Test func `a list of puts and a removal is the same, byte for byte`() throws {
+    try write("ok_change_of_four", seed: "multi", recordCount: 5) { store in
+      try store.put(secret("before"), for: key("delta"))
+      try store.apply([
+        .put(secret("1"), for: key("alpha")), .put(secret("2"), for: key("beta")),
+        .remove(key("delta")), .put(secret("3"), for: key("gamma", group: "grp")),
+      ])
+    }
+  }
+
+  @Test func `an item put, removed and put again is the same, byte for byte`() throws {
+    try write("ok_removed_put_again", seed: "removed again", recordCount: 3) { store in
+      try store.put(secret("old"), for: key("alpha"))
+      try store.remove(key("alpha"))
+      try store.put(secret("back"), for: key("alpha"))
+    }
+  }
+
+  @Test(arguments: [127, 128, 129, 144, 145, 255, 256, 257, 272, 273, 4096, 65536, 65537])
+  func `padding is the same for every length`(total: Int) throws {
+    let key = try key("alpha")
+    var block = [UInt8](repeating: 0, count: 64)
+    let text = Array("long".utf8)
+    _ = unsafe crypto_generichash(&block, 64, text, 4, nil, 0)
+    let length = total - 8 - key.canonicalByteCount
+    let value = (0..<length).map { block[$0 % 64] }
+    try write("ok_size_\(total)", seed: "size \(total)", recordCount: 1) { store in
+      try store.put(SecretBytes(value), for: key)
+    }
+  }
+}

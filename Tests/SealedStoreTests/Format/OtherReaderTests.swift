@@ -1,0 +1,147 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import Testing
+
+/// Stores written here are read by the independent implementation in `Tests/FormatReader`.
+@Suite struct OtherReaderTests {
+  let scratch: Scratch
+  let key: String
+
+  init() throws {
+    scratch = try Scratch()
+    key = try scratch.writeKeyFile()
+  }
+
+  private struct Answer: Decodable {
+    struct Item: Decodable {
+      let service: String
+      let group: String?
+      let install: String?
+      let identifier: String
+      let value_hex: String
+    }
+
+    struct Finding: Decodable {
+      let kind: String
+      let what: String
+    }
+
+    let items: [Item]?
+    let findings: [Finding]?
+    let error: String?
+    let what: String?
+  }
+
+  /// What the other implementation reads, with options that give it a key.
+  private func otherReading(_ options: String...) throws -> Answer {
+    let reader = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../FormatReader/read_store.py").standardizedFileURL.path
+    let result = try run(["python3", reader, scratch.path, "--json"] + options)
+    // 0 with items, 1 with an error of the store's.
+    guard [0, 1].contains(result.status), let data = result.output.data(using: .utf8),
+      let answer = try? JSONDecoder().decode(Answer.self, from: data)
+    else {
+      Issue.record(
+        """
+        The other reader needs python3 with PyNaCl; Tests/run installs it. It said: \
+        \(result.output)\(result.errors)
+        """)
+      throw CocoaError(.executableNotLoadable)
+    }
+    return answer
+  }
+
+  /// Compares everything that is in the store, and expects no findings.
+  private func expectTheSame(_ options: String...) throws {
+    let answer = try options.isEmpty
+      ? otherReading("--key-file", key) : otherReading(options[0], options[1])
+    #expect(answer.error == nil, "\(answer.what ?? "")")
+    #expect((answer.findings ?? []).map(\.what) == [])
+    var theirs: [StoreKey: String] = [:]
+    for item in answer.items ?? [] {
+      let namespace = try Namespace(
+        service: item.service, accessGroup: item.group,
+        install: item.install.map(InstallIdentifier.init(rawValue:)))
+      theirs[try StoreKey(item.identifier, in: namespace)] = item.value_hex
+    }
+    let ours = try scratch.open().contents().mapValues { bytes in
+      bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+    #expect(theirs == ours)
+  }
+
+  @Test func `an empty store, puts, removals, lists and large values are read alike`() throws {
+    let store = try scratch.create()
+    try expectTheSame()
+    try store.put("value", as: "item")
+    try store.put(SecretBytes([UInt8]()), for: name("empty"))
+    try store.put("gone", as: "gone")
+    try store.remove(name("gone"))
+    try store.put(SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
+    try store.apply([
+      .put(secret("1"), for: name("list")), .remove(name("item")),
+      .put(secret("2"), for: StoreKey("é\0\n", in: Namespace(service: "s", accessGroup: "g"))),
+      .put(
+        secret("3"),
+        for: StoreKey(
+          String(repeating: "i", count: 4096),
+          in: Namespace(service: "s", install: InstallIdentifier(rawValue: "i")))),
+      .put(secret("4"), for: name("list")),
+    ])
+    try expectTheSame()
+  }
+
+  @Test func `a store is read alike after compaction, rotation and revocation`() throws {
+    let store = try scratch.create()
+    for number in 0..<50 { try store.put("\(number)", as: "item \(number % 20)") }
+    try store.remove(name("item 7"))
+    try store.compact()
+    try expectTheSame()
+    try store.put("after compaction", as: "item 3")
+    try expectTheSame()
+    try store.rotate()
+    try expectTheSame()
+    try store.put("after rotation", as: "item 4")
+    try expectTheSame()
+    try store.addSlot(RawKey(RawKey.random(), label: "second"))
+    #expect(try store.revoke(keeping: [scratch.key]) { _ in true })
+    try store.put("after revocation", as: "item 5")
+    try expectTheSame()
+  }
+
+  @Test func `every kind of key slot opens the store for both`() throws {
+    let store = try scratch.create()
+    try store.put("value", as: "item")
+    let named = NamedKey("keyring:é=1", key: RawKey.random())
+    try store.addSlot(Passphrase.cheap("pässword"))
+    try store.addSlot(named)
+    let passphrase = scratch["passphrase"]
+    try Data("pa\u{308}ssword\n".utf8).write(to: URL(filePath: passphrase))
+    let namedKey = scratch["named"]
+    let bytes = try #require(named.kept[named.reference]).copyBytes()
+    try Data(bytes).write(to: URL(filePath: namedKey))
+    try expectTheSame("--key-file", key)
+    try expectTheSame("--passphrase-file", passphrase)
+    try expectTheSame("--named", "\(named.reference)=\(namedKey)")
+  }
+
+  @Test func `a key that was removed or revoked opens the store for neither`() throws {
+    let store = try scratch.create()
+    let second = try RawKey(RawKey.random())
+    try store.addSlot(second)
+    try store.removeSlot(1)
+    #expect(try otherReading("--key-file", key).error == "wrong_key")
+    try store.addSlot(scratch.key)
+    #expect(try otherReading("--key-file", key).error == nil)
+    #expect(try store.revoke(keeping: [second]) { _ in true })
+    #expect(try otherReading("--key-file", key).error == "wrong_key")
+  }
+
+  @Test func `damage is damage to both`() throws {
+    try scratch.create().put("value", as: "item")
+    try scratch.flip("journal", at: 150)
+    #expect(try otherReading("--key-file", key).error == "corrupt")
+    #expect(try code { _ = try scratch.open().text("item") } == StoreError.corrupt)
+  }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct RepairTests {
+  let store: TamperedStore
+  let journal: [UInt8]
+
+  init() throws {
+    store = try TamperedStore()
+    journal = try #require(store.files["journal"])
+  }
+
+  private var scratch: Scratch { store.scratch }
+
+  private func contents() throws -> [String: String] {
+    try Dictionary(
+      uniqueKeysWithValues: scratch.open().contents().map {
+        ($0.key.identifier, String(decoding: $0.value, as: UTF8.self))
+      })
+  }
+
+  private var sound: [String: String] { store.truth.compactMapValues { $0 } }
+
+  /// Repairs a store whose journal is damaged, and checks what holds for every repair.
+  private func repair(_ opened: SealedFileStore? = nil) throws -> RepairReport {
+    let damaged = try scratch.bytes(of: "journal")
+    let opened = try opened ?? scratch.open()
+    let report = try opened.repair()
+    #expect(report.wasNeeded)
+    let keptAt = try #require(report.keptAt)
+    #expect(Array(try Data(contentsOf: URL(filePath: keptAt))) == damaged)
+    let after = try opened.verify()
+    #expect(after.findings.allSatisfy { $0.place == .files })
+    #expect(after.itemCount == report.itemCount)
+    #expect(try scratch.open().keys(in: nil).count == report.itemCount)
+    #expect(try opened.repair().wasNeeded == false)
+    try opened.put("after", as: "after")
+    #expect(try scratch.open().text("after") == "after")
+    try opened.remove(name("after"))
+    return report
+  }
+
+  @Test func `repairing a sound store does nothing`() throws {
+    let opened = try scratch.open()
+    let report = try opened.repair()
+    #expect(!report.wasNeeded)
+    #expect(report.itemCount == 4)
+    #expect(report.lostRecordCount == 0)
+    #expect(report.keptAt == nil)
+    #expect(try RecordedDisk.read(scratch.path) == store.files)
+  }
+
+  @Test func `damage to a chain value alone loses nothing`() throws {
+    for number in 0..<5 {
+      try scratch.flip("journal", at: 64 + number * 216 + 40)
+      let report = try repair()
+      #expect(report.lostRecordCount == 0)
+      #expect(try contents() == sound)
+      try store.restore("journal")
+      try store.restore("mark")
+      try FileManager.default.removeItem(atPath: #require(report.keptAt))
+    }
+  }
+
+  @Test func `an item whose newest record is lost goes back to the value before, and it is said`()
+    throws
+  {
+    try scratch.flip("journal", at: 64 + 3 * 216 + 100)
+    let report = try repair()
+    #expect(report.lostRecordCount == 1)
+    #expect(try contents() == sound.merging(["a": "first of a"]) { $1 })
+  }
+
+  @Test func `a record of no more use is lost without changing a value`() throws {
+    try scratch.flip("journal", at: 64 + 100)
+    #expect(try repair().lostRecordCount == 1)
+    #expect(try contents() == sound)
+  }
+
+  @Test func `records behind zeros, inserted bytes and missing bytes are salvaged`() throws {
+    let second = 64 + 216
+    // What is taken out from the start of the second record on, and what is put there.
+    let harms: [(what: String, taken: Range<Int>, put: [UInt8], lost: Int)] = [
+      ("zeros over the record", 0..<216, [UInt8](repeating: 0, count: 216), 1),
+      ("bytes inserted", 0..<0, [1, 2, 3], 0),
+      ("bytes missing", 20..<25, [], 1),
+      ("the record dropped", 0..<216, [], 1),
+      ("zeros inserted", 0..<0, [UInt8](repeating: 0, count: 5000), 0),
+    ]
+    for (what, taken, put, lost) in harms {
+      var harmed = journal
+      harmed.replaceSubrange(second + taken.lowerBound..<second + taken.upperBound, with: put)
+      try scratch.overwrite("journal", with: harmed)
+      let report = try repair()
+      #expect(report.lostRecordCount == lost, "\(what)")
+      // The second and third records are of items that were put or removed again later.
+      #expect(try contents() == sound, "\(what)")
+      try FileManager.default.removeItem(atPath: #require(report.keptAt))
+      try store.restore("mark")
+    }
+  }
+
+  @Test func `what was confirmed and cut off is counted as lost`() throws {
+    // Three records are gone with the last change, and half of the long one before it.
+    try scratch.overwrite("journal", with: Array(journal[..<(journal.count - 3 * 216 - 100)]))
+    let report = try repair()
+    #expect(report.lostRecordCount == 4)
+    #expect(try contents() == ["a": "second of a", "b": "b in a change"])
+  }
+
+  @Test(arguments: [8, 20, 36, 50, 63])
+  func `a head that was changed anywhere loses no item`(offset: Int) throws {
+    // Version, store id, journal id and chain value.
+    try scratch.flip("journal", at: offset)
+    let opened = try scratch.open()
+    #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+    #expect(try opened.verify().findings.map(\.place) == [.journal])
+    #expect(try repair(opened).lostRecordCount == 0)
+    #expect(try contents() == sound)
+  }
+
+  @Test func `a journal that is missing, empty or another store's is not repaired and not removed`()
+    throws
+  {
+    let other = try SealedFileStore.create(at: scratch["other"], key: scratch.key)
+    try other.put("foreign", as: "a")
+    let foreign = try #require(RecordedDisk.read(scratch["other"])["journal"])
+    for content in [[], Array(journal[..<63]), foreign, [UInt8](repeating: 0, count: 5000)] {
+      try scratch.overwrite("journal", with: content)
+      let before = try RecordedDisk.read(scratch.path)
+      #expect(try code { _ = try scratch.open().repair() } == StoreError.corrupt)
+      #expect(try RecordedDisk.read(scratch.path) == before)
+    }
+    try FileManager.default.removeItem(atPath: scratch.file("journal"))
+    #expect(try code { _ = try scratch.open().repair() } == StoreError.corrupt)
+    #expect(try !scratch.names().contains("journal"))
+  }
+
+  @Test func `repair renews the mark that another one removed`() throws {
+    let opened = try scratch.open()
+    try opened.put("new", as: "a")
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    let report = try opened.repair()
+    #expect(report.wasNeeded)
+    #expect(report.keptAt == nil)
+    #expect(try opened.verify().findings == [])
+    #expect(try opened.text("a") == "new")
+  }
+
+  @Test func `repair cuts off an unfinished write and keeps its bytes`() throws {
+    let tail = [UInt8](repeating: 3, count: 300)
+    try scratch.overwrite("journal", with: journal + tail)
+    let report = try scratch.open().repair()
+    #expect(report.wasNeeded)
+    #expect(report.lostRecordCount == 0)
+    #expect(try scratch.bytes(of: "journal") == journal)
+    let kept = try scratch.names().filter { $0.hasPrefix("tail-") }
+    #expect(kept.count == 1)
+    #expect(try kept.map { try scratch.bytes(of: $0) } == [tail])
+    #expect(try contents() == sound)
+  }
+
+  @Test func `another handle that is open goes on after a repair`() throws {
+    let other = try scratch.open()
+    _ = try other.contents()
+    try scratch.flip("journal", at: 64 + 3 * 216 + 40)
+    _ = try repair()
+    #expect(store.wrongAnswer(of: other) == nil)
+    #expect(try other.text("a") == "second of a")
+    try other.put("new", as: "a")
+    #expect(try contents()["a"] == "new")
+  }
+
+  @Test func `a repair that stops at any call loses nothing that could be salvaged`() throws {
+    try scratch.flip("journal", at: 64 + 216 + 40)
+    try scratch.flip("header.copy", at: 40)
+    let damaged = try RecordedDisk.read(scratch.path)
+    var number = 1
+    while true {
+      let path = scratch["repair \(number)"]
+      try RecordedDisk.write(damaged, to: path)
+      let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(EIO) : nil }
+      _ = try code {
+        _ = try SealedFileStore.open(
+          at: path, key: scratch.key, environment: StoreEnvironment(fileSystem: disk)
+        ).repair()
+      }
+      let opened = try SealedFileStore.open(at: path, key: scratch.key)
+      if try !opened.verify().isSound { #expect(try opened.repair().lostRecordCount == 0) }
+      #expect(store.wrongAnswer(of: opened) == nil)
+      #expect(try opened.text("a") == "second of a", "\(number)")
+      try opened.put("after", as: "after")
+      #expect(try opened.verify().findings.allSatisfy { $0.place == .files }, "\(number)")
+      if disk.calls.count < number { break }
+      number += 1
+    }
+    #expect(number > 50)
+  }
+}

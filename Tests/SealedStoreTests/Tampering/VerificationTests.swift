@@ -1,0 +1,150 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+@Suite struct VerificationTests {
+  let store: TamperedStore
+
+  init() throws {
+    store = try TamperedStore()
+  }
+
+  private var scratch: Scratch { store.scratch }
+
+  private func places() throws -> [VerificationReport.Place] {
+    try scratch.open().verify().findings.map(\.place)
+  }
+
+  @Test func `a sound store has no findings, and its numbers are right`() throws {
+    let report = try scratch.open().verify()
+    #expect(report.findings == [])
+    #expect(report.isSound)
+    #expect(report.damagedItems == [])
+    #expect(report.itemCount == 4)
+    #expect(report.recordCount == 9)
+    #expect(report.journalByteCount == store.files["journal"]?.count)
+    #expect(report.liveByteCount < report.journalByteCount)
+  }
+
+  @Test func `a changed record is named with its place, its number and its item`() throws {
+    // The fourth record is the newest of "a"; the first one still tells whose it is.
+    try scratch.flip("journal", at: 64 + 3 * 216 + 100)
+    let report = try scratch.open().verify()
+    #expect(!report.isSound)
+    #expect(report.findings.map(\.place) == [.journal])
+    #expect(report.damagedItems == [try name("a")])
+    let description = try #require(report.findings.first?.description)
+    #expect(description.contains("record 4 at byte \(64 + 3 * 216)"))
+    #expect(description.contains("newest value of a of com.example.test"))
+  }
+
+  @Test func `a changed record of no more use is a finding and no damaged item`() throws {
+    try scratch.flip("journal", at: 64 + 100)
+    let report = try scratch.open().verify()
+    #expect(report.findings.map(\.place) == [.journal])
+    #expect(report.findings.first?.description.contains("an older value") == true)
+    #expect(report.damagedItems == [])
+    #expect(try scratch.open().text("a") == "second of a")
+  }
+
+  @Test func `a missing, short, changed and foreign mark are findings and no damage`() throws {
+    let mark = try #require(store.files["mark"])
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    #expect(try places() == [.mark])
+    #expect(
+      FileManager.default.createFile(
+        atPath: scratch.file("mark"), contents: nil, attributes: [.posixPermissions: 0o600]))
+    for content in [[], Array(mark.dropLast()), mark + [0], [mark[0] ^ 1] + mark.dropFirst()] {
+      try scratch.overwrite("mark", with: content)
+      #expect(try places() == [.mark])
+      #expect(try scratch.open().verify().isSound)
+      #expect(store.wrongAnswer() == nil)
+    }
+    try scratch.overwrite("mark", with: mark)
+    try scratch.open().compact()
+    try scratch.overwrite("mark", with: mark)
+    #expect(try places() == [.mark])
+  }
+
+  @Test func `a next change renews whatever mark there is`() throws {
+    let mark = try #require(store.files["mark"])
+    for content in [[], Array(mark.dropLast()), mark + mark, [UInt8](repeating: 0, count: 64)] {
+      try scratch.overwrite("mark", with: content)
+      try scratch.open().put("new", as: "a")
+      #expect(try scratch.open().verify().findings == [])
+    }
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    try scratch.open().put("newer", as: "a")
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `a rotation that was given up is a finding, and the next change clears it away`() throws
+  {
+    for name in ["header.next", "journal.next"] {
+      #expect(
+        FileManager.default.createFile(
+          atPath: scratch.file(name), contents: Data(store.files["header"] ?? []),
+          attributes: [.posixPermissions: 0o600]))
+    }
+    #expect(try places() == [.rotation])
+    #expect(store.wrongAnswer() == nil)
+    try scratch.open().put("new", as: "a")
+    #expect(try places() == [])
+    #expect(try scratch.names() == storeFiles)
+  }
+
+  @Test func `what an unfinished write left is a finding and no damage, and is kept when cut off`()
+    throws
+  {
+    let journal = try #require(store.files["journal"])
+    for length in [1, 47, 48, 215, 216, 500] {
+      let tail = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 31 + 7) }
+      try scratch.overwrite("journal", with: journal + tail)
+      let notices = Notices()
+      let opened = try scratch.open(onNotice: notices)
+      #expect(try opened.verify().findings.map(\.place) == [.tail])
+      #expect(try opened.verify().isSound)
+      #expect(store.wrongAnswer(of: opened) == nil)
+
+      try opened.put("new", as: "new")
+      let kept = try scratch.names().filter { $0.hasPrefix("tail-") }
+      #expect(kept.count == (length < 216 ? 0 : 1))
+      for name in kept {
+        #expect(name.hasSuffix("-\(journal.count)"))
+        #expect(try scratch.bytes(of: name) == tail)
+        try FileManager.default.removeItem(atPath: scratch.file(name))
+      }
+      let path = kept.first.map { scratch.file($0) }
+      #expect(notices.all == [.unfinishedWriteCutOff(byteCount: length, keptAt: path)])
+      #expect(try opened.verify().findings == [])
+      try store.restore("journal")
+      try store.restore("mark")
+    }
+  }
+
+  @Test func `verifying goes on with damage in many places, and tells every one`() throws {
+    try scratch.flip("header", at: 50)
+    try scratch.flip("mark", at: 5)
+    try scratch.flip("journal", at: 64 + 3 * 216 + 100)
+    try scratch.flip("journal", at: 64 + 216 + 100)
+    let report = try scratch.open().verify()
+    #expect(Set(report.findings.map(\.place)) == [.header, .mark, .journal])
+    #expect(report.findings.count == 4)
+    #expect(report.damagedItems == [try name("a")])
+  }
+
+  @Test func `progress comes to its end`() throws {
+    let reports = Locked<[(done: Int, total: Int)]>([])
+    let opened = try scratch.open()
+    let progress = StoreProgress { done, total in reports.withLock { $0.append((done, total)) } }
+    _ = try opened.verify(progress: progress)
+    _ = try opened.keys(in: nil, progress: progress)
+    try opened.compact(progress: progress)
+    try opened.rotate(progress: progress)
+    #expect(reports.value.count >= 4)
+    #expect(reports.value.allSatisfy { $0.done <= $0.total })
+    #expect(reports.value.last.map { $0.done == $0.total } == true)
+  }
+}
