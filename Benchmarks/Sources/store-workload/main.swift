@@ -32,7 +32,7 @@ func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
     return try workload.create()
   case ("list", 0):
     return try workload.list()
-  case ("durable-put", 2):
+  case ("durable-put", 2) where number(rest[1]) > 1:
     return try workload.durablePut(number(rest[0])..<number(rest[0]) + number(rest[1]))
   case ("bulk", 2):
     return try workload.bulk(number(rest[0])..<number(rest[0]) + number(rest[1]))

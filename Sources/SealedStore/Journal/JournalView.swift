@@ -90,9 +90,11 @@ final class JournalView: @unchecked Sendable {
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
+    var expectedCount = 0
     if !isLookedAtBefore, let mark {
       let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-      live.reserve(min(Int(clamping: mark.position.number), most))
+      expectedCount = min(Int(clamping: mark.position.number), most)
+      live.reserve(expectedCount)
     }
     var breakByteCount = end.byteCount
     while true {
@@ -105,6 +107,8 @@ final class JournalView: @unchecked Sendable {
       }
       let record = (ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed))
       guard prefix.flags.contains(.last) else {
+        // Address space and no memory until it is filled; growing would fill it twice.
+        if change.capacity == 0 { change.reserveCapacity(expectedCount) }
         change.append(record)
         continue
       }

@@ -16,7 +16,10 @@ struct RecordChain {
   /// Takes the bound prefix of the next record.
   func begin(_ buffer: ByteBuffer, at offset: Int) {
     position.chain.bytes.store(in: input, at: 0)
-    input.copy(buffer, offset..<offset + RecordPrefix.boundByteCount, to: 16)
+    // Word by word: a call to copy 32 bytes takes longer.
+    for word in stride(from: 0, to: RecordPrefix.boundByteCount, by: 8) {
+      input.store(buffer.load(UInt64.self, at: offset + word), at: 16 + word)
+    }
   }
 
   /// The chain value of the record that was begun.
@@ -26,7 +29,7 @@ struct RecordChain {
   ///   - tagOffset: Where that tag starts.
   /// - Returns: What a writer puts into the record's prefix.
   func value(_ buffer: ByteBuffer, tagOffset: Int) -> ChainValue {
-    input.copy(buffer, tagOffset..<tagOffset + Sodium.tagByteCount, to: 48)
+    Bytes16(buffer, at: tagOffset).store(in: input, at: 48)
     return ChainValue(bytes: Sodium.sipHash(input, 0..<64, key: chainKey))
   }
 

@@ -30,17 +30,27 @@ package struct Name: Hashable, Sendable, Comparable {
   }
 
   package static func == (left: Name, right: Name) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
+    left.text.utf8.count == right.text.utf8.count && left.order(beside: right) == 0
   }
 
   package static func < (left: Name, right: Name) -> Bool {
-    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    left.order(beside: right) < 0
+  }
+
+  /// Below zero when it comes before another name, zero when it is the same, above when it
+  /// comes after it; byte for byte.
+  func order(beside other: Name) -> Int {
+    let (own, others) = (text.utf8, other.text.utf8)
+    let (bytes, otherBytes) = (own.span, others.span)
+    for position in 0..<min(bytes.count, otherBytes.count) {
+      let difference = Int(bytes[position]) - Int(otherBytes[position])
+      if difference != 0 { return difference }
+    }
+    return bytes.count - otherBytes.count
   }
 
   package func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 {
-      hasher.combine(byte)
-    }
-    hasher.combine(UInt8(0xFF))
+    // Texts with the same bytes are equal as strings, and have the same hash.
+    hasher.combine(text)
   }
 }

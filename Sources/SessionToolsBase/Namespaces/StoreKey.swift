@@ -33,18 +33,19 @@ extension StoreKey: Comparable {
   /// Orders by service, access group, install and identifier, byte for byte; an absent part
   /// comes before any present one.
   public static func < (left: StoreKey, right: StoreKey) -> Bool {
-    let (first, second) = (left.parts, right.parts)
-    for (part, other) in zip(first, second) where part != other {
-      guard let part else { return true }
-      guard let other else { return false }
-      return part < other
-    }
-    return false
+    let space = (left.namespace, right.namespace)
+    // Part by part and not as arrays: sorting 100,000 keys compares two million times.
+    var order = space.0.serviceName.order(beside: space.1.serviceName)
+    if order == 0 { order = Self.order(space.0.groupName, beside: space.1.groupName) }
+    if order == 0 { order = Self.order(space.0.installName, beside: space.1.installName) }
+    if order == 0 { order = left.name.order(beside: right.name) }
+    return order < 0
   }
 
-  /// The four parts in the order in which they are encoded and compared.
-  var parts: [Name?] {
-    [namespace.serviceName, namespace.groupName, namespace.installName, name]
+  private static func order(_ part: Name?, beside other: Name?) -> Int {
+    guard let part else { return other == nil ? 0 : -1 }
+    guard let other else { return 1 }
+    return part.order(beside: other)
   }
 }
 
