@@ -39,7 +39,7 @@ package final class SeededRandom: RandomSource {
   }
 }
 
-/// Random bytes from a list, one entry a request, in order.
+/// Random bytes from a list, in order; a request takes one entry or several whole ones.
 package final class ListedRandom: RandomSource {
   private let rest: Mutex<ArraySlice<[UInt8]>>
 
@@ -51,10 +51,14 @@ package final class ListedRandom: RandomSource {
   package var isUsedUp: Bool { rest.withLock { $0.isEmpty } }
 
   package func fill(_ buffer: ByteBuffer, _ range: Range<Int>) {
-    guard let bytes = rest.withLock({ $0.popFirst() }) else {
-      preconditionFailure("more random bytes were asked for than are listed")
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      guard let bytes = rest.withLock({ $0.popFirst() }) else {
+        preconditionFailure("more random bytes were asked for than are listed")
+      }
+      precondition(offset + bytes.count <= range.upperBound, "\(range.count) bytes asked for")
+      buffer.copy(bytes, to: offset)
+      offset += bytes.count
     }
-    precondition(bytes.count == range.count, "\(range.count) bytes asked for")
-    buffer.copy(bytes, to: range.lowerBound)
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// `put DIRECTORY KEYFILE IDENTIFIER VALUE`
+/// `put DIRECTORY KEYFILE IDENTIFIER VALUE`: stores one value.
 func putOne() throws {
   try openStore().put(SecretBytes(utf8: argument(4)), for: StoreKey(argument(3), in: "worker"))
   say("done")

@@ -53,8 +53,9 @@ public final class SealedFileStore: BlockingSecretStore {
   let writer = Mutex(WriterState())
   let commits = CommitQueue()
   private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)
-  /// Apart from reads, because a change may wait long for another process. Several, so that
-  /// changes can share a write.
+  /// Apart from reads, because a change may wait long for another process.
+  ///
+  /// Several, so that changes can share a write.
   private let writeLanes = BlockingLanes("session-tools.sealed-store.write", count: 8)
   let names: NameLocks<StoreKey>
   let lockFile: StoreLock

@@ -54,7 +54,8 @@ import Testing
 
   /// Compares everything that is in the store, and expects no findings.
   private func expectTheSame(_ options: String...) throws {
-    let answer = try options.isEmpty
+    let answer =
+      try options.isEmpty
       ? otherReading("--key-file", key) : otherReading(options[0], options[1])
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect((answer.findings ?? []).map(\.what) == [])
@@ -78,7 +79,8 @@ import Testing
     try store.put(SecretBytes([UInt8]()), for: name("empty"))
     try store.put("gone", as: "gone")
     try store.remove(name("gone"))
-    try store.put(SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
+    try store.put(
+      SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
     try store.apply([
       .put(secret("1"), for: name("list")), .remove(name("item")),
       .put(secret("2"), for: StoreKey("é\0\n", in: Namespace(service: "s", accessGroup: "g"))),

@@ -89,7 +89,8 @@ import Testing
       #expect(unsafe chmod(scratch.place, 0o711) == 0)
     }
     let worker = try Worker("memory-limit", "\(place)/store", "\(place)/key")
-    #expect(worker.lines() == ["notice \(StoreNotice.keyMemoryNotLocked)", "locked: false", "works"])
+    #expect(
+      worker.lines() == ["notice \(StoreNotice.keyMemoryNotLocked)", "locked: false", "works"])
     #expect(worker.wait() == 0)
   }
 

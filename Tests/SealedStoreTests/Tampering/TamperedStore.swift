@@ -66,6 +66,7 @@ struct TamperedStore {
   /// Opens the store anew and verifies it; what is wrong with that, if anything.
   ///
   /// - Parameter isNoticed: Whether something has to be found.
+  /// - Returns: What is wrong; `nil` when nothing is.
   func wrongAnswer(isNoticed: Bool = true) -> String? {
     let store: SealedFileStore
     do throws(StoreError) {
