@@ -1,7 +1,6 @@
 import SessionToolsBase
 
-/// Fresh nonces, fetched many at a time: asking the system for each one takes about as long as
-/// sealing a small value with it.
+/// Fresh nonces, fetched many at a time and not with a call to the system for each.
 ///
 /// A class, so that no two copies can give out the same nonce. Not kept from one change to the
 /// next, so that no forked child can either.

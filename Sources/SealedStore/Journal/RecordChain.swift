@@ -16,7 +16,7 @@ struct RecordChain {
   /// Takes the bound prefix of the next record.
   func begin(_ buffer: ByteBuffer, at offset: Int) {
     position.chain.bytes.store(in: input, at: 0)
-    // Word by word: a call to copy 32 bytes takes longer.
+    // Word by word, which is inlined; a copy would be a call for every record.
     for word in stride(from: 0, to: RecordPrefix.boundByteCount, by: 8) {
       input.store(buffer.load(UInt64.self, at: offset + word), at: 16 + word)
     }
