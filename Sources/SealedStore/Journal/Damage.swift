@@ -46,11 +46,14 @@ struct BreakExamination {
   ///
   /// - Throws: `io`.
   func isDamage() throws(StoreError) -> Bool {
-    if let mark, mark.position.byteCount > end.byteCount { return true }
+    if isBeforeMark { return true }
     guard end.byteCount < fileByteCount else { return false }
     if try record(at: breakByteCount) != nil { return true }
     return try startsAnotherChange()
   }
+
+  /// Whether more than what can be relied on was confirmed.
+  var isBeforeMark: Bool { mark.map { $0.position.byteCount > end.byteCount } ?? false }
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
     let window = JournalWindow(file)
@@ -61,15 +64,19 @@ struct BreakExamination {
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount)
     {
       let inWindow = min(window.byteCount(from: start) - RecordPrefix.byteCount, last - start)
-      for step in 0...inWindow {
-        guard let prefix = candidate(window.buffer, offset + step, at: start + step) else {
-          continue
+      var step = 0
+      while step <= inWindow {
+        let skipped = window.skippableByteCount(from: start + step)
+        step += skipped
+        if skipped > 0 { continue }
+        if let prefix = candidate(window.buffer, offset + step, at: start + step) {
+          triedByteCount += prefix.recordByteCount
+          if triedByteCount > largestTriedByteCount { return true }
+          if try record(at: start + step) != nil { return true }
         }
-        triedByteCount += prefix.recordByteCount
-        if triedByteCount > largestTriedByteCount { return true }
-        if try record(at: start + step) != nil { return true }
+        step += 1
       }
-      start += inWindow + 1
+      start += step
     }
     return false
   }

@@ -85,6 +85,11 @@ final class JournalView: @unchecked Sendable {
       change.removeAll(keepingCapacity: true)
       if let mark, mark.position.byteCount == end.byteCount { isMarkMet = mark.position == end }
     }
+    // The same tail as before was examined before; to look at every byte of it again would
+    // make each read as slow as opening.
+    let isSameTail =
+      damage == nil && seenByteCount == fileByteCount
+      && tailByteCount == fileByteCount - end.byteCount
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     confirmedByteCount = max(confirmedByteCount, min(mark?.position.byteCount ?? 0, end.byteCount))
@@ -96,7 +101,7 @@ final class JournalView: @unchecked Sendable {
       damage = Damage(
         offset: mark.position.byteCount, reason: "the journal is not the one that was confirmed",
         tagsBehind: nil)
-    } else if try examination.isDamage() {
+    } else if try isSameTail ? examination.isBeforeMark : examination.isDamage() {
       if let mark, mark.position.byteCount > fileByteCount {
         reason = "the journal ends before what was confirmed"
       }

@@ -6,6 +6,7 @@ import SessionToolsBase
 /// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
 final class JournalWindow {
   static let byteCount = 256 << 10
+  private static let zeroBlockByteCount = 4 << 10
 
   let file: OpenFile
   /// Wiped in the end, because records may be opened in it.
@@ -27,6 +28,16 @@ final class JournalWindow {
       guard range.upperBound <= loaded.upperBound else { return nil }
     }
     return range.lowerBound - loaded.lowerBound
+  }
+
+  /// How many bytes from an offset on can be passed over in a search for records: each starts
+  /// with its length, which is not zero. Tells of bytes in the buffer only.
+  func skippableByteCount(from offset: Int) -> Int {
+    guard loaded.contains(offset) else { return 0 }
+    let start = offset - loaded.lowerBound
+    let block = min(Self.zeroBlockByteCount, loaded.count - start)
+    guard block > MemoryLayout<UInt32>.size, buffer.isZero(start..<start + block) else { return 0 }
+    return block - MemoryLayout<UInt32>.size
   }
 
   /// How many bytes of the file are in the buffer from an offset on.
