@@ -48,6 +48,8 @@ struct BreakExamination {
   func isDamage() throws(StoreError) -> Bool {
     if isBeforeMark { return true }
     guard end.byteCount < fileByteCount else { return false }
+    // No writer leaves more than one change.
+    if fileByteCount - end.byteCount > JournalView.largestChangeByteCount { return true }
     if try record(at: breakByteCount) != nil { return true }
     return try startsAnotherChange()
   }

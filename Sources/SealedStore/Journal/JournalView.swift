@@ -5,6 +5,9 @@ import SessionToolsBase
 /// Only touched under the lock of the store's state: this makes the unchecked conformance true.
 /// A class, because a copy of the index would cost as much as the index.
 final class JournalView: @unchecked Sendable {
+  /// More than this is not written as one change: it has to be in memory as a whole.
+  static let largestChangeByteCount = 1 << 30
+
   let file: OpenFile
   let identity: FileStatus
   let head: JournalHead
