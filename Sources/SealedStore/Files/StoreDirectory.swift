@@ -51,17 +51,22 @@ final class StoreDirectory: Sendable {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
-    let file: OpenFile
-    do throws(SystemCallError) {
-      file = OpenFile(
-        try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
-    } catch where error.errno == SystemCallError.noSuchFile {
-      return nil
-    } catch {
-      throw StoreError(error, path: pathOfFile(name))
+    while true {
+      let file: OpenFile
+      do throws(SystemCallError) {
+        file = OpenFile(
+          try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
+      } catch where error.errno == SystemCallError.noSuchFile {
+        return nil
+      } catch {
+        throw StoreError(error, path: pathOfFile(name))
+      }
+      let status = try file.status()
+      // Another process put a new file in its place between the two calls.
+      if status.kind == .regular, status.linkCount == 0 { continue }
+      try Self.check(status, kind: .regular, path: pathOfFile(name))
+      return file
     }
-    try Self.check(try file.status(), kind: .regular, path: pathOfFile(name))
-    return file
   }
 
   /// Reads a whole small file; `nil` when there is none.
