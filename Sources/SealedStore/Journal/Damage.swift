@@ -36,9 +36,6 @@ struct BreakExamination {
   /// Beyond this many bytes tried, the answer is the careful one: damage.
   private var largestTriedByteCount: Int { max(64 << 20, 4 * (fileByteCount - end.byteCount)) }
 
-  /// More than a change of the largest size takes, names, padding and all.
-  private static let largestTailByteCount = 4 * SealedFileStore.largestChangeByteCount
-
   private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }
 
   /// Whether the bytes behind the end are damage and not an unfinished write.
@@ -52,8 +49,11 @@ struct BreakExamination {
   func isDamage() throws(StoreError) -> Bool {
     if let mark, mark.position.byteCount > end.byteCount { return true }
     guard end.byteCount < fileByteCount else { return false }
-    // Longer than any change: a sparse file of terabytes must not keep a reader busy for hours.
-    guard fileByteCount - end.byteCount <= Self.largestTailByteCount else { return true }
+    // No writer leaves more than one change, and a sparse file of terabytes must not keep a
+    // reader busy for hours.
+    guard fileByteCount - end.byteCount <= SealedFileStore.largestChangeByteCount else {
+      return true
+    }
     if try record(at: breakByteCount) != nil { return true }
     return try startsAnotherChange()
   }
@@ -67,16 +67,24 @@ struct BreakExamination {
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount)
     {
       let inWindow = min(window.byteCount(from: start) - RecordPrefix.byteCount, last - start)
-      for step in 0...inWindow {
+      var step = 0
+      while step <= inWindow {
+        let word = window.buffer.load(UInt64.self, at: offset + step)
+        if word == 0, window.skippableByteCount(from: start + step) > 0 {
+          step += window.skippableByteCount(from: start + step)
+          continue
+        }
         // Nearly every offset fails here: the three zero bytes and the flags of a prefix.
-        guard window.buffer.load(UInt64.self, at: offset + step) >> 35 == 0,
+        if word >> 35 == 0,
           let prefix = candidate(window.buffer, offset + step, at: start + step)
-        else { continue }
-        triedByteCount += prefix.recordByteCount
-        if triedByteCount > largestTriedByteCount { return true }
-        if try record(at: start + step) != nil { return true }
+        {
+          triedByteCount += prefix.recordByteCount
+          if triedByteCount > largestTriedByteCount { return true }
+          if try record(at: start + step) != nil { return true }
+        }
+        step += 1
       }
-      start += inWindow + 1
+      start += step
     }
     return false
   }

@@ -82,7 +82,7 @@ struct JournalSurvey {
           continue
         }
       }
-      start += 1
+      start += max(1, window.skippableByteCount(from: start))
     }
     if let begin = gapStart {
       gaps.append(Gap(range: begin..<range.upperBound, prefix: gapPrefix))

@@ -36,6 +36,18 @@ struct JournalWindow {
     return range.lowerBound - loaded.lowerBound
   }
 
+  /// How many bytes from an offset on can be passed over in a search for records.
+  ///
+  /// Each starts with its length, which is not zero, so whole blocks of zeros have none. Tells
+  /// of bytes in the buffer only.
+  func skippableByteCount(from offset: Int) -> Int {
+    guard loaded.contains(offset) else { return 0 }
+    let start = offset - loaded.lowerBound
+    let block = min(Self.pageByteCount, loaded.count - start)
+    guard block > MemoryLayout<UInt32>.size, buffer.isZero(start..<start + block) else { return 0 }
+    return block - MemoryLayout<UInt32>.size
+  }
+
   /// How many bytes of the file are in the buffer from an offset on.
   func byteCount(from offset: Int) -> Int {
     loaded.upperBound - offset

@@ -108,10 +108,7 @@ final class CommitQueue: Sendable {
 
     init(_ changes: [StoreChange]) {
       self.changes = changes
-      byteCount = changes.reduce(0) { sum, change in
-        guard case .put(let value, _) = change else { return sum }
-        return sum + value.byteCount
-      }
+      byteCount = changes.reduce(0) { $0 + $1.recordByteCount }
     }
   }
 }

@@ -36,6 +36,8 @@ public final class SealedFileStore: BlockingSecretStore {
 
   /// The largest value in bytes: 16 MiB.
   public static let largestValueByteCount = 16 << 20
+  /// The largest change in bytes of the journal, 1 GiB: it has to be in memory as a whole.
+  public static let largestChangeByteCount = 1 << 30
 
   /// The store's directory.
   public let path: String

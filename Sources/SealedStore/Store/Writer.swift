@@ -155,25 +155,27 @@ extension SealedFileStore {
   /// and cutting it off is what makes space.
   private func keepTail(of view: JournalView) throws(StoreError) -> String? {
     guard view.tailByteCount >= RecordPlaintext.smallestRecordByteCount else { return nil }
-    let name = try unusedName(
-      "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)")
+    let tail = view.end.byteCount..<view.end.byteCount + view.tailByteCount
     do throws(StoreError) {
-      let file = try directory.create(name)
-      try view.file.copy(
-        view.end.byteCount..<view.end.byteCount + view.tailByteCount, to: file, at: 0)
+      let file = try directory.create(StoreDirectory.File.temporary)
+      try view.file.copy(tail, to: file, at: 0)
       try file.synchronize()
-      try directory.synchronize()
+      let name = try nameForTail(
+        "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)", content: file)
+      try directory.rename(StoreDirectory.File.temporary, to: name)
+      return directory.pathOfFile(name)
     } catch let error where error.code == StoreError.noSpace {
-      directory.discard(name)
+      directory.discard(StoreDirectory.File.temporary)
       return nil
     }
-    return directory.pathOfFile(name)
   }
 
-  private func unusedName(_ name: String) throws(StoreError) -> String {
+  /// A name under which there is nothing, or the same: cutting off may have been interrupted
+  /// after the tail was kept.
+  private func nameForTail(_ name: String, content: OpenFile) throws(StoreError) -> String {
     var candidate = name
     var number = 1
-    while try directory.status(of: candidate) != nil {
+    while let kept = try directory.open(candidate, .read), try !kept.hasSameContent(as: content) {
       number += 1
       candidate = "\(name)-\(number)"
     }
@@ -217,5 +219,25 @@ extension OpenFile {
       try other.write(buffer, 0..<count, at: target + done)
       done += count
     }
+  }
+}
+
+extension OpenFile {
+  /// Whether both files have the same bytes.
+  ///
+  /// - Throws: `io`.
+  fileprivate func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
+    let byteCount = try status().byteCount
+    guard try other.status().byteCount == byteCount else { return false }
+    let (ours, theirs) = (ByteBuffer(byteCount: 1 << 16), ByteBuffer(byteCount: 1 << 16))
+    var done = 0
+    while done < byteCount {
+      let count = try read(at: done, into: ours, 0..<ours.byteCount)
+      guard count > 0, try other.read(at: done, into: theirs, 0..<theirs.byteCount) == count,
+        ours.bytes(0..<count) == theirs.bytes(0..<count)
+      else { return false }
+      done += count
+    }
+    return true
   }
 }

@@ -2,16 +2,13 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// More than this is not written as one change: it has to be in memory as a whole.
-  static let largestChangeByteCount = 1 << 30
-
   /// Makes changes, all or none, durable when this returns.
   ///
   /// Blocks for one write and one sync, and for as long as another process writes. Changes that
   /// other threads ask for meanwhile share the next write and sync.
   ///
-  /// - Throws: `locked`; `valueTooLarge` above 16 MiB for a value or 1 GiB for all, `noSpace`
-  ///   or `timedOut`, and nothing was changed; `corrupt` when the journal is damaged;
+  /// - Throws: `locked`; `valueTooLarge` above 16 MiB for a value or 1 GiB of the journal for
+  ///   all, `noSpace` or `timedOut`, and nothing was changed; `corrupt` when the journal is damaged;
   ///   `outcomeUnknown` when the disk did not confirm the change: it is there afterwards or
   ///   not, and the next use reads the file anew; `accessDenied` or `io`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
@@ -28,25 +25,20 @@ extension SealedFileStore {
   private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
     var total = 0
     for change in changes {
-      var byteCount = 0
-      if case .put(let value, for: let key) = change {
-        byteCount = value.byteCount
-        guard byteCount <= Self.largestValueByteCount else {
-          throw StoreError(
-            StoreError.valueTooLarge, store: path,
-            reason: "the value for \(key) has \(byteCount) bytes",
-            remedy: "A value has at most \(Self.largestValueByteCount) bytes")
-        }
+      if case .put(let value, for: let key) = change,
+        value.byteCount > Self.largestValueByteCount
+      {
+        throw StoreError(
+          StoreError.valueTooLarge, store: path,
+          reason: "the value for \(key) has \(value.byteCount) bytes",
+          remedy: "A value has at most \(Self.largestValueByteCount) bytes")
       }
-      total +=
-        RecordPrefix.byteCount
-        + RecordPlaintext.sealedByteCount(
-          keyByteCount: change.key.canonicalByteCount, valueByteCount: byteCount)
+      total += change.recordByteCount
     }
     guard total <= Self.largestChangeByteCount else {
       throw StoreError(
         StoreError.valueTooLarge, store: path,
-        reason: "the records of one change have \(total) bytes together",
+        reason: "one change would take \(total) bytes of the journal",
         remedy: "Make several changes of at most \(Self.largestChangeByteCount) bytes")
     }
   }
@@ -157,6 +149,17 @@ extension SealedFileStore {
       body(&open)
       slot = open
     }
+  }
+}
+
+extension StoreChange {
+  /// What the change takes in the journal.
+  var recordByteCount: Int {
+    var valueByteCount = 0
+    if case .put(let value, _) = self { valueByteCount = value.byteCount }
+    return RecordPrefix.byteCount
+      + RecordPlaintext.sealedByteCount(
+        keyByteCount: key.canonicalByteCount, valueByteCount: valueByteCount)
   }
 }
 

@@ -162,8 +162,10 @@ import Glibc
   /// - Precondition: The range lies within the buffer.
   package func isZero(_ range: Range<Int>) -> Bool {
     check(range)
-    return unsafe UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count)
-      .allSatisfy { $0 == 0 }
+    guard let first = range.first else { return true }
+    // Compared with itself, one byte further on: as fast as the memory is.
+    return unsafe start.load(fromByteOffset: first, as: UInt8.self) == 0
+      && memcmp(start + first, start + first + 1, range.count - 1) == 0
   }
 
   @inlinable func check(_ range: Range<Int>) {

@@ -1,6 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import Testing
 
 /// What someone else could do to a store's file.
@@ -140,6 +141,25 @@ enum Swap: String, CaseIterable {
     } catch {
       return error.code.description
     }
+  }
+
+  @Test(arguments: ["header", "journal"])
+  func `a file that is replaced while it is being opened is opened anew`(file: String) throws {
+    let other = try scratch.open()
+    let isReplaced = Locked(false)
+    let disk = FaultyFileSystem { call in
+      guard call.kind == .status, call.name == file else { return nil }
+      let isFirst = isReplaced.withLock { isReplaced in
+        defer { isReplaced = true }
+        return !isReplaced
+      }
+      if isFirst { try? other.rotate() }
+      return nil
+    }
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(isReplaced.value)
+    #expect(try store.text("item") == "value")
+    #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
   }
 
   @Test func `a remedy works for a path with blanks, quotes and dollars in it`() throws {

@@ -1,0 +1,164 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Files made by someone without a key to exhaust or to crash whoever reads them.
+@Suite struct HostileStoreTests {
+  let scratch: Scratch
+  let key: String
+  let journal: [UInt8]
+
+  init() throws {
+    scratch = try Scratch()
+    key = try scratch.writeKeyFile()
+    let store = try scratch.create()
+    try store.put(secret("value"), for: StoreKey("item", in: "worker"))
+    journal = try scratch.bytes(of: "journal")
+  }
+
+  private struct Report {
+    var outcomes: [String: String] = [:]
+    var peakByteCount = 0
+  }
+
+  /// Opens, reads, lists, verifies and changes the store in a process of its own.
+  private func probe() throws -> Report {
+    let worker = try Worker("probe", scratch.path, key, "item")
+    var report = Report()
+    for line in worker.lines() {
+      let parts = line.split(separator: " ").map(String.init)
+      if parts[0] == "peak" {
+        report.peakByteCount = (Int(parts[1]) ?? 0) * 1024
+      } else {
+        report.outcomes[parts[0]] = parts[1]
+      }
+    }
+    #expect(worker.wait() == 0)
+    #expect(report.peakByteCount > 0)
+    return report
+  }
+
+  /// What a program of this size takes by itself, with room for a few windows of a quarter of
+  /// a mebibyte and one record of 16.
+  private static let fairPeakByteCount = 160 << 20
+
+  @Test(arguments: ["header", "header.copy", "journal", "mark", "lock"])
+  func `an empty file is no crash`(file: String) throws {
+    try scratch.overwrite(file, with: [])
+    let report = try probe()
+    #expect(report.outcomes["open"] == "ok")
+    #expect(report.outcomes["value"] == (file == "journal" ? "corrupt" : "ok"))
+  }
+
+  @Test(arguments: ["header", "header.copy", "mark"])
+  func `a file of a gigabyte that should be small is not read`(file: String) throws {
+    #expect(unsafe truncate(scratch.file(file), 1 << 30) == 0)
+    let report = try probe()
+    #expect(report.outcomes["open"] == "ok")
+    #expect(report.outcomes["value"] == "ok")
+    #expect(report.outcomes["put"] == "ok")
+    #expect(report.peakByteCount < Self.fairPeakByteCount)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a journal with a gigabyte of zeros behind it is read quickly and in little memory`() throws
+  {
+    #expect(unsafe truncate(scratch.file("journal"), 1 << 30) == 0)
+    let store = try scratch.open()
+    #expect(try store.contents().count == 1)
+    #expect(try store.verify().findings.map(\.place) == [.tail])
+    // Nobody leaves so much behind: it is not cut off, and not copied first to be kept.
+    #expect(unsafe truncate(scratch.file("journal"), 1 << 40) == 0)
+    let report = try probe()
+    #expect(report.outcomes["open"] == "ok")
+    #expect(report.outcomes["verify"] == "ok")
+    #expect(report.outcomes["value"] == "corrupt")
+    #expect(report.outcomes["put"] == "corrupt")
+    #expect(report.peakByteCount < Self.fairPeakByteCount)
+    #expect(try scratch.names() == storeFiles)
+  }
+
+  @Test func `an unfinished write of megabytes is searched through once, not for every read`()
+    throws
+  {
+    let disk = FaultyFileSystem()
+    try scratch.overwrite("journal", with: journal + [UInt8](repeating: 1, count: 4 << 20))
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule(nil)
+    for _ in 0..<10 { #expect(try store.contents().count == 1) }
+    // A search reads a quarter of a mebibyte at a time.
+    #expect(disk.count(.read) < 100)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a journal of zeros is corrupt, quickly and in little memory`() throws {
+    try scratch.overwrite("journal", with: [])
+    #expect(unsafe truncate(scratch.file("journal"), 1 << 30) == 0)
+    let report = try probe()
+    #expect(report.outcomes["value"] == "corrupt")
+    #expect(report.outcomes["put"] == "corrupt")
+    #expect(report.peakByteCount < Self.fairPeakByteCount)
+  }
+
+  /// Prefixes that say that a record of a large and possible length follows, everywhere.
+  static let forgedLengths: [UInt32] = [
+    UInt32.max, 1 << 31, 1 << 30, 16_777_256, 16 << 20, 4_194_344, 168, 167, 40, 0,
+  ]
+
+  @Test(.timeLimit(.minutes(1)), arguments: forgedLengths, [0, 512, 2048])
+  func `forged lengths are refused quickly and in little memory`(
+    length: UInt32, count: Int
+  ) throws {
+    var forged: [UInt8] = []
+    for number in 0...count {
+      var prefix = [UInt8](repeating: 0, count: 48)
+      for byte in 0..<4 { prefix[byte] = UInt8(truncatingIfNeeded: length >> (8 * UInt32(byte))) }
+      prefix[4] = 6
+      prefix[8] = UInt8(truncatingIfNeeded: number + 2)
+      prefix[9] = UInt8(truncatingIfNeeded: (number + 2) >> 8)
+      forged += prefix
+    }
+    try scratch.overwrite("journal", with: journal + forged)
+    // Long enough for some of the records to be whole.
+    #expect(unsafe truncate(scratch.file("journal"), 40 << 20) == 0)
+    let report = try probe()
+    #expect(report.outcomes["open"] == "ok")
+    let value = report.outcomes["value"]
+    #expect(value == "ok" || value == "corrupt")
+    #expect(report.peakByteCount < Self.fairPeakByteCount)
+  }
+
+  @Test func `random files in a store's place are refused`() throws {
+    for seed in UInt64(1)...60 {
+      for (offset, name) in storeFiles.sorted().enumerated() where name != "lock" {
+        guard (seed >> UInt64(offset)) & 1 == 1 else { continue }
+        let length = [0, 1, 63, 64, 65, 200, 1000][Int(seed) % 7]
+        let content = SeededRandom.bytes(length, seed: seed, number: UInt64(offset))
+        try scratch.overwrite(name, with: content)
+      }
+      let code = try code { _ = try scratch.open().contents() }
+      #expect(code == nil || code == StoreError.corrupt || code == StoreError.wrongKey)
+    }
+  }
+
+  @Test func `a header with forged counts and lengths is refused`() throws {
+    let header = try scratch.bytes(of: "header")
+    for offset in [10, 11, 32, 33, 34, 35] {
+      for value in [UInt8(0), 1, 3, 16, 17, 127, 255] where header[offset] != value {
+        var forged = header
+        forged[offset] = value
+        // With a checksum that is right, as anyone can make it.
+        let checked = forged.count - 48
+        let buffer = ByteBuffer(Array(forged[..<checked]))
+        let checksum = Checksum.blake2b16(buffer)
+        forged.replaceSubrange(checked..<checked + 16, with: checksum)
+        for name in ["header", "header.copy"] { try scratch.overwrite(name, with: forged) }
+        let code = try code { _ = try scratch.open() }
+        #expect(
+          code == StoreError.corrupt || code == StoreError.wrongKey, "byte \(offset) is \(value)")
+      }
+    }
+  }
+}
