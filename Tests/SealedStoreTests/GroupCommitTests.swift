@@ -63,12 +63,17 @@ import Testing
       if thread == 0 { return try store.put("first", as: "first") }
       if thread == 1 { isHeld.wait() } else { while isFirst.value { sched_yield() } }
       // The last to come lets the first one go on; those behind it wait by then, or come later.
-      if started.withLock({ $0 += 1; return $0 }) == count { goOn.signal() }
+      if started.withLock({
+        $0 += 1; return $0
+      }) == count {
+        goOn.signal()
+      }
       try body(thread)
     }
   }
 
-  @Test func `of changes that wait together one that does not fit fails alone`() throws {
+  @Test(.timeLimit(.minutes(1)))
+  func `of changes that wait together one that does not fit fails alone`() throws {
     let large = SecretBytes([UInt8](repeating: 1, count: 3_000_000))
     let outcomes = Locked<[Int: StoreError.Code?]>([:])
     let rule: FaultyFileSystem.Rule = { call in

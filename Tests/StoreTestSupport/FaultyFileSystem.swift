@@ -14,8 +14,9 @@ package final class FaultyFileSystem: FileSystem {
     package let kind: Kind
     /// The file's name as it was opened; the last part of the path for a directory.
     package let name: String
-    /// Which opening of a file or directory the call is made on, counted from 1: unlike
-    /// descriptors, these are never used again. 0 when the call has no descriptor.
+    /// Which opening of a file or directory the call is made on, counted from 1.
+    ///
+    /// Unlike descriptors, these are never used again. 0 when the call has no descriptor.
     package let opening: Int
     /// How many bytes a write is to write.
     package let byteCount: Int

@@ -3,8 +3,10 @@ import SealedStore
 package import SessionToolsBase
 import Synchronization
 
-/// Random bytes that are the same every time: the n-th request of a source is answered from
-/// its seed and n alone. Nothing is kept of what was handed out.
+/// Random bytes that are the same every time.
+///
+/// The n-th request is answered from the seed and n alone. Nothing is kept of what was handed
+/// out.
 package final class SeededRandom: RandomSource {
   private let seed: UInt64
   private let count = Atomic<UInt64>(0)

@@ -2,15 +2,16 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// `put DIRECTORY KEYFILE IDENTIFIER VALUE`
+/// Stores one value: `put DIRECTORY KEYFILE IDENTIFIER VALUE`.
 func putOne() throws {
   try openStore().put(SecretBytes(utf8: argument(4)), for: StoreKey(argument(3), in: "worker"))
   say("done")
 }
 
-/// `write DIRECTORY KEYFILE WRITER FIRST LAST BYTES`: changes of three items that belong
-/// together, numbered from FIRST to LAST, with values of about so many bytes. Says the number
-/// of each when it was confirmed.
+/// Makes one change after another: `write DIRECTORY KEYFILE WRITER FIRST LAST BYTES`.
+///
+/// Each is of three items that belong together, numbered from FIRST to LAST, with values of
+/// about so many bytes. Says the number of each when it was confirmed.
 func writeWithoutEnd() throws {
   let store = try openStore()
   let writer = argument(3)
@@ -27,9 +28,10 @@ func writeWithoutEnd() throws {
   }
 }
 
-/// `read DIRECTORY KEYFILE WRITER...`: reads, in turns, the two items that every change of a
-/// writer puts. Each reading must be as new as the one before: one item of a change without
-/// the other would be seen as a step back.
+/// Reads until its input ends: `read DIRECTORY KEYFILE WRITER...`.
+///
+/// In turns it reads the two items that every change of a writer puts. Each reading must be as
+/// new as the one before: one item of a change without the other would be seen as a step back.
 func readUntilInputEnds() throws {
   let store = try openStore()
   let writers = arguments[3...]

@@ -163,7 +163,8 @@ import Testing
         { try $0.put("2", as: "a") },
         {
           try $0.apply([
-            .put(secret(long), for: name("c")), .remove(name("b")), .put(secret("3"), for: name("a")),
+            .put(secret(long), for: name("c")), .remove(name("b")),
+            .put(secret("3"), for: name("a")),
             .put(secret("d"), for: name("d")),
           ])
         },

@@ -32,7 +32,9 @@ import Testing
   }
 
   /// What a failed call may be told as: a failed read is not damage, and not absence.
-  private static let allowed: Set<StoreError.Code?> = [nil, StoreError.io, StoreError.outcomeUnknown]
+  private static let allowed: Set<StoreError.Code?> = [
+    nil, StoreError.io, StoreError.outcomeUnknown,
+  ]
 
   @Test func `a call that fails once gives a typed error, the old or the new value, and no leak`()
     throws
@@ -45,7 +47,8 @@ import Testing
       let disk = FaultyFileSystem { [number] in $0.number == number ? .fail(EIO) : nil }
       let expected = try live(at: path, on: disk)
       let failed = disk.calls.count >= number ? disk.calls[number - 1] : nil
-      let what = Comment(rawValue: "call \(number), \(failed.map { "\($0.kind) \($0.name)" } ?? "")")
+      let what = Comment(
+        rawValue: "call \(number), \(failed.map { "\($0.kind) \($0.name)" } ?? "")")
 
       #expect(disk.lockCount == 0, what)
       #expect(disk.openNames == [], what)
@@ -73,7 +76,9 @@ import Testing
       let outcome = try tried { try store.put(value, as: identifier) }
       expected.put(value, as: identifier, outcome)
     }
-    let removal = try tried { try store.apply([.remove(name("gone")), .put(secret("2"), for: name("fresh"))]) }
+    let removal = try tried {
+      try store.apply([.remove(name("gone")), .put(secret("2"), for: name("fresh"))])
+    }
     expected.put(nil, as: "gone", removal)
     expected.put("2", as: "fresh", removal)
     try tried {

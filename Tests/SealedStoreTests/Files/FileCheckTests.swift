@@ -90,7 +90,9 @@ enum Swap: String, CaseIterable {
   ) throws {
     guard Swap.possible.contains(swap) else { return }
     try swap.perform(on: scratch.path, in: scratch)
-    for attempt in [{ try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) }] {
+    for attempt in [
+      { try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) },
+    ] {
       let error = try error(attempt)
       #expect(error.code == StoreError.unsafePermissions)
       #expect(error.store == scratch.path)

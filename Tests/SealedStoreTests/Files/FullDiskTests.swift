@@ -79,7 +79,8 @@ import Testing
     #expect(try code { try store.compact() } == StoreError.noSpace)
     #expect(try code { try store.rotate() } == StoreError.noSpace)
     #expect(try code { try store.addSlot(RawKey(RawKey.random())) } == StoreError.noSpace)
-    #expect(try code { try store.revoke(keeping: [scratch.key]) { _ in true } } == StoreError.noSpace)
+    #expect(
+      try code { try store.revoke(keeping: [scratch.key]) { _ in true } } == StoreError.noSpace)
     #expect(try RecordedDisk.read(scratch.path) == before)
     disk.setRule(nil)
     try store.rotate()
@@ -110,7 +111,8 @@ import Testing
   }
 
   /// Whether this machine lets a process mount a file system of its own.
-  static let canMount = (try? run("unshare", "-rm", "mount", "-t", "tmpfs", "t", "/mnt").status) == 0
+  static let canMount =
+    (try? run("unshare", "-rm", "mount", "-t", "tmpfs", "t", "/mnt").status) == 0
 
   @Test(.enabled(if: canMount, "needs unshare and a tmpfs"))
   func `a really full file system loses nothing and works again when there is space`() throws {
@@ -125,7 +127,8 @@ import Testing
     #expect(worker.wait() == 0)
     #expect(
       lines == [
-        "full noSpace", "confirmed values kept", "compact noSpace", "rotate noSpace", "slot noSpace",
+        "full noSpace", "confirmed values kept", "compact noSpace", "rotate noSpace",
+        "slot noSpace",
         "verified", "works again", "verified",
       ])
   }

@@ -19,7 +19,12 @@ import Testing
       let group: String?
       let install: String?
       let identifier: String
-      let value_hex: String
+      let value: String
+
+      enum CodingKeys: String, CodingKey {
+        case service, group, install, identifier
+        case value = "value_hex"
+      }
     }
 
     struct Finding: Decodable {
@@ -54,7 +59,8 @@ import Testing
 
   /// Compares everything that is in the store, and expects no findings.
   private func expectTheSame(_ options: String...) throws {
-    let answer = try options.isEmpty
+    let answer =
+      try options.isEmpty
       ? otherReading("--key-file", key) : otherReading(options[0], options[1])
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect((answer.findings ?? []).map(\.what) == [])
@@ -63,7 +69,7 @@ import Testing
       let namespace = try Namespace(
         service: item.service, accessGroup: item.group,
         install: item.install.map(InstallIdentifier.init(rawValue:)))
-      theirs[try StoreKey(item.identifier, in: namespace)] = item.value_hex
+      theirs[try StoreKey(item.identifier, in: namespace)] = item.value
     }
     let ours = try scratch.open().contents().mapValues { bytes in
       bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -78,7 +84,8 @@ import Testing
     try store.put(SecretBytes([UInt8]()), for: name("empty"))
     try store.put("gone", as: "gone")
     try store.remove(name("gone"))
-    try store.put(SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
+    try store.put(
+      SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
     try store.apply([
       .put(secret("1"), for: name("list")), .remove(name("item")),
       .put(secret("2"), for: StoreKey("é\0\n", in: Namespace(service: "s", accessGroup: "g"))),

@@ -70,7 +70,8 @@ import Testing
   }
 
   @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o602, 0o601, 0o777])
-  func `a key file that others may use is refused with the command that mends it`(mode: Int) throws {
+  func `a key file that others may use is refused with the command that mends it`(mode: Int) throws
+  {
     make(32, mode: mode)
     let error = try error { try makeStore() }
     #expect(error.code == StoreError.unsafePermissions)

@@ -130,10 +130,14 @@ import Testing
     #expect(try opens(scratch.key) == StoreError.wrongKey)
     try store.put("more", as: "another item")
     #expect(try opens(scratch.key) == StoreError.wrongKey)
-    #expect(try others[0].keySlots().map(\.parameters) == [.rawKey(label: "added"), .rawKey(label: "third")])
+    #expect(
+      try others[0].keySlots().map(\.parameters) == [
+        .rawKey(label: "added"), .rawKey(label: "third"),
+      ])
   }
 
-  @Test func `a slot added through one handle opens the store after another one rotated it`() throws {
+  @Test func `a slot added through one handle opens the store after another one rotated it`() throws
+  {
     let other = try scratch.open()
     try other.put("other", as: "another item")
     let key = try RawKey(RawKey.random(), label: "added")

@@ -25,7 +25,9 @@ import Testing
   }
 
   @Test func `a passphrase opens however its letters are composed`() throws {
-    let (composed, decomposed) = ("\u{e9}\u{fc}\u{1e69} \u{ac00}", "e\u{301}u\u{308}s\u{323}\u{307} \u{1100}\u{1161}")
+    let (composed, decomposed) = (
+      "\u{e9}\u{fc}\u{1e69} \u{ac00}", "e\u{301}u\u{308}s\u{323}\u{307} \u{1100}\u{1161}"
+    )
     #expect(Array(composed.utf8) != Array(decomposed.utf8))
     _ = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap(decomposed))
     _ = try SealedFileStore.open(at: scratch.path, key: Passphrase(composed))
@@ -64,7 +66,9 @@ import Testing
     #expect(parameters.passes == 3)
     #expect([64 << 20, 128 << 20, 256 << 20].contains(parameters.memoryByteCount))
     #expect(parameters.salt.count == 16)
-    #expect(try Passphrase.cheap("a").makeSlot().parameters != Passphrase.cheap("a").makeSlot().parameters)
+    #expect(
+      try Passphrase.cheap("a").makeSlot().parameters != Passphrase.cheap("a").makeSlot().parameters
+    )
   }
 
   static let hostile: [(passes: Int, memoryByteCount: Int)] = [

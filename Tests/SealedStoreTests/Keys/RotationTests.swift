@@ -84,7 +84,8 @@ import Testing
     #expect(try opens(scratch.key) == nil)
   }
 
-  @Test func `a revoked key opens the store no more, not even with the old header put back`() throws {
+  @Test func `a revoked key opens the store no more, not even with the old header put back`() throws
+  {
     let old = try scratch.bytes(of: "header")
     #expect(try store.revoke(keeping: [second]) { _ in true })
     #expect(try opens(scratch.key) == StoreError.wrongKey)

@@ -69,7 +69,8 @@ import Testing
     try await news(of: "after", in: changes)
   }
 
-  @Test func `damage tells to resynchronize, so that whoever looks again hears of it`() async throws {
+  @Test func `damage tells to resynchronize, so that whoever looks again hears of it`() async throws
+  {
     let changes = store.changes()
     let length = try scratch.bytes(of: "journal").count
     try scratch.overwrite("journal", with: Array(scratch.bytes(of: "journal")[..<(length - 10)]))
@@ -148,7 +149,7 @@ private struct TooLate: Error {}
 private func within<Value: Sendable>(
   _ deadline: Duration, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  return try await withThrowingTaskGroup(of: Value.self) { group in
+  try await withThrowingTaskGroup(of: Value.self) { group in
     group.addTask { try await body() }
     group.addTask {
       try await Task.sleep(for: deadline)

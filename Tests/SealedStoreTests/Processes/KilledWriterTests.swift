@@ -42,7 +42,8 @@ import Testing
       let last = try check(store, confirmed)
       if round.isMultiple(of: 10) { _ = try check(scratch.open(), confirmed) }
       let findings = try store.verify().findings
-      #expect(findings.allSatisfy { [.tail, .mark, .files, .rotation].contains($0.place) }, "\(findings)")
+      #expect(
+        findings.allSatisfy { [.tail, .mark, .files, .rotation].contains($0.place) }, "\(findings)")
       confirmed = max(confirmed, last)
     }
     // Somebody writes on: nothing of what was left behind is in the way.

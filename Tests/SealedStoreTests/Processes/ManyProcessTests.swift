@@ -47,7 +47,8 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `readers and writers of several processes go on while one compacts and rotates`() throws
+  @Test func `readers and writers of several processes go on while one compacts and rotates`()
+    throws
   {
     let reader = try Worker(arguments: ["read", scratch.path, key, "a", "b"])
     #expect(reader.line() == "ready")

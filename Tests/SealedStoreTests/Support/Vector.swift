@@ -3,8 +3,9 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// One file of `Tests/Vectors`: a store directory and what a reader must answer for it. The
-/// form is described in `Tests/Vectors/README.md`.
+/// One of the test vectors: a store directory and what a reader must answer for it.
+///
+/// The form is described in `Tests/Vectors/README.md`.
 struct Vector: Sendable, CustomTestStringConvertible {
   let name: String
   var expectation = ""

@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
-/// A `StoreWorker` process. Its lines are read as they come; it ends with the test at the latest.
+/// A process of the helper program, whose lines are read as they come.
+///
+/// It ends with the test at the latest.
 final class Worker {
   private let process = Process()
   private let output = Pipe()

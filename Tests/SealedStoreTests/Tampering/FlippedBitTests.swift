@@ -26,7 +26,9 @@ import Testing
     for offset in try #require(store.files[name]).indices {
       for bit in bits(offset) {
         try store.scratch.flip(name, at: offset, bit: bit)
-        if let answer = store.wrongAnswer() { wrong.append("bit \(bit) of byte \(offset): \(answer)") }
+        if let answer = store.wrongAnswer() {
+          wrong.append("bit \(bit) of byte \(offset): \(answer)")
+        }
         if let answer = store.wrongAnswer(of: open) {
           wrong.append("bit \(bit) of byte \(offset), open: \(answer)")
         }

@@ -63,7 +63,8 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a journal with a gigabyte of zeros behind it is read quickly and in little memory`() throws {
+  func `a journal with a gigabyte of zeros behind it is read quickly and in little memory`() throws
+  {
     #expect(unsafe truncate(scratch.file("journal"), 1 << 30) == 0)
     let store = try scratch.open()
     #expect(try store.contents().count == 1)
@@ -79,7 +80,8 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  @Test func `an unfinished write of megabytes is searched through once, not for every read`() throws
+  @Test func `an unfinished write of megabytes is searched through once, not for every read`()
+    throws
   {
     let disk = FaultyFileSystem()
     try scratch.overwrite("journal", with: journal + [UInt8](repeating: 1, count: 4 << 20))

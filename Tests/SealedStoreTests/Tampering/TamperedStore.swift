@@ -23,7 +23,8 @@ struct TamperedStore {
     try store.remove(name("c"))
     try store.put(String(repeating: "d", count: 300), as: "d")
     try store.apply([
-      .put(secret("e"), for: name("e")), .remove(name("b")), .put(secret("b again"), for: name("b")),
+      .put(secret("e"), for: name("e")), .remove(name("b")),
+      .put(secret("b again"), for: name("b")),
     ])
     files = try RecordedDisk.read(scratch.path)
     truth = [
@@ -62,9 +63,10 @@ struct TamperedStore {
     return nil
   }
 
-  /// Opens the store anew and verifies it; what is wrong with that, if anything.
+  /// Opens the store anew and verifies it.
   ///
   /// - Parameter isNoticed: Whether something has to be found.
+  /// - Returns: What is wrong with the answers, if anything.
   func wrongAnswer(isNoticed: Bool = true) -> String? {
     let store: SealedFileStore
     do throws(StoreError) {

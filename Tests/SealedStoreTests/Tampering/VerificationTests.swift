@@ -80,7 +80,8 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `a rotation that was given up is a finding, and the next change clears it away`() throws
+  @Test func `a rotation that was given up is a finding, and the next change clears it away`()
+    throws
   {
     for name in ["header.next", "journal.next"] {
       #expect(
