@@ -72,7 +72,8 @@ import Testing
     }
   }
 
-  @Test func `of changes that wait together one that does not fit fails alone`() throws {
+  @Test(.timeLimit(.minutes(1)))
+  func `of changes that wait together one that does not fit fails alone`() throws {
     let large = SecretBytes([UInt8](repeating: 1, count: 3_000_000))
     let outcomes = Locked<[Int: StoreError.Code?]>([:])
     let rule: FaultyFileSystem.Rule = { call in

@@ -2,8 +2,9 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// `count DIRECTORY KEYFILE FILE TIMES`: adds one to the number in a plain file, so many times,
-/// each time with exclusive access to a name of the store.
+/// Adds one to the number in a plain file, so many times: `count DIRECTORY KEYFILE FILE TIMES`.
+///
+/// Each time with exclusive access to a name of the store.
 func countExclusively() throws {
   let store = try openStore()
   let file = URL(filePath: argument(3))
@@ -18,8 +19,7 @@ func countExclusively() throws {
   say("done")
 }
 
-/// `hold DIRECTORY KEYFILE`: takes exclusive access to the counter and keeps it until a line
-/// comes in.
+/// Holds exclusive access to the counter until a line comes in: `hold DIRECTORY KEYFILE`.
 func holdName() throws {
   let store = try openStore()
   try store.withExclusiveAccess(to: StoreKey("counter", in: "worker"), timeout: .seconds(60)) {

@@ -3,8 +3,10 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// `keys DIRECTORY KEYFILE SEED`: makes a store whose keys come from a seed, then opens, locks,
-/// unlocks and locks it, and waits for a line after each, while its memory is looked at.
+/// Shows its memory: `keys DIRECTORY KEYFILE SEED`.
+///
+/// Makes a store whose keys come from a seed, locks, unlocks and locks it, and waits for a line
+/// after each, while somebody looks at its memory.
 func showKeys() throws {
   guard let seed = UInt64(argument(3)) else { fail("no seed") }
   let environment = StoreEnvironment(random: SeededRandom(seed: seed))
@@ -49,8 +51,9 @@ func useUnlockableMemory() throws {
   say("works")
 }
 
-/// `fork DIRECTORY KEYFILE`: forks with the store open, and says what the child may do with
-/// it, and then what the parent may.
+/// Forks with the store open: `fork DIRECTORY KEYFILE`.
+///
+/// Says what the child may do with it, and then what the parent may.
 func useAfterFork() throws {
   let store = try openStore()
   let name = try StoreKey("item", in: "worker")
@@ -79,8 +82,10 @@ func useAfterFork() throws {
   say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
 }
 
-/// `probe DIRECTORY KEYFILE IDENTIFIER`: opens, reads, lists and verifies a store that may be
-/// hostile, and says what came of it and the most memory it took, in KiB.
+/// Uses a store that may be hostile: `probe DIRECTORY KEYFILE IDENTIFIER`.
+///
+/// Opens, reads, lists, verifies and changes it, and says what came of it and the most memory
+/// that took, in KiB.
 func probe() throws {
   let name = try StoreKey(argument(3), in: "worker")
   var store: SealedFileStore?

@@ -19,7 +19,12 @@ import Testing
       let group: String?
       let install: String?
       let identifier: String
-      let value_hex: String
+      let value: String
+
+      enum CodingKeys: String, CodingKey {
+        case service, group, install, identifier
+        case value = "value_hex"
+      }
     }
 
     struct Finding: Decodable {
@@ -64,7 +69,7 @@ import Testing
       let namespace = try Namespace(
         service: item.service, accessGroup: item.group,
         install: item.install.map(InstallIdentifier.init(rawValue:)))
-      theirs[try StoreKey(item.identifier, in: namespace)] = item.value_hex
+      theirs[try StoreKey(item.identifier, in: namespace)] = item.value
     }
     let ours = try scratch.open().contents().mapValues { bytes in
       bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -63,7 +63,7 @@ struct TamperedStore {
     return nil
   }
 
-  /// Opens the store anew and verifies it; what is wrong with that, if anything.
+  /// Opens the store anew and verifies it.
   ///
   /// - Parameter isNoticed: Whether something has to be found.
   /// - Returns: What is wrong; `nil` when nothing is.
