@@ -119,13 +119,18 @@ class Builder:
     def chain_key(self):
         return subkey(self.mk, 4)[:16]
 
-    def new_journal(self, version=1, magic=b"SSNTJRN1", zero=bytes(6), store_id=None, chain_flip=False):
-        self.journal_id = self.draw(16)
+    def new_journal(self, version=1, magic=b"SSNTJRN1", zero=bytes(6), store_id=None, chain_flip=False,
+                    journal_id=None):
+        self.journal_id = journal_id or self.draw(16)
         head = magic + struct.pack("<H", version) + zero + (store_id or self.store_id) + self.journal_id
         self.chain = sip(self.chain_key(), head)
         self.parts = [head + (flip(self.chain, 3) if chain_flip else self.chain)]   # head, then the records
         self.number, self.ends, self.names = 0, [], []
         return self
+
+    def compacted(self):
+        """Begins the journal that takes this one's place: its identifier comes from the last mark."""
+        return self.new_journal(journal_id=sip(self.chain_key(), b"SSNTNEXT" + self.mark()[:48]))
 
     def change(self, *entries):
         for index, entry in enumerate(entries):
@@ -330,13 +335,20 @@ def contents(write):
     write("ok_forty_changes", "forty changes", b.files(), b, items=many)
 
     b = four("compacted")
-    old_id = b.journal_id
-    b.new_journal().change(Put(B, b"value of beta"), Put(A, b"value of alpha"))
+    before, old_mark, not_the_last = b.journal(), b.mark(), b.mark(3)
+    b.compacted().change(Put(B, b"value of beta"), Put(A, b"value of alpha"))
+    kept = {A: b"value of alpha", B: b"value of beta"}
     write("ok_compacted", "after compaction: new journal id, records numbered from 1 again", b.files(), b,
-          items={A: b"value of alpha", B: b"value of beta"}, reads=[(C, "absent")])
-    write("ok_compacted_old_mark", "after compaction, before its first mark: the old mark says nothing",
-          b.files(mark=b.mark(journal_id=old_id, length=5000, number=23)), b,
-          items={A: b"value of alpha", B: b"value of beta"}, findings=["mark"])
+          items=kept, reads=[(C, "absent")])
+    write("ok_compacted_old_mark", "after compaction, before its first mark: the journal is named after the old one",
+          b.files(mark=old_mark), b, items=kept, findings=["mark"])
+    put_back = dict(builder=b, expect="corrupt", findings=["journal", "mark"], reads=ALL_CORRUPT)
+    write("compacted_journal_put_back", "the journal from before a compaction was put back: the mark is of the new one",
+          b.files(journal=before), **put_back)
+    write("compacted_earlier_mark", "a mark of the old journal that is not the one the compaction started from",
+          b.files(mark=not_the_last), **put_back)
+    b.compacted().change(Put(A, b"value of alpha"))
+    write("compacted_twice_old_mark", "a mark from before the last compaction but one", b.files(mark=old_mark), **put_back)
 
     b = four("compacting")
     write("ok_compaction_interrupted", "an unfinished journal.next without header.next is no part of the store",
@@ -931,7 +943,8 @@ def marks(write):
     write("mark_long", "a mark with a byte too many", b.files(mark=good + b"\0"), **says_nothing)
     write("mark_hash_flip", "a mark whose own hash is wrong", b.files(mark=b.mark(spoiled=True)), **says_nothing)
     write("mark_length_flip", "a mark whose length was changed without the key", b.files(mark=flip(good, 18)), **says_nothing)
-    write("mark_other_journal", "a good mark of another journal", b.files(mark=b.mark(journal_id=bytes(16))), **says_nothing)
+    write("mark_other_journal", "a good mark of a journal that this one did not take the place of",
+          b.files(mark=b.mark(journal_id=bytes(16))), b, expect="corrupt", findings=["journal", "mark"], reads=ALL_CORRUPT)
     write("mark_zeros", "a mark of zeros", b.files(mark=bytes(64)), **says_nothing)
     write("mark_old", "an old mark is good", b.files(mark=b.mark(2)), b, items=FOUR)
     write("mark_at_head", "the mark of the empty journal is good, only old", b.files(mark=b.mark(0)), b, items=FOUR)

@@ -316,8 +316,8 @@ class Journal:
             self.fault = Corrupt("journal: magic, zero field or store id")
             return
         self.data = data
-        self._judge_mark(mark)
         try:
+            self._judge_mark(mark)
             self._walk()
         except Corrupt as fault:
             self.fault = fault
@@ -329,6 +329,10 @@ class Journal:
             self.mark_finding = "it is damaged"
         elif mark[:16] != self.id:
             self.mark_finding = "it belongs to another journal"
+            # A compaction names its journal after the mark it starts from, so that this mark and
+            # an older journal that was put back are not mistaken for one another.
+            if sip(self.keys.chain, b"SSNTNEXT" + mark[:48]) != self.id:
+                raise Corrupt("journal: another one was confirmed later than this one")
         else:
             self.mark = struct.unpack_from("<QQ16s", mark, 16)
 

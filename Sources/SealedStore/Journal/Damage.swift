@@ -2,18 +2,30 @@ import SessionToolsBase
 
 /// A journal that was changed by something other than a writer or an interrupted write.
 struct Damage: Equatable {
-  /// Where the records that can be relied on end.
-  let offset: Int
-  /// What was found there.
+  /// What was found, and where.
   let reason: String
   /// The items that records behind the break belong to, when every byte there is accounted
   /// for by records that still open; `nil` when something may be missing.
   let tagsBehind: Set<ItemTag>?
 
+  init(_ reason: String, at offset: Int, tagsBehind: Set<ItemTag>?) {
+    self.reason = "\(reason) at byte \(offset)"
+    self.tagsBehind = tagsBehind
+  }
+
+  /// A sound journal in the place of one that was confirmed later.
+  static let putBack = Damage(
+    reason: "this journal is older than what was confirmed: it was put back", tagsBehind: nil)
+
+  private init(reason: String, tagsBehind: Set<ItemTag>?) {
+    self.reason = reason
+    self.tagsBehind = tagsBehind
+  }
+
   /// The error that reads and writes get.
   func error(path: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: path, reason: "\(reason) at byte \(offset)",
+      StoreError.corrupt, store: path, reason: reason,
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }
 }
@@ -28,8 +40,8 @@ struct BreakExamination {
   let breakByteCount: Int
   let journal: JournalIdentifier
   let keys: KeyRing
-  /// How far the journal was confirmed, if that is known.
-  let mark: Mark?
+  /// Where the journal is known to have been confirmed behind the end.
+  let confirmedAhead: [JournalPosition]
 
   /// Forged lengths could make every offset cost a megabyte.
   ///
@@ -47,7 +59,7 @@ struct BreakExamination {
   ///
   /// - Throws: `io`.
   func isDamage() throws(StoreError) -> Bool {
-    if let mark, mark.position.byteCount > end.byteCount { return true }
+    guard confirmedAhead.isEmpty else { return true }
     guard end.byteCount < fileByteCount else { return false }
     // No writer leaves more than one change, and a sparse file of terabytes must not keep a
     // reader busy for hours.
@@ -108,7 +120,7 @@ struct BreakExamination {
     var tags: Set<ItemTag> = []
     var chain = RecordChain(after: end, chainKey: keys.chainKey)
     var isInChange = false
-    var isConfirmed = mark.map { $0.position.byteCount <= end.byteCount } ?? true
+    var confirmed = ConfirmedPositions(confirmedAhead, from: end)
     while chain.position.byteCount < fileByteCount {
       guard let record = try record(at: chain.position.byteCount),
         record.prefix.number == chain.position.number + 1,
@@ -117,10 +129,9 @@ struct BreakExamination {
       tags.insert(record.prefix.tag)
       isInChange = !record.prefix.flags.contains(.last)
       chain.append(record.buffer, at: 0, record.prefix)
-      if let mark, chain.position.byteCount == mark.position.byteCount {
-        isConfirmed = chain.position == mark.position
-      }
+      if !isInChange { confirmed.pass(chain.position) }
     }
+    let isConfirmed = confirmed.ahead.isEmpty && confirmed.contradicted == nil
     return isConfirmed && !isInChange ? tags : nil
   }
 

@@ -21,10 +21,10 @@ struct JournalRewriter {
   ///
   /// - Throws: `noSpace` or `io`.
   init(
-    _ file: OpenFile, store: StoreIdentifier, keys: KeyRing, random: any RandomSource
+    _ file: OpenFile, journal: JournalIdentifier, store: StoreIdentifier, keys: KeyRing,
+    random: any RandomSource
   ) throws(StoreError) {
-    head = JournalHead(
-      store: store, journal: JournalIdentifier(bytes: random.bytes16()), chainKey: keys.chainKey)
+    head = JournalHead(store: store, journal: journal, chainKey: keys.chainKey)
     let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
     sealer = RecordSealer(
       journal: head.journal, position: start, keys: keys,

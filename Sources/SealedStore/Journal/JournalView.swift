@@ -26,6 +26,8 @@ final class JournalView: @unchecked Sendable {
   /// Bytes of an unfinished write behind the end, when it was last looked at.
   var tailByteCount = 0
   var damage: Damage?
+  /// Whether there was a mark that the keys made when the journal was read from its start.
+  var hasMark = true
 
   init(_ file: OpenFile, identity: FileStatus, head: JournalHead) {
     self.file = file
@@ -34,6 +36,9 @@ final class JournalView: @unchecked Sendable {
     end = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
     confirmedByteCount = JournalHead.byteCount
   }
+
+  /// What says that everything up to the end is confirmed.
+  var mark: Mark { Mark(journal: head.journal, position: end) }
 
   /// Where the newest records are.
   var index: ItemIndex { live.index }
@@ -70,30 +75,27 @@ final class JournalView: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - fileByteCount: The file's length.
-  ///   - mark: The mark, if it is one of this journal.
+  ///   - positions: Where the journal was confirmed, as far as that is known.
   ///   - keys: The store's keys.
   /// - Throws: `io`. Damage is no error here; it is noted.
   func extend(
-    to fileByteCount: Int, mark: Mark?, keys: KeyRing
+    to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
   ) throws(StoreError) {
     var walker = JournalWalker(
       file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
     var change: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
     var reason = "the journal breaks off"
-    // A mark before the part that is read now was compared when that part was read.
     let isLookedAtBefore = end.number > 0
-    var isMarkMet =
-      mark.map {
-        $0.position == end || (isLookedAtBefore && $0.position.byteCount < end.byteCount)
-      } ?? true
+    var confirmed = ConfirmedPositions(positions, from: end)
+    let furthest = positions.max { $0.byteCount < $1.byteCount }
     // Taken out and put back, so that no record costs a check for exclusive access to it.
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
     var expectedCount = 0
-    if !isLookedAtBefore, let mark {
+    if !isLookedAtBefore, let furthest {
       let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-      expectedCount = min(Int(clamping: mark.position.number), most)
+      expectedCount = min(Int(clamping: furthest.number), most)
       live.reserve(expectedCount)
     }
     var breakByteCount = end.byteCount
@@ -119,27 +121,27 @@ final class JournalView: @unchecked Sendable {
       }
       live.apply(record.0, isRemoved: record.1)
       change.removeAll(keepingCapacity: true)
-      if let mark, mark.position.byteCount == end.byteCount { isMarkMet = mark.position == end }
+      confirmed.pass(end)
     }
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     // Before the tail is examined: what changes meanwhile is looked at again.
     tailStart = tailByteCount > 0 ? try readTailStart() : []
-    confirmedByteCount = max(confirmedByteCount, min(mark?.position.byteCount ?? 0, end.byteCount))
+    confirmedByteCount = max(confirmedByteCount, min(furthest?.byteCount ?? 0, end.byteCount))
 
     let examination = BreakExamination(
       file: file, fileByteCount: fileByteCount, end: end,
-      breakByteCount: breakByteCount, journal: head.journal, keys: keys, mark: mark)
-    if let mark, mark.position.byteCount <= end.byteCount, !isMarkMet {
+      breakByteCount: breakByteCount, journal: head.journal, keys: keys,
+      confirmedAhead: confirmed.ahead)
+    if let contradicted = confirmed.contradicted {
       damage = Damage(
-        offset: mark.position.byteCount, reason: "the journal is not the one that was confirmed",
+        "the journal is not the one that was confirmed", at: contradicted.byteCount,
         tagsBehind: nil)
     } else if try examination.isDamage() {
-      if let mark, mark.position.byteCount > fileByteCount {
+      if let furthest, furthest.byteCount > fileByteCount {
         reason = "the journal ends before what was confirmed"
       }
-      damage = Damage(
-        offset: end.byteCount, reason: reason, tagsBehind: try examination.tagsBehind())
+      damage = Damage(reason, at: end.byteCount, tagsBehind: try examination.tagsBehind())
     } else {
       damage = nil
     }

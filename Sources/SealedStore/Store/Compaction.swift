@@ -46,28 +46,32 @@ extension SealedFileStore {
   private func compact(
     _ writer: inout WriterState, progress: StoreProgress?
   ) throws(StoreError) -> Int {
-    let (header, keys, oldByteCount) = try withState { open throws(StoreError) in
+    let (header, keys, old) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
-      return (open.header, open.keys, view.end.byteCount)
+      return (open.header, open.keys, view.mark)
     }
     defer { keys.endUse() }
-    let view = try rewriteJournal(store: header.store, keys: keys, progress: progress)
-    try install(view)
-    writeMark(
-      Mark(journal: view.head.journal, position: view.end), chainKey: keys.chainKey, &writer)
+    // Until the new journal has a mark of its own, this is what says that it belongs here.
+    try writeDurableMark(old, chainKey: keys.chainKey, &writer)
+    let view = try rewriteJournal(
+      as: old.successor(chainKey: keys.chainKey), store: header.store, keys: keys,
+      progress: progress)
+    try install(view, after: old)
+    confirm(view, keys, &writer)
     withStateIfOpen { $0.journal = .success(view) }
-    return oldByteCount - view.end.byteCount
+    return old.position.byteCount - view.end.byteCount
   }
 
   /// Writes all items into `journal.next`, sealed with the given keys, and syncs it.
   func rewriteJournal(
-    store: StoreIdentifier, keys: KeyRing, progress: StoreProgress?
+    as journal: JournalIdentifier, store: StoreIdentifier, keys: KeyRing,
+    progress: StoreProgress?
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(
-        try directory.create(StoreDirectory.File.journalNext), store: store, keys: keys,
-        random: environment.random)
+        try directory.create(StoreDirectory.File.journalNext), journal: journal, store: store,
+        keys: keys, random: environment.random)
       try forEachItem(progress: progress) { record, _ throws(StoreError) in
         try rewriter.add(record)
       }
@@ -78,9 +82,22 @@ extension SealedFileStore {
     }
   }
 
+  /// Tells, in the mark and in the anchor, of a journal that was just put in its place.
+  func confirm(_ view: JournalView, _ keys: KeyRing, _ writer: inout WriterState) {
+    saveAnchor(view.mark, store: view.head.store)
+    writeMark(view.mark, chainKey: keys.chainKey, &writer)
+  }
+
   /// Puts `journal.next` in the journal's place: the moment at which it counts.
-  func install(_ view: JournalView) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - view: The new journal.
+  ///   - old: Where the old one ends, if it has an end to rely on.
+  func install(_ view: JournalView, after old: Mark?) throws(StoreError) {
     do throws(StoreError) {
+      // Whichever of the two is there after a crash, it is anchored.
+      let marks = [old, view.mark].compactMap(\.self)
+      try options.anchor?.keep(StoreAnchor(store: view.head.store, marks: marks), path: path)
       try directory.rename(StoreDirectory.File.journalNext, to: StoreDirectory.File.journal)
       view.isNameDurable = true
     } catch {

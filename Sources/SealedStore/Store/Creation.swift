@@ -42,9 +42,12 @@ extension SealedFileStore {
     defer { held.unlock() }
     // Once more: another process may have been faster.
     try checkEmpty(directory)
-    try write(slot, to: directory, identifier: identifier, environment: environment)
+    try write(
+      slot, to: directory, identifier: identifier, anchor: options.anchor,
+      environment: environment)
 
-    let state = try StoreLoader(directory: directory).load(by: .source(NewSlotKey(slot: slot)))
+    let state = try StoreLoader(directory: directory, anchor: options.anchor)
+      .load(by: .source(NewSlotKey(slot: slot)))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
   }
@@ -110,7 +113,7 @@ extension SealedFileStore {
 
   private static func write(
     _ slot: (parameters: KeySlotParameters, key: WrappingKey), to directory: StoreDirectory,
-    identifier store: StoreIdentifier, environment: StoreEnvironment
+    identifier store: StoreIdentifier, anchor: StoreAnchor.Keeper?, environment: StoreEnvironment
   ) throws(StoreError) {
     let random = environment.random
     let (storeKey, dataKey) = (try KeyBytes(), try KeyBytes())
@@ -131,6 +134,8 @@ extension SealedFileStore {
     try writeNew(
       StoreDirectory.File.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
     try directory.synchronize()
+    // Before the header, which makes it a store: none is without its anchor.
+    try anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: directory.path)
     let headers = HeaderFiles(directory: directory)
     try headers.write(header, headerKey: keys.headerKey)
     // The store is there now; a copy that is missing is made by its first change.

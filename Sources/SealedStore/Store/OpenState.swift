@@ -42,7 +42,7 @@ struct OpenState {
     // The mark first, then the length: so the mark is never ahead of what is read.
     let mark = try loader.mark(of: view.head.journal, keys: keys)
     let byteCount = try view.file.status().byteCount
-    try view.extend(to: byteCount, mark: mark, keys: keys)
+    try view.extend(to: byteCount, confirmed: mark.map { [$0.position] } ?? [], keys: keys)
     // Believed when it is seen twice: another process may have been at work.
     if view.damage != nil { try reload(with: loader) }
   }

@@ -29,13 +29,13 @@ extension SealedFileStore {
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
-    let (before, salvage) = try holdingWriterLock { _ throws(StoreError) in
+    let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
       // Under the lock, so that no other process repairs between looking and doing.
       let before = try self.verify()
       guard before.findings.contains(where: { $0.place == .journal }) else {
         return (before, Salvage(lostRecordCount: 0, keptAt: nil))
       }
-      return (before, try self.salvageJournal(progress: progress))
+      return (before, try self.salvageJournal(&writer, progress: progress))
     }
     guard before.findings.contains(where: { $0.place != .files }) else {
       return RepairReport(
@@ -48,7 +48,7 @@ extension SealedFileStore {
       let (mark, keys) = try self.withState { open throws(StoreError) in
         let view = try open.usableJournal()
         open.keys.beginUse()
-        return (Mark(journal: view.head.journal, position: view.end), open.keys)
+        return (view.mark, open.keys)
       }
       defer { keys.endUse() }
       self.writeMark(mark, chainKey: keys.chainKey, &writer)
@@ -66,7 +66,9 @@ extension SealedFileStore {
     var keptAt: String?
   }
 
-  private func salvageJournal(progress: StoreProgress?) throws(StoreError) -> Salvage {
+  private func salvageJournal(
+    _ writer: inout WriterState, progress: StoreProgress?
+  ) throws(StoreError) -> Salvage {
     let (header, keys) = try withState { open throws(StoreError) in
       try open.refresh(from: loader)
       open.keys.beginUse()
@@ -79,16 +81,20 @@ extension SealedFileStore {
     let head = ByteBuffer(byteCount: JournalHead.byteCount)
     let headByteCount = try file.read(at: 0, into: head, 0..<head.byteCount)
     guard headByteCount == head.byteCount else { throw noSalvage("the journal is cut off") }
-    // The identifier may be right even where the rest of the head is not.
-    var journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
     let byteCount = try file.status().byteCount
+    let mark = try loader.mark(keys: keys)
+    let successor =
+      mark?.successor(chainKey: keys.chainKey)
+      ?? JournalIdentifier(bytes: environment.random.bytes16())
+    // The identifier may be right even where the rest of the head is not; and the mark, or that
+    // of the journal before, tells it as well.
+    var journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
+    var others = [mark?.journal, successor].compactMap(\.self).filter { $0 != journal }
     var survey = try JournalSurvey(
       file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
       progress: progress)
-    let mark = try loader.mark(keys: keys)
-    if survey.records.isEmpty, let mark, mark.journal != journal {
-      // The mark names the journal as well.
-      journal = mark.journal
+    while survey.records.isEmpty, byteCount > JournalHead.byteCount, !others.isEmpty {
+      journal = others.removeFirst()
       survey = try JournalSurvey(
         file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
         progress: progress)
@@ -102,10 +108,12 @@ extension SealedFileStore {
     let last = max(survey.records.map(\.prefix.number).max() ?? 0, confirmed)
     let lost = Int(last) - Set(survey.records.map(\.prefix.number)).count
 
-    let keptName = "damaged-\(journal.bytes.hexadecimal)"
+    let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, byteCount: byteCount, as: keptName)
-    let view = try rewrite(newest, from: file, journal: journal, header: header, keys: keys)
-    try install(view)
+    if let mark { try writeDurableMark(mark, chainKey: keys.chainKey, &writer) }
+    let view = try rewrite(
+      newest, from: file, journal, as: successor, store: header.store, keys: keys)
+    try install(view, after: nil)
     withStateIfOpen { $0.journal = .success(view) }
     return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
   }
@@ -138,13 +146,13 @@ extension SealedFileStore {
   }
 
   private func rewrite(
-    _ entries: [ItemIndex.Entry], from file: OpenFile, journal: JournalIdentifier,
-    header: Header, keys: KeyRing
+    _ entries: [ItemIndex.Entry], from file: OpenFile, _ journal: JournalIdentifier,
+    as successor: JournalIdentifier, store: StoreIdentifier, keys: KeyRing
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(
-        try directory.create(StoreDirectory.File.journalNext), store: header.store, keys: keys,
-        random: environment.random)
+        try directory.create(StoreDirectory.File.journalNext), journal: successor, store: store,
+        keys: keys, random: environment.random)
       let reader = ItemReader(file, journal: journal, keys: keys)
       try reader.forEach(
         entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") },

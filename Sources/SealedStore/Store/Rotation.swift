@@ -109,7 +109,7 @@ extension SealedFileStore {
   }
 
   private func rotate(
-    from old: Header, slots: [SlotRecord], storeKey: KeyBytes, _ writer: inout WriterState,
+    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ writer: inout WriterState,
     _ progress: StoreProgress?
   ) throws(StoreError) {
     let dataKey = try KeyBytes()
@@ -118,15 +118,20 @@ extension SealedFileStore {
     // Once they are in the state, locking the store would wipe them while headers are written.
     keys.beginUse()
     defer { keys.endUse() }
-    var header = Header(store: old.store, slots: slots, wrappedDataKey: [])
+    let old = try withState { open throws(StoreError) in
+      try open.usableJournal().mark
+    }
+    var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
 
     // The new header is durable before the journal that needs it can count.
     try writeNextHeader(header, headerKey: keys.headerKey)
     let view: JournalView
     do throws(StoreError) {
-      view = try rewriteJournal(store: header.store, keys: keys, progress: progress)
-      try install(view)
+      view = try rewriteJournal(
+        as: JournalIdentifier(bytes: environment.random.bytes16()), store: header.store,
+        keys: keys, progress: progress)
+      try install(view, after: old)
     } catch {
       // With an unknown outcome the new journal may be in place and need this header.
       if error.code != StoreError.outcomeUnknown {
@@ -138,8 +143,7 @@ extension SealedFileStore {
     var rotated = OpenState(header: header, keys: keys, slot: nil, journal: .success(view))
     rotated.isRotationPending = true
     withStateIfOpen { $0 = rotated }
-    writeMark(
-      Mark(journal: view.head.journal, position: view.end), chainKey: keys.chainKey, &writer)
+    confirm(view, keys, &writer)
     do throws(StoreError) {
       try installHeader(header, headerKey: keys.headerKey, &writer)
       writer.isTidy = true

@@ -24,13 +24,18 @@ public final class SealedFileStore: BlockingSecretStore {
     ///
     /// May be called on any thread, while the store is at work: do not call the store from it.
     public var onNotice: (@Sendable (StoreNotice) -> Void)?
+    /// Keeps elsewhere how far the store was written, so that an older state of all its files is
+    /// noticed.
+    public var anchor: StoreAnchor.Keeper?
 
-    /// States options; 10 seconds, and nobody who listens.
+    /// States options; 10 seconds, nobody who listens, and no anchor.
     public init(
-      lockTimeout: Duration = .seconds(10), onNotice: (@Sendable (StoreNotice) -> Void)? = nil
+      lockTimeout: Duration = .seconds(10), onNotice: (@Sendable (StoreNotice) -> Void)? = nil,
+      anchor: StoreAnchor.Keeper? = nil
     ) {
       self.lockTimeout = lockTimeout
       self.onNotice = onNotice
+      self.anchor = anchor
     }
   }
 
@@ -75,6 +80,7 @@ public final class SealedFileStore: BlockingSecretStore {
     // Needed first by a change, and checked now: a store that others can lock is no private one.
     _ = try directory.open(StoreDirectory.File.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
+    if case .success(let view) = state.journal, !view.hasMark { options.onNotice?(.markMissing) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     self.state = Mutex(state)
   }
@@ -107,7 +113,8 @@ public final class SealedFileStore: BlockingSecretStore {
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
     let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
-    let state = try StoreLoader(directory: directory).load(by: .source(key))
+    let state = try StoreLoader(directory: directory, anchor: options.anchor)
+      .load(by: .source(key))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
   }
@@ -124,7 +131,7 @@ public final class SealedFileStore: BlockingSecretStore {
     }.get()
   }
 
-  var loader: StoreLoader { StoreLoader(directory: directory) }
+  var loader: StoreLoader { StoreLoader(directory: directory, anchor: options.anchor) }
 
   /// Runs a closure with the open state, which nobody else changes meanwhile.
   ///

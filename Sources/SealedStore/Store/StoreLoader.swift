@@ -2,10 +2,12 @@ import SessionToolsBase
 
 /// Reads a store from its directory.
 struct StoreLoader {
-  /// A rotation by another process can fall between two of our reads; it never does so often.
-  private static let largestAttemptCount = 4
+  /// A rotation or compaction by another process can fall between two of our reads, but not
+  /// every time, since each takes longer than they do.
+  private static let largestAttemptCount = 16
 
   let directory: StoreDirectory
+  let anchor: StoreAnchor.Keeper?
 
   /// Reads header, mark and journal, and finds the keys.
   ///
@@ -64,8 +66,20 @@ struct StoreLoader {
         journal: .failure(corrupt("the journal does not belong to the header")))
       state.isHeaderFromCopy = isFromCopy
       state.journal = try view(of: journal, header: header, keys: opened.keys)
+      if case .success(let found) = journal, case .success(let view) = state.journal,
+        view.damage != nil, attempt < Self.largestAttemptCount, try isReplaced(found)
+      {
+        // Compacted between our reads of the journal and of what was confirmed.
+        attempt += 1
+        continue
+      }
       return state
     }
+  }
+
+  private func isReplaced(_ found: FoundJournal) throws(StoreError) -> Bool {
+    let status = try directory.status(of: StoreDirectory.File.journal)
+    return try status?.isSameFile(as: found.file.status()) != true
   }
 
   /// The mark, if there is one that the keys made for this journal.
@@ -74,6 +88,13 @@ struct StoreLoader {
   func mark(of journal: JournalIdentifier, keys: KeyRing) throws(StoreError) -> Mark? {
     guard let mark = try mark(keys: keys), mark.journal == journal else { return nil }
     return mark
+  }
+
+  /// Whether a mark stands beside a journal that a writer left there: it is the journal's, or
+  /// that of the journal before, whose place was taken from exactly there.
+  private func isRightful(_ mark: Mark?, beside journal: JournalIdentifier, keys: KeyRing) -> Bool {
+    guard let mark, mark.journal != journal else { return true }
+    return mark.successor(chainKey: keys.chainKey) == journal
   }
 
   /// The mark, if there is one that the keys made for any journal.
@@ -139,11 +160,22 @@ struct StoreLoader {
   }
 
   private func look(at found: FoundJournal, keys: KeyRing) throws(StoreError) -> JournalView {
-    // The mark first, then the length: so the mark is never ahead of what is read.
-    let mark = try mark(of: found.head.journal, keys: keys)
+    let journal = found.head.journal
+    // What was confirmed first, then the length: so it is never ahead of what is read.
+    let mark = try mark(keys: keys)
+    let anchor = try anchor?.anchor(path: directory.path)
     let status = try found.file.status()
     let view = JournalView(found.file, identity: status, head: found.head)
-    try view.extend(to: status.byteCount, mark: mark, keys: keys)
+    view.hasMark = mark != nil
+    let confirmed = ([mark].compactMap(\.self) + (anchor?.marks ?? []))
+      .filter { $0.journal == journal }.map(\.position)
+    try view.extend(to: status.byteCount, confirmed: confirmed, keys: keys)
+    let isAnchored = anchor.map { anchor in
+      anchor.store == found.head.store && anchor.marks.contains { $0.journal == journal }
+    }
+    if !isRightful(mark, beside: journal, keys: keys) || isAnchored == false {
+      view.damage = .putBack
+    }
     return view
   }
 

@@ -19,8 +19,15 @@ public enum StoreNotice: Hashable, Sendable {
   /// What an interrupted write left was cut off; when it was as long as a whole record it was
   /// kept in a file first.
   case unfinishedWriteCutOff(byteCount: Int, keptAt: String?)
+  /// The mark is missing or spoiled, so nothing in the store's files tells whether the journal's
+  /// last changes are all there. A crash in a rotation leaves this, and so does somebody who
+  /// takes changes away; the next change renews the mark.
+  case markMissing
   /// The mark could not be written. The change before is durable all the same.
   case markNotWritten
+  /// The anchor could not be saved. The change before is durable all the same, and the next
+  /// change saves one.
+  case anchorNotSaved(String)
   /// Compaction was due and failed; the store goes on as it is.
   case compactionFailed(String)
   /// The system did not lock the pages with the keys, so they may reach swap.
@@ -44,8 +51,12 @@ extension StoreNotice: CustomStringConvertible {
     case .unfinishedWriteCutOff(let byteCount, let keptAt):
       "An interrupted write left \(byteCount) bytes, which were cut off"
         + (keptAt.map { " and kept in \($0)." } ?? ".")
+    case .markMissing:
+      "The mark is missing or spoiled, so it is not known whether the last changes are all there."
     case .markNotWritten:
       "The mark could not be written; the change is durable all the same."
+    case .anchorNotSaved(let reason):
+      "The anchor was not saved: \(reason). The next change saves one."
     case .compactionFailed(let reason):
       "The journal was not compacted: \(reason). The store goes on as it is."
     case .keyMemoryNotLocked:

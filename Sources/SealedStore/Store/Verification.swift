@@ -154,7 +154,7 @@ private struct Verifier {
 
   private mutating func checkEnd(of view: JournalView) {
     if let damage = view.damage {
-      add(.journal, "\(damage.reason) at byte \(damage.offset)", isDamage: true)
+      add(.journal, damage.reason, isDamage: true)
     } else if view.tailByteCount > 0 {
       add(
         .tail, "\(view.tailByteCount) bytes of an unfinished write; the next change cuts them off",

@@ -160,8 +160,8 @@ extension SealedFileStore {
       let file = try directory.create(StoreDirectory.File.temporary)
       try view.file.copy(tail, to: file, at: 0)
       try file.synchronize()
-      let name = try nameForTail(
-        "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)", content: file)
+      let name = try unusedName(
+        "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)", for: file)
       try directory.rename(StoreDirectory.File.temporary, to: name)
       return directory.pathOfFile(name)
     } catch let error where error.code == StoreError.noSpace {
@@ -170,12 +170,12 @@ extension SealedFileStore {
     }
   }
 
-  /// A name under which there is nothing, or the same: cutting off may have been interrupted
-  /// after the tail was kept.
-  private func nameForTail(_ name: String, content: OpenFile) throws(StoreError) -> String {
+  /// A name under which there is nothing, or the same: what a file is kept for may have been
+  /// interrupted after it was kept.
+  func unusedName(_ name: String, for file: OpenFile) throws(StoreError) -> String {
     var candidate = name
     var number = 1
-    while let kept = try directory.open(candidate, .read), try !kept.hasSameContent(as: content) {
+    while let kept = try directory.open(candidate, .read), try !kept.hasSameContent(as: file) {
       number += 1
       candidate = "\(name)-\(number)"
     }
@@ -188,20 +188,61 @@ extension SealedFileStore {
   /// helps to tell an unfinished write from damage.
   func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
     do throws(StoreError) {
-      // Somebody may have removed or replaced the file that is held open.
-      if try writer.mark?.status().linkCount != 1 {
-        let file = try directory.open(StoreDirectory.File.mark, .readWriteOrCreate)
-        // A mark of another length is none.
-        if let file, try file.status().byteCount > Mark.byteCount {
-          try file.truncate(to: Mark.byteCount)
-        }
-        writer.mark = file
-      }
-      try writer.mark?.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
+      try putMark(mark, chainKey: chainKey, &writer)
     } catch {
-      writer.mark = nil
       options.onNotice?(.markNotWritten)
     }
+  }
+
+  /// Tells how far the journal is confirmed, for a journal that is about to take its place.
+  ///
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; no item is changed by it.
+  func writeDurableMark(
+    _ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState
+  ) throws(StoreError) {
+    try putMark(mark, chainKey: chainKey, &writer).synchronize()
+  }
+
+  /// Keeps elsewhere how far the journal is confirmed.
+  ///
+  /// The change before it is durable already, so failing here fails nothing.
+  func saveAnchor(_ mark: Mark, store: StoreIdentifier) {
+    do throws(StoreError) {
+      try options.anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: path)
+    } catch {
+      options.onNotice?(.anchorNotSaved(error.reason))
+    }
+  }
+
+  @discardableResult
+  private func putMark(
+    _ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState
+  ) throws(StoreError) -> OpenFile {
+    do throws(StoreError) {
+      let file = try markFile(&writer)
+      try file.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
+      return file
+    } catch {
+      writer.mark = nil
+      throw error
+    }
+  }
+
+  private func markFile(_ writer: inout WriterState) throws(StoreError) -> OpenFile {
+    // Somebody may have removed or replaced the file that is held open.
+    if let file = writer.mark, try file.status().linkCount == 1 { return file }
+    let file: OpenFile
+    if let existing = try directory.open(StoreDirectory.File.mark, .readWrite) {
+      file = existing
+      // A mark of another length is none.
+      if try file.status().byteCount > Mark.byteCount { try file.truncate(to: Mark.byteCount) }
+    } else {
+      file = try directory.create(StoreDirectory.File.mark)
+      // Or a crash could bring back one that somebody removed, of whatever age.
+      try directory.synchronize()
+    }
+    writer.mark = file
+    return file
   }
 }
 

@@ -99,9 +99,10 @@ extension SealedFileStore {
       view.end = newEnd
       view.confirmedByteCount = newEnd.byteCount
     }
+    let mark = Mark(journal: view.head.journal, position: newEnd)
+    saveAnchor(mark, store: view.head.store)
     // Last, so that whoever watches the mark finds the change in the index.
-    writeMark(
-      Mark(journal: view.head.journal, position: newEnd), chainKey: keys.chainKey, &writer)
+    writeMark(mark, chainKey: keys.chainKey, &writer)
     watcher.ownChangeWasMade(in: self)
   }
 

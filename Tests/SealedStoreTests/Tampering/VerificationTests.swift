@@ -58,6 +58,9 @@ import Testing
         atPath: scratch.file("mark"), contents: nil, attributes: [.posixPermissions: 0o600]))
     for content in [[], Array(mark.dropLast()), mark + [0], [mark[0] ^ 1] + mark.dropFirst()] {
       try scratch.overwrite("mark", with: content)
+      let notices = Notices()
+      _ = try scratch.open(onNotice: notices)
+      #expect(notices.all == [.markMissing])
       #expect(try places() == [.mark])
       #expect(try scratch.open().verify().isSound)
       #expect(store.wrongAnswer() == nil)

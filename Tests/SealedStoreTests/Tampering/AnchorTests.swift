@@ -1,0 +1,143 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// How far a store was written is kept elsewhere as well.
+@Suite struct AnchorTests {
+  let scratch: Scratch
+  let vault = Vault()
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  private func options(_ notices: Notices? = nil) -> SealedFileStore.Options {
+    var options = SealedFileStore.Options(anchor: vault.keeper)
+    if let notices { options.onNotice = { notices.add($0) } }
+    return options
+  }
+
+  private func create() throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.create(at: scratch.path, key: scratch.key, options: options())
+  }
+
+  private func open(
+    _ environment: StoreEnvironment = StoreEnvironment(), _ notices: Notices? = nil
+  ) throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.open(
+      at: scratch.path, key: scratch.key, options: options(notices), environment: environment)
+  }
+
+  @Test func `every change is anchored before it returns`() throws {
+    let store = try create()
+    #expect(vault.saved.map(\.recordNumber) == [0])
+    try store.put("1", as: "a")
+    #expect(vault.saved.last?.recordNumber == 1)
+    try store.apply([.put(secret("2"), for: name("b")), .put(secret("3"), for: name("c"))])
+    #expect(vault.saved.last?.recordNumber == 3)
+    try store.remove(name("a"))
+    #expect(vault.saved.last?.recordNumber == 4)
+    try store.compact()
+    #expect(vault.saved.last?.recordNumber == 2)
+    #expect(try open().text("b") == "2")
+  }
+
+  @Test func `an anchor is the same after it was bytes`() throws {
+    let store = try create()
+    try store.put("1", as: "a")
+    try store.compact()
+    for anchor in vault.saved {
+      let again = try StoreAnchor(bytes: anchor.bytes)
+      #expect(again == anchor)
+    }
+    #expect(Set(vault.saved.map(\.bytes.count)) == [64, 112])
+    for count in [0, 16, 63, 65, 111, 113, 160] {
+      #expect(
+        try code { _ = try StoreAnchor(bytes: [UInt8](repeating: 1, count: count)) }
+          == StoreError.corrupt)
+    }
+  }
+
+  @Test func `an older anchor, and none, are no reason to refuse`() throws {
+    let store = try create()
+    try store.put("1", as: "a")
+    let old = try #require(vault.saved.last)
+    try store.put("2", as: "a")
+    vault.put(old)
+    #expect(try open().text("a") == "2")
+    try store.put("3", as: "a")
+    #expect(try open().text("a") == "3")
+    #expect(try scratch.open().text("a") == "3")
+  }
+
+  @Test func `the anchor of another store, or of a fork of this one, is noticed`() throws {
+    let store = try create()
+    try store.put("1", as: "a")
+    let files = try RecordedDisk.read(scratch.path)
+    try store.put("here", as: "a")
+    let here = try #require(vault.saved.last)
+    for (name, content) in files { try scratch.overwrite(name, with: content) }
+    try scratch.open().put("else", as: "a")
+    // As many records of the same length, but not the same ones.
+    #expect(vault.saved.last == here)
+    #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
+
+    let other = try SealedFileStore.create(
+      at: scratch["other"], key: scratch.key, options: options())
+    try other.put("1", as: "a")
+    #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
+  }
+
+  @Test func `without its anchor a store is not opened, and a change is made all the same`() throws {
+    let notices = Notices()
+    _ = try create()
+    let store = try open(StoreEnvironment(), notices)
+    vault.refuse()
+    #expect(try code { _ = try open() } == StoreError.unavailable)
+    try store.put("1", as: "a")
+    let notSaved = StoreNotice.anchorNotSaved("the store's anchor could not be saved: Refusal")
+    #expect(notices.all == [notSaved])
+    // A new journal that is not anchored could not be told from an old one.
+    #expect(try code { try store.compact() } == StoreError.unavailable)
+    #expect(try code { try store.rotate() } == StoreError.unavailable)
+    vault.refuse(false)
+    #expect(try open().text("a") == "1")
+    try store.compact()
+    try store.rotate()
+    #expect(try open().text("a") == "1")
+    vault.refuse()
+    let creation = try code {
+      _ = try SealedFileStore.create(at: scratch["other"], key: scratch.key, options: options())
+    }
+    #expect(creation == StoreError.unavailable)
+  }
+
+  @Test func `a crash at any step leaves a store that fits its anchor`() throws {
+    _ = try create().put("1", as: "a")
+    let before = try RecordedDisk.read(scratch.path)
+    let anchors = vault.saved
+    var number = 1
+    while true {
+      for (name, content) in before { try scratch.overwrite(name, with: content) }
+      anchors.forEach(vault.put)
+      // From one call on, nothing works: the process is as good as dead.
+      let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(5) : nil }
+      _ = try code {
+        let store = try open(StoreEnvironment(fileSystem: disk))
+        try store.put("2", as: "a")
+        try store.compact()
+        try store.put("3", as: "a")
+        try store.rotate()
+        try store.put("4", as: "a")
+      }
+      let value = try open().text("a") ?? "nothing"
+      let isOneOfThem = ["1", "2", "3", "4"].contains(value)
+      #expect(isOneOfThem, "call \(number): \(value)")
+      #expect(try open().verify().isSound, "call \(number)")
+      if disk.calls.count < number { break }
+      number += 1
+    }
+    #expect(number > 100)
+  }
+}
