@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `of changes that wait together one that does not fit fails alone`() throws {
     let large = SecretBytes([UInt8](repeating: 1, count: 3_000_000))
     let outcomes = Locked<[Int: StoreError.Code?]>([:])

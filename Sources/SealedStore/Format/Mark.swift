@@ -20,7 +20,8 @@ struct Mark: Hashable, Sendable {
   init?(_ buffer: ByteBuffer, chainKey: KeyBytes) {
     guard
       Bytes16(buffer, at: Self.unsignedByteCount)
-        == Sodium.sipHash(buffer, 0..<Self.unsignedByteCount, key: chainKey) else {
+        == Sodium.sipHash(buffer, 0..<Self.unsignedByteCount, key: chainKey)
+    else {
       return nil
     }
     self.init(buffer, at: 0)

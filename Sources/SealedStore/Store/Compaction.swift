@@ -93,6 +93,8 @@ extension SealedFileStore {
   /// - Parameters:
   ///   - view: The new journal.
   ///   - old: Where the old one ends, if it has an end to rely on.
+  /// - Throws: `noSpace`, `accessDenied`, `io`, or what the anchor's keeper throws, and nothing
+  ///   was changed; `outcomeUnknown`.
   func install(_ view: JournalView, after old: Mark?) throws(StoreError) {
     do throws(StoreError) {
       // Whichever of the two is there after a crash, it is anchored.

@@ -56,7 +56,8 @@ public struct StoreAnchor: Hashable, Sendable {
     let markByteCount = Mark.unsignedByteCount
     guard bytes.count == 16 + markByteCount || bytes.count == 16 + 2 * markByteCount else {
       throw StoreError(
-        StoreError.corrupt, store: "anchor", reason: "\(bytes.count) bytes are no anchor of a store",
+        StoreError.corrupt, store: "anchor",
+        reason: "\(bytes.count) bytes are no anchor of a store",
         remedy: "Give back the bytes that were saved")
     }
     let buffer = ByteBuffer(byteCount: bytes.count)

@@ -89,7 +89,8 @@ import Testing
     #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
   }
 
-  @Test func `without its anchor a store is not opened, and a change is made all the same`() throws {
+  @Test func `without its anchor a store is not opened, and a change is made all the same`() throws
+  {
     let notices = Notices()
     _ = try create()
     let store = try open(StoreEnvironment(), notices)
