@@ -57,6 +57,9 @@ struct ItemIndex: Sendable {
   /// A power of two of slots, at most three quarters taken.
   private var table = [Slot](repeating: .free, count: smallestTableCount)
 
+  /// Of no meaning: what was fetched has to go somewhere, or it is not fetched.
+  private var fetched: UInt32 = 0
+
   var count: Int { entries.count }
 
   subscript(tag: ItemTag) -> Entry? {
@@ -101,6 +104,15 @@ struct ItemIndex: Sendable {
     var tableCount = table.count
     while count * 4 > tableCount * 3 { tableCount *= 2 }
     if tableCount > table.count { rebuild(tableCount: tableCount) }
+  }
+
+  /// Has the places where tags are looked for brought into the processor's cache.
+  ///
+  /// Tags are spread over all of the table. Asked for one after the other between other work,
+  /// each is waited for; asked for at once, they come together.
+  mutating func fetchPlaces(of tags: some Sequence<ItemTag>) {
+    let mask = table.count - 1
+    for tag in tags { fetched ^= table[Int(truncatingIfNeeded: tag.bytes.low) & mask].position }
   }
 
   /// Where a tag is in the table, or where it would go.

@@ -51,6 +51,9 @@ final class JournalView: @unchecked Sendable {
     live.apply(entry, isRemoved: isRemoved)
   }
 
+  /// So many records are applied at once: enough to fetch their places together, and few to keep.
+  private static let appliedAtOnceCount = 1024
+
   /// Makes room for a number of items.
   func reserve(_ count: Int) {
     live.reserve(count)
@@ -83,7 +86,9 @@ final class JournalView: @unchecked Sendable {
   ) throws(StoreError) {
     var walker = JournalWalker(
       file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
-    var change: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
+    // Those of whole changes, not applied yet, and behind them those of the change that is read.
+    var records: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
+    var wholeCount = 0
     var reason = "the journal breaks off"
     let isLookedAtBefore = end.number > 0
     var confirmed = ConfirmedPositions(positions, from: end)
@@ -103,26 +108,26 @@ final class JournalView: @unchecked Sendable {
       let start = walker.position.byteCount
       breakByteCount = start
       guard let prefix = try walker.next() else { break }
-      guard prefix.flags.contains(.first) == change.isEmpty else {
+      guard prefix.flags.contains(.first) == (records.count == wholeCount) else {
         reason = "a record is not where its change says"
         break
       }
-      let record = (ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed))
-      guard prefix.flags.contains(.last) else {
-        // Address space and no memory until it is filled; growing would fill it twice.
-        if change.capacity == 0 { change.reserveCapacity(expectedCount) }
-        change.append(record)
-        continue
-      }
+      // Address space and no memory until it is filled; growing would fill it twice.
+      if records.capacity == 0 { records.reserveCapacity(expectedCount) }
+      records.append((ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed)))
+      guard prefix.flags.contains(.last) else { continue }
       lastChangeByteCount = end.byteCount
       end = walker.position
-      for (entry, isRemoved) in change {
-        live.apply(entry, isRemoved: isRemoved)
-      }
-      live.apply(record.0, isRemoved: record.1)
-      change.removeAll(keepingCapacity: true)
       confirmed.pass(end)
+      wholeCount = records.count
+      if wholeCount >= Self.appliedAtOnceCount {
+        live.apply(records)
+        records.removeAll(keepingCapacity: true)
+        wholeCount = 0
+      }
     }
+    records.removeLast(records.count - wholeCount)
+    live.apply(records)
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     // Before the tail is examined: what changes meanwhile is looked at again.

@@ -17,6 +17,18 @@ struct LiveRecords: Sendable {
     byteCount -= old?.recordByteCount ?? 0
   }
 
+  /// Makes entries the newest of their items, or takes the items out, in this order.
+  mutating func apply(_ records: [(entry: ItemIndex.Entry, isRemoved: Bool)]) {
+    for start in stride(from: 0, to: records.count, by: Self.batchCount) {
+      let batch = records[start..<min(start + Self.batchCount, records.count)]
+      index.fetchPlaces(of: batch.lazy.map(\.entry.tag))
+      for (entry, isRemoved) in batch { apply(entry, isRemoved: isRemoved) }
+    }
+  }
+
+  /// As many places as a processor waits for at the same time, and more.
+  private static let batchCount = 32
+
   /// Makes room for a number of items, to save growing step by step.
   mutating func reserve(_ count: Int) {
     index.reserve(count)

@@ -1,0 +1,78 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Journals longer than what is read at a time.
+@Suite struct LongJournalTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  /// Values of the given sizes, one after another, until they are of some length together.
+  private func fill(_ sizes: [Int], byteCount: Int) throws -> [String: Int] {
+    let store = try scratch.create()
+    var expected: [String: Int] = [:]
+    var changes: [StoreChange] = []
+    var total = 0
+    while total < byteCount {
+      let size = sizes[changes.count % sizes.count]
+      let identifier = "item \(changes.count)"
+      let bytes = SeededRandom.bytes(size, seed: 1, number: UInt64(changes.count))
+      changes.append(.put(SecretBytes(bytes), for: try name(identifier)))
+      expected[identifier] = size
+      total += size
+    }
+    try store.apply(changes)
+    return expected
+  }
+
+  @Test(arguments: [
+    [300], [3, 4096, 70_000], [200_000, 10], [1_500_000, 100], [262_144 - 48, 262_144, 5],
+    [10, 3_000_000],
+  ])
+  func `every item of a long journal is found`(sizes: [Int]) throws {
+    let expected = try fill(sizes, byteCount: 9 << 20)
+    let store = try scratch.open()
+    #expect(try store.verify().findings == [])
+    var found: [String: Int] = [:]
+    for (key, value) in try store.contents() { found[key.identifier] = value.count }
+    #expect(found == expected)
+  }
+
+  @Test func `a break anywhere in a long journal is found`() throws {
+    _ = try fill([3000, 200, 9000], byteCount: 5 << 20)
+    let journal = try scratch.bytes(of: "journal")
+    // Around the borders of what is read at a time.
+    let borders = Array(stride(from: 262_144, to: journal.count - 4096, by: 262_144))
+    let offsets: [Int] = borders.flatMap { [$0 - 4097, $0 - 1, $0, $0 + 4095] }
+    for offset in offsets {
+      try scratch.flip("journal", at: offset)
+      #expect(try !scratch.open().verify().isSound, "byte \(offset)")
+      try scratch.flip("journal", at: offset)
+    }
+    for length in [journal.count - 1, journal.count / 2, 262_144 * 3, 262_144 * 3 + 1] {
+      try scratch.overwrite("journal", with: Array(journal[..<length]))
+      #expect(try !scratch.open().verify().isSound, "\(length) bytes")
+    }
+  }
+
+  @Test func `a read that fails on the way is told of`() throws {
+    _ = try fill([1000], byteCount: 6 << 20)
+    for number in [1, 2, 3, 12, 24] {
+      let readCount = Locked(0)
+      let disk = FaultyFileSystem { call in
+        guard call.kind == .read, call.name == "journal" else { return nil }
+        let count = readCount.withLock { count in
+          count += 1
+          return count
+        }
+        return count == number ? .fail(5) : nil
+      }
+      #expect(
+        try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) } == StoreError.io)
+    }
+  }
+}
