@@ -1,5 +1,5 @@
 import CSodium
-import SessionToolsBase
+package import SessionToolsBase
 
 /// Memory for keys: between guard pages, out of swap and core dumps where the system allows
 /// it, wiped when it goes.
@@ -51,7 +51,7 @@ import SessionToolsBase
 }
 
 /// A key of 16 or 32 bytes in guarded memory, which it keeps alive.
-struct KeyBytes: Sendable {
+package struct KeyBytes: Sendable {
   private let memory: GuardedMemory
   private let offset: Int
   let byteCount: Int
@@ -65,7 +65,7 @@ struct KeyBytes: Sendable {
   /// A key in memory of its own, all zeros at first.
   ///
   /// - Throws: `unavailable` when the system gives no memory.
-  init() throws(StoreError) {
+  package init() throws(StoreError) {
     self = try GuardedMemory(byteCount: Sodium.keyByteCount)[0]
   }
 
@@ -104,7 +104,7 @@ struct KeyBytes: Sendable {
   }
 
   /// Takes a key from a secret of the same size.
-  func copy(from secret: SecretBytes) {
+  package func copy(from secret: SecretBytes) {
     precondition(secret.byteCount == byteCount, "a secret of the key's size")
     secret.withBytes { span in
       unsafe span.withUnsafeBytes { source in

@@ -1,5 +1,5 @@
 import CSodium
-import SessionToolsBase
+package import SessionToolsBase
 
 /// libsodium, thin and total.
 ///
@@ -7,7 +7,7 @@ import SessionToolsBase
 ///
 /// Sizes are fixed by the format, so every function here checks them once; keys and buffers
 /// are types that know their memory.
-enum Sodium {
+package enum Sodium {
   static let nonceByteCount = 24
   static let tagByteCount = 16
   static let keyByteCount = 32
@@ -27,7 +27,7 @@ enum Sodium {
   /// Seals in place with XChaCha20-Poly1305.
   ///
   /// The range is `nonce 24 ‖ plaintext ‖ room for the tag 16`; the nonce stands there already.
-  static func seal(
+  package static func seal(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) {
     let plaintext = plaintextRange(of: range)
@@ -44,7 +44,7 @@ enum Sodium {
 
   /// Opens in place what ``seal(_:_:associatedData:key:)`` made; `false` when it was not
   /// sealed with this key and associated data, and then the content is of no use.
-  static func open(
+  package static func open(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) -> Bool {
     guard range.count >= nonceByteCount + tagByteCount else { return false }
