@@ -60,7 +60,7 @@ func readUntilInputEnds() throws {
 }
 
 /// Whether the standard input has something to say, or has ended.
-private var isToldToStop: Bool {
+var isToldToStop: Bool {
   var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
   return unsafe poll(&input, 1, 0) > 0
 }

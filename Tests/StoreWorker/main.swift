@@ -52,6 +52,8 @@ do {
   case "put": try putOne()
   case "write": try writeWithoutEnd()
   case "read": try readUntilInputEnds()
+  case "history": try recordHistory()
+  case "rewrite": try rewriteUntilInputEnds()
   case "count": try countExclusively()
   case "hold": try holdName()
   case "keys": try showKeys()

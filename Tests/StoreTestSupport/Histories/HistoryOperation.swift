@@ -1,0 +1,61 @@
+/// One operation of a history: what it did or saw, between which two moments.
+///
+/// There are only two kinds, since a put, a removal and a list of both are all changes of some
+/// items at once, and reading a value, asking for one and listing are all looks at some items at
+/// once.
+package struct HistoryOperation: Hashable, Sendable {
+  package enum Kind: UInt64, Sendable {
+    case change
+    case observation
+  }
+
+  package let kind: Kind
+  /// For every item of the group what was written or seen: a value's number or an ``ItemWord``.
+  package let items: GroupState
+  /// When the caller began, in nanoseconds.
+  package let invoked: UInt64
+  /// When the caller had the answer.
+  package let responded: UInt64
+
+  package init(_ kind: Kind, _ items: GroupState, invoked: UInt64, responded: UInt64) {
+    self.kind = kind
+    self.items = items
+    self.invoked = invoked
+    self.responded = responded
+  }
+
+  /// What the items hold after a change of what they held before.
+  package func applied(to state: GroupState) -> GroupState {
+    var result = state
+    for item in 0..<GroupState.scalarCount where items[item] != ItemWord.untouched {
+      result[item] = items[item]
+    }
+    return result
+  }
+
+  /// Whether an observation can be made of a state.
+  package func agrees(with state: GroupState) -> Bool {
+    for item in 0..<GroupState.scalarCount {
+      switch items[item] {
+      case ItemWord.untouched: continue
+      case ItemWord.present: if state[item] == ItemWord.absent { return false }
+      case let value: if state[item] != value { return false }
+      }
+    }
+    return true
+  }
+}
+
+extension HistoryOperation: CustomStringConvertible {
+  package var description: String {
+    let words = (0..<GroupState.scalarCount).map { item in
+      switch items[item] {
+      case ItemWord.untouched: "·"
+      case ItemWord.present: "some"
+      case ItemWord.absent: "none"
+      case let value: "\(value)"
+      }
+    }
+    return "\(kind) [\(words.joined(separator: " "))] from \(invoked) to \(responded)"
+  }
+}

@@ -1,0 +1,34 @@
+package import SessionToolsBase
+
+/// The items that the processes of a history share, and the values that they put there.
+///
+/// A group is a namespace, so that listing it is one look at all of its items.
+package enum SharedItems {
+  package static let groupCount = 8
+
+  package static func namespace(group: Int) throws(StoreError) -> Namespace {
+    try Namespace(service: "group-\(group)")
+  }
+
+  package static func key(group: Int, item: Int) throws(StoreError) -> StoreKey {
+    try StoreKey("item-\(item)", in: namespace(group: group))
+  }
+
+  /// The value of a number: its eight bytes, again and again, up to about a thousand bytes.
+  ///
+  /// So that a value put together from two is none, and journals grow enough to be compacted.
+  package static func value(_ number: UInt64) -> SecretBytes {
+    let word = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+    return SecretBytes([[UInt8]](repeating: word, count: count(of: number)).flatMap { $0 })
+  }
+
+  /// The number of a value; `nil` for bytes that are the value of none.
+  package static func number(of value: SecretBytes) -> UInt64? {
+    let bytes = value.copyBytes()
+    guard bytes.count >= 8 else { return nil }
+    let number = bytes[..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return value == Self.value(number) ? number : nil
+  }
+
+  private static func count(of number: UInt64) -> Int { 1 + Int(number % 127) }
+}
