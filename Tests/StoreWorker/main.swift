@@ -54,6 +54,8 @@ do {
   case "read": try readUntilInputEnds()
   case "history": try recordHistory()
   case "rewrite": try rewriteUntilInputEnds()
+  case "churn": try churn()
+  case "watch": try watchUntilInputEnds()
   case "count": try countExclusively()
   case "hold": try holdName()
   case "keys": try showKeys()

@@ -3,12 +3,9 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// Writers that are killed at any moment.
-///
-/// `SESSION_TOOLS_TEST_KILLS` in the environment says how many; 200 without it.
+/// A lone writer that is killed at any moment.
 @Suite struct KilledWriterTests {
-  static let killCount =
-    ProcessInfo.processInfo.environment["SESSION_TOOLS_TEST_KILLS"].flatMap { Int($0) } ?? 200
+  static let killCount = TestSize.isLarge ? 4000 : 100
 
   let scratch: Scratch
   let key: String

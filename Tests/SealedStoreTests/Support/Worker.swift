@@ -52,6 +52,27 @@ final class Worker {
     return lines
   }
 
+  /// The lines that come within a time; whatever comes later is left for the next call.
+  func lines(for duration: Duration) -> [String] {
+    let end = ContinuousClock.now + duration
+    var descriptor = pollfd(
+      fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    while true {
+      let rest = end - .now
+      guard rest > .zero else { break }
+      // Whole milliseconds are waited for, and what is less than one without a pause.
+      guard unsafe poll(&descriptor, 1, Int32(rest / .milliseconds(1))) > 0 else { continue }
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { break }
+      unread += more
+    }
+    guard let last = unread.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+    defer { unread = Data(unread[(last + 1)...]) }
+    return unread[..<last].split(separator: UInt8(ascii: "\n")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+
   /// Sends a line.
   func send(_ line: String = "") throws {
     try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))

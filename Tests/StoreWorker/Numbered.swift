@@ -1,0 +1,62 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+
+/// `churn DIRECTORY KEYFILE WRITER FIRST`: the numbered changes of a writer from FIRST on,
+/// without end, with a compaction or a rotation now and then.
+///
+/// Says the number of each when it was confirmed.
+func churn() throws {
+  let store = try openStore()
+  say("ready")
+  for number in number(4)...Int.max {
+    try store.apply(NumberedChange(number, of: argument(3)).changes)
+    say("\(number)")
+    if number.isMultiple(of: 17) { try store.compact() }
+    if number.isMultiple(of: 23) { try store.rotate() }
+  }
+}
+
+/// `watch DIRECTORY KEYFILE WRITER...`: looks at the numbered changes of the writers until its
+/// input ends, and says how often it did.
+///
+/// A list of a writer's items, which is one look, must be that of some change, no older than
+/// what was seen before; and so must be both items that every change puts.
+func watchUntilInputEnds() throws {
+  let store = try openStore()
+  let writers = arguments[3...]
+  var seen: [String: Int] = [:]
+  var count = 0
+  say("ready")
+  while !isToldToStop {
+    for writer in writers {
+      let namespace = try NumberedChange.namespace(of: writer)
+      let oldest = seen[writer, default: 0]
+      let listed = Set(try store.keys(in: namespace))
+      for item in ["first", "second"] {
+        let value = try store.value(for: StoreKey(item, in: namespace))
+        let number = value.map { NumberedChange.number(of: $0) } ?? 0
+        guard let number, number >= seen[writer, default: 0] else {
+          refuse("\(item) of \(writer) is \(number as Any) after \(seen[writer, default: 0])")
+        }
+        seen[writer] = number
+      }
+      // What was listed lies between what was seen before and after. Eleven changes on at the
+      // latest, the lists begin anew.
+      let newest = min(seen[writer, default: 0], oldest + 11)
+      let isOfSome = try (oldest...newest).contains { number in
+        Set(try NumberedChange(number, of: writer).contents.keys) == listed
+      }
+      if !isOfSome { refuse("\(listed) is of no change of \(writer) in \(oldest)...\(newest)") }
+      count += 1
+    }
+  }
+  say("\(count)")
+}
+
+/// Ends a watcher that saw what must not be.
+private func refuse(_ reason: String) -> Never {
+  say(reason)
+  exit(1)
+}
