@@ -1,0 +1,130 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// A store in `Tests/OldStores` that some version wrote, and the text beside it, which has the
+/// form of a vector without files.
+struct OldStore: Sendable, CustomTestStringConvertible {
+  let version: String
+  let text: Vector
+  let content: RecordedDisk.Content
+
+  var testDescription: String { "\(version)/\(text.name)" }
+
+  static let all: [OldStore] = {
+    let root = SourceDirectory.path + "/Tests/OldStores"
+    do {
+      return try directories(in: root).flatMap { version in
+        try directories(in: "\(root)/\(version)").map { name in
+          let path = "\(root)/\(version)/\(name)"
+          let text = try String(contentsOfFile: path + ".txt", encoding: .ascii)
+          return OldStore(
+            version: version, text: try Vector(name: name, text: text),
+            content: try RecordedDisk.read(path))
+        }
+      }
+    } catch {
+      preconditionFailure("\(root): \(error)")
+    }
+  }()
+
+  private static func directories(in path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path).sorted().filter { name in
+      var isDirectory: ObjCBool = false
+      let exists = unsafe FileManager.default.fileExists(
+        atPath: "\(path)/\(name)", isDirectory: &isDirectory)
+      return exists && isDirectory.boolValue
+    }
+  }
+
+  var items: [StoreKey: [UInt8]] {
+    Dictionary(
+      uniqueKeysWithValues: text.items.map { item in
+        guard case .bytes(let bytes) = item.value else { return (item.key, []) }
+        return (item.key, bytes)
+      })
+  }
+
+  /// Every key of the text, one at a time.
+  var keys: [VectorKey] {
+    let all = text.keySource
+    var keys = all.named.map { VectorKey(named: [$0.key: $0.value]) }
+    if let rawKey = all.rawKey { keys.append(VectorKey(rawKey: rawKey)) }
+    if let passphrase = all.passphrase { keys.append(VectorKey(passphrase: passphrase)) }
+    return keys
+  }
+}
+
+@Suite struct OldStoreTests {
+  let directory: TemporaryDirectory
+  var path: String { directory["store"] }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  @Test func `there is an old store of every kind`() {
+    let kinds = Set(OldStore.all.map(\.text.name))
+    #expect(
+      kinds.isSuperset(of: [
+        "empty", "values", "every-slot", "removed-items", "changes-of-several", "compacted",
+        "rotated", "revoked", "unfinished-tail", "pending-rotation", "pending-revocation",
+      ]))
+    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.1.0"]))
+    let empty = OldStore.all.filter { $0.items.isEmpty }
+    #expect(empty.allSatisfy { $0.text.name == "empty" })
+  }
+
+  @Test(arguments: OldStore.all)
+  func `an old store is read with each of its keys as its text says, and left as it is`(
+    old: OldStore
+  ) throws {
+    try RecordedDisk.write(old.content, to: path)
+    #expect(!old.keys.isEmpty)
+    for key in old.keys {
+      let store = try SealedFileStore.open(at: path, key: key)
+      #expect(try store.contents() == old.items)
+      let findings = try store.verify().findings
+      #expect(Set(findings.map(\.place.rawValue)) == old.text.findings, "\(findings)")
+      #expect(findings.allSatisfy { !$0.isDamage })
+    }
+    #expect(try RecordedDisk.read(path) == old.content)
+  }
+
+  @Test(arguments: OldStore.all)
+  func `an old store is written, compacted, rotated and loses nothing`(old: OldStore) throws {
+    try RecordedDisk.write(old.content, to: path)
+    let key = try #require(old.keys.first)
+    let store = try SealedFileStore.open(at: path, key: key)
+    var items = old.items
+    let oldest = items.keys.min()
+    try store.apply([
+      .put(secret("1"), for: name("new")), .put(secret("2"), for: name("other")),
+    ])
+    items[try name("new")] = Array("1".utf8)
+    items[try name("other")] = Array("2".utf8)
+    if let oldest {
+      try store.remove(oldest)
+      items[oldest] = nil
+    }
+    try expect(items, with: key)
+    try store.compact()
+    try expect(items, with: key)
+    try store.rotate()
+    try expect(items, with: key)
+  }
+
+  private func expect(_ items: [StoreKey: [UInt8]], with key: VectorKey) throws {
+    let store = try SealedFileStore.open(at: path, key: key)
+    #expect(try store.contents() == items)
+    #expect(try store.verify().findings.filter { $0.place != .files } == [])
+    #expect(try fileNames().subtracting(storeFiles).allSatisfy { $0.hasPrefix("tail-") })
+  }
+
+  private func fileNames() throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: path))
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+
+/// A store for later versions to read, and what they have to find in it.
+///
+/// What is in it is noted from what was asked for, not from what the store answers.
+struct OldStore {
+  let path: String
+  let store: SealedFileStore
+  let rawKey: RawKey
+  var findings: [String] = []
+  private var keyLines: [String]
+  private var items: [StoreKey: SecretBytes] = [:]
+
+  init(_ path: String) throws {
+    self.path = path
+    let bytes = RawKey.random()
+    rawKey = try RawKey(bytes, label: "first")
+    keyLines = ["raw-key: \(Self.hex(bytes.copyBytes()))"]
+    store = try SealedFileStore.create(at: path, key: rawKey)
+  }
+
+  func key(_ identifier: String) throws(StoreError) -> StoreKey {
+    try StoreKey(identifier, in: "com.example.old")
+  }
+
+  mutating func apply(_ changes: [StoreChange]) throws {
+    try store.apply(changes)
+    for change in changes {
+      switch change {
+      case .put(let value, for: let key): items[key] = value
+      case .remove(let key): items[key] = nil
+      }
+    }
+  }
+
+  mutating func put(_ identifier: String, _ value: String) throws {
+    try apply([.put(SecretBytes(utf8: value), for: key(identifier))])
+  }
+
+  mutating func remove(_ identifier: String) throws {
+    try apply([.remove(key(identifier))])
+  }
+
+  mutating func addPassphrase(_ text: String) throws {
+    try store.addSlot(Passphrase(text, cost: .fixed(passes: 1, memoryByteCount: 8 << 20)))
+    keyLines.append("passphrase-hex: \(Self.hex(Array(text.utf8)))")
+  }
+
+  mutating func addNamedKey(_ reference: String) throws {
+    let bytes = RawKey.random()
+    try store.addSlot(KeptKey(reference: reference, key: WrappingKey(bytes)))
+    keyLines.append("named-key: \(reference) \(Self.hex(bytes.copyBytes()))")
+  }
+
+  /// Puts other files in the place of the store's.
+  func replaceFiles(_ content: RecordedDisk.Content) throws {
+    try FileManager.default.removeItem(atPath: path)
+    try RecordedDisk.write(content, to: path)
+  }
+
+  /// Writes the text beside the store.
+  func writeText() throws {
+    let itemLines = items.sorted { $0.key < $1.key }.map { key, value in
+      let parts = [
+        key.namespace.service, key.namespace.accessGroup, key.namespace.install?.rawValue,
+        key.identifier,
+      ]
+      let names = parts.map { $0.map { Self.hex(Array($0.utf8)) } ?? "-" }
+      let bytes = value.copyBytes()
+      return (["item:"] + names + [bytes.isEmpty ? "empty" : Self.hex(bytes)])
+        .joined(separator: " ")
+    }
+    let lines =
+      ["expect: success"] + keyLines + itemLines + findings.map { "finding: \($0)" } + ["", ""]
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: path + ".txt"))
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
+
+/// A key that somebody keeps under a reference.
+private struct KeptKey: KeySource {
+  let reference: String
+  let key: WrappingKey
+
+  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+    slot == .namedKey(reference: reference) ? key : nil
+  }
+
+  func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.namedKey(reference: reference), key)
+  }
+}
