@@ -1,0 +1,213 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// A journal of sixty records, in which bits, records and the end are changed in every way there
+/// is for somebody without a key.
+///
+/// Its mark stays as it is, so whatever is changed has to be noticed.
+@Suite struct SixtyRecordTests {
+  private static let recordCount = 60
+  private static let recordByteCount = 216
+
+  let scratch: Scratch
+  let journal: [UInt8]
+  let items: [String: String]
+  /// Another continuation of the same store, from the thirtieth record on.
+  let fork: [UInt8]
+  /// A journal of a store that opens with the same key and was filled in the same way.
+  let other: [UInt8]
+
+  init() throws {
+    scratch = try Scratch()
+    let store = try scratch.create()
+    try Self.fill(store, 0..<30, as: "here")
+    let files = try RecordedDisk.read(scratch.path)
+    try Self.fill(store, 30..<60, as: "fork")
+    fork = try scratch.bytes(of: "journal")
+
+    for (name, content) in files { try scratch.overwrite(name, with: content) }
+    let again = try scratch.open()
+    try Self.fill(again, 30..<60, as: "here")
+    journal = try scratch.bytes(of: "journal")
+    #expect(journal.count == 64 + Self.recordCount * Self.recordByteCount)
+    items = try Self.items(of: again)
+
+    let path = scratch["other"]
+    try Self.fill(SealedFileStore.create(at: path, key: scratch.key), 0..<60, as: "here")
+    other = try #require(RecordedDisk.read(path)["journal"])
+  }
+
+  /// Makes a record for each number: values of eleven items, every seventh a removal, every
+  /// fifth and sixth in one change.
+  private static func fill(
+    _ store: SealedFileStore, _ numbers: Range<Int>, as text: String
+  ) throws {
+    var changes: [StoreChange] = []
+    for number in numbers {
+      let key = try name("item \(number % 11)")
+      changes.append(
+        number % 7 == 6 && number > 11
+          ? .remove(key) : .put(secret("\(text) \(number)"), for: key))
+      if number % 6 == 4 { continue }
+      // Removing what is absent would write nothing.
+      try store.apply(changes)
+      changes = []
+    }
+    try store.apply(changes)
+  }
+
+  private static func items(of store: SealedFileStore) throws(StoreError) -> [String: String] {
+    var items: [String: String] = [:]
+    for (key, value) in try store.contents() {
+      items[key.identifier] = String(decoding: value, as: UTF8.self)
+    }
+    return items
+  }
+
+  private func record(_ number: Int, of journal: [UInt8]) -> ArraySlice<UInt8> {
+    let start = 64 + number * Self.recordByteCount
+    return journal[start..<start + Self.recordByteCount]
+  }
+
+  /// Puts journals in the place of the store's one after another, on both processors.
+  ///
+  /// - Returns: What was wrong about how the store answered.
+  private func wrongAnswers<Case: Sendable>(
+    _ cases: [Case], _ tamperedJournal: @Sendable @escaping (Case) -> [UInt8]
+  ) throws -> [String] {
+    let wrong = Locked<[String]>([])
+    let files = try RecordedDisk.read(scratch.path)
+    try inThreads(2) { thread in
+      let path = scratch["copy \(thread)"]
+      try RecordedDisk.write(files, to: path)
+      let copy = try OverwrittenFile(path + "/journal")
+      for number in stride(from: thread, to: cases.count, by: 2) {
+        let tampered = tamperedJournal(cases[number])
+        try copy.overwrite(with: tampered)
+        if let answer = wrongAnswer(at: path, isNoticed: tampered != journal) {
+          wrong.withLock { $0.append("\(cases[number]): \(answer)") }
+        }
+      }
+    }
+    return wrong.value
+  }
+
+  private func wrongAnswer(at path: String, isNoticed: Bool) -> String? {
+    do throws(StoreError) {
+      let store = try SealedFileStore.open(at: path, key: scratch.key)
+      do throws(StoreError) {
+        let found = try Self.items(of: store)
+        if found != items { return "found \(found)" }
+        // What needs no item may have been hit: then verifying finds it.
+        return try store.verify().findings.isEmpty == isNoticed ? "verify is mistaken" : nil
+      } catch let error where error.code == StoreError.corrupt {
+        return try wrongAnswer(of: store)
+      }
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  /// Item by item, for a store that refuses to be listed.
+  private func wrongAnswer(of store: SealedFileStore) throws(StoreError) -> String? {
+    for number in 0..<11 {
+      let identifier = "item \(number)"
+      do throws(StoreError) {
+        let answer = try store.text(identifier)
+        if answer != items[identifier] { return "\(identifier) is \(answer ?? "absent")" }
+        // In a broken journal nothing is known to be absent.
+        if answer == nil { return "\(identifier) is said to be absent" }
+      } catch let error where error.code == StoreError.corrupt {
+        continue
+      }
+    }
+    return nil
+  }
+
+  @Test func `the store is as it should be before anything is changed`() throws {
+    #expect(try wrongAnswers([0]) { _ in journal } == [])
+    #expect(items.count > 5 && items.count < 11)
+    #expect(fork.count == journal.count && other.count == journal.count)
+  }
+
+  @Test func `no bit is flipped unnoticed`() throws {
+    let cases = journal.indices.flatMap { offset in
+      TestSize.isLarge ? (0..<8).map { (offset, $0) } : offset % 3 == 0 ? [(offset, offset % 8)] : []
+    }
+    let wrong = try wrongAnswers(cases) { offset, bit in
+      var journal = journal
+      journal[offset] ^= 1 << UInt8(bit)
+      return journal
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func `nothing is cut off unnoticed`() throws {
+    let lengths = Array(stride(from: 0, to: journal.count, by: TestSize.isLarge ? 1 : 7))
+    #expect(try wrongAnswers(lengths) { Array(journal[..<$0]) } == [])
+  }
+
+  /// Two records each; an eighth of all pairs at the small size, every record among them.
+  private static let pairs: [(Int, Int)] = (0..<recordCount).flatMap { first in
+    (0..<recordCount).filter { TestSize.isLarge || (first + 3 * $0) % 8 == 0 }.map { (first, $0) }
+  }
+
+  @Test func `no records are exchanged unnoticed`() throws {
+    let wrong = try wrongAnswers(Self.pairs.filter { $0 < $1 }) { first, second in
+      var tampered = Array(journal[..<64])
+      for number in 0..<Self.recordCount {
+        tampered += record(
+          number == first ? second : number == second ? first : number, of: journal)
+      }
+      return tampered
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func `no run of records is left out unnoticed`() throws {
+    let wrong = try wrongAnswers(Self.pairs.filter { $0 <= $1 }) { first, last in
+      var tampered = journal
+      let start = 64 + first * Self.recordByteCount
+      tampered.removeSubrange(start..<start + (last - first + 1) * Self.recordByteCount)
+      return tampered
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func `no record is repeated elsewhere unnoticed`() throws {
+    let wrong = try wrongAnswers(Self.pairs) { number, place in
+      var tampered = journal
+      tampered.insert(
+        contentsOf: record(number, of: journal), at: 64 + place * Self.recordByteCount)
+      return tampered
+    }
+    #expect(wrong == [])
+  }
+
+  enum Source: CaseIterable, Sendable { case itself, fork, other }
+
+  @Test(arguments: Source.allCases)
+  func `no record is put in the place of another unnoticed`(source: Source) throws {
+    let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
+    let wrong = try wrongAnswers(Self.pairs) { number, place in
+      var tampered = journal
+      let start = 64 + place * Self.recordByteCount
+      tampered.replaceSubrange(
+        start..<start + Self.recordByteCount, with: record(number, of: from))
+      return tampered
+    }
+    #expect(wrong == [])
+  }
+
+  @Test(arguments: Source.allCases)
+  func `no end is that of another journal unnoticed`(source: Source) throws {
+    let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
+    let wrong = try wrongAnswers(Self.pairs) { length, start in
+      Array(journal[..<(64 + length * Self.recordByteCount)])
+        + from[(64 + start * Self.recordByteCount)...]
+    }
+    #expect(wrong == [])
+  }
+}
