@@ -19,10 +19,12 @@ enum StoreLocation: CustomStringConvertible {
           "There is no kind of store '\(kind)'. For a directory of that name, write "
             + "./\(argument) or sealed:\(argument).")
       }
-      path = path.dropFirst(kind.count + 1)
+      path = path[argument.utf8.index(after: kind.endIndex)...]
     }
     // Behind a slash at the end the kernel would follow a symbolic link.
-    while path.count > 1, path.last == "/" { path.removeLast() }
+    while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
+      path = Substring(path.utf8.dropLast())
+    }
     guard !path.isEmpty else { throw ValidationError("The path of the store is empty.") }
     self = .sealed(path: String(path))
   }
@@ -38,7 +40,8 @@ enum StoreLocation: CustomStringConvertible {
 
   /// What stands before the first colon, if it has the form of a URI's scheme (RFC 3986).
   private static func kind(of argument: String) -> Substring? {
-    guard let colon = argument.firstIndex(of: ":") else { return nil }
+    // By bytes, as the kernel sees paths: with an accent behind it a colon is another character.
+    guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let kind = argument[..<colon]
     guard let first = kind.utf8.first, isLetter(first) else { return nil }
     let isScheme = kind.utf8.allSatisfy { byte in
