@@ -19,10 +19,25 @@ struct JournalSurvey {
     let prefix: RecordPrefix?
   }
 
+  /// No record twice: copies of one, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
+  /// So many at most: every byte could be one.
   private(set) var gaps: [Gap] = []
+  /// Where the first gap starts that is not among them.
+  private(set) var firstOtherGap: Int?
   /// The names of items, as far as records with them open.
   private(set) var names: [ItemTag: StoreKey] = [:]
+
+  private static let largestGapCount = 10_000
+
+  /// How many of the records come one after the other by their numbers; the others follow.
+  private var orderedCount = 0
+  private var unordered: Set<RecordName> = []
+
+  private struct RecordName: Hashable {
+    let number: UInt64
+    let tag: ItemTag
+  }
 
   /// Surveys a part of a journal.
   ///
@@ -55,10 +70,10 @@ struct JournalSurvey {
         record.tag(nameKey: keys.nameKey) == prefix.tag, let key = record.key
       {
         if let begin = gapStart {
-          gaps.append(Gap(range: begin..<start, prefix: gapPrefix))
+          add(Gap(range: begin..<start, prefix: gapPrefix))
           gapStart = nil
         }
-        records.append(Found(prefix: prefix, offset: start))
+        add(Found(prefix: prefix, offset: start))
         names[prefix.tag] = key
         start += prefix.recordByteCount
         continue
@@ -72,10 +87,10 @@ struct JournalSurvey {
         gapStart = start
         gapPrefix = prefix
         // The length in front is most likely right: so most damage costs one step, not a
-        // search at every byte.
+        // search at every byte. The number wraps, because anyone can have written it.
         if let prefix,
           try Self.prefix(at: start + prefix.recordByteCount, in: range, &window)
-            .map({ $0.number == prefix.number + 1 })
+            .map({ $0.number == prefix.number &+ 1 })
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
@@ -85,9 +100,43 @@ struct JournalSurvey {
       start += max(1, window.skippableByteCount(from: start))
     }
     if let begin = gapStart {
-      gaps.append(Gap(range: begin..<range.upperBound, prefix: gapPrefix))
+      add(Gap(range: begin..<range.upperBound, prefix: gapPrefix))
     }
     progress?.report(range.upperBound, range.upperBound)
+  }
+
+  private mutating func add(_ gap: Gap) {
+    if gaps.count < Self.largestGapCount {
+      gaps.append(gap)
+    } else if firstOtherGap == nil {
+      firstOtherGap = gap.range.lowerBound
+    }
+  }
+
+  private mutating func add(_ record: Found) {
+    if orderedCount == records.count,
+      records.last.map({ $0.prefix.number < record.prefix.number }) ?? true
+    {
+      orderedCount += 1
+      return records.append(record)
+    }
+    let name = RecordName(number: record.prefix.number, tag: record.prefix.tag)
+    guard !isOrdered(name), unordered.insert(name).inserted else { return }
+    records.append(record)
+  }
+
+  /// Whether a record is among those in order.
+  private func isOrdered(_ name: RecordName) -> Bool {
+    var range = 0..<orderedCount
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      let prefix = records[middle].prefix
+      if prefix.number == name.number { return prefix.tag == name.tag }
+      range =
+        prefix.number < name.number
+        ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return false
   }
 
   private static func prefix(

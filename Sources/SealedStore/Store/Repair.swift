@@ -106,7 +106,8 @@ extension SealedFileStore {
     let confirmed = mark.map { $0.journal == journal ? $0.position.number : 0 } ?? 0
     let newest = Self.newestRecords(survey, confirmed: confirmed)
     let last = max(survey.records.map(\.prefix.number).max() ?? 0, confirmed)
-    let lost = Int(last) - Set(survey.records.map(\.prefix.number)).count
+    // A number can be anything that whoever had the keys made it.
+    let lost = Int(clamping: last) - Set(survey.records.map(\.prefix.number)).count
 
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, byteCount: byteCount, as: keptName)

@@ -149,6 +149,11 @@ private struct Verifier {
           + "does not open", isDamage: true)
       if isNewest, let name = survey.names[prefix.tag] { damaged.insert(name) }
     }
+    if let start = survey.firstOtherGap {
+      add(
+        .journal, "more records from byte \(start) on do not open; they are not listed",
+        isDamage: true)
+    }
     return damaged
   }
 
