@@ -16,10 +16,25 @@ public protocol KeySource: Sendable {
   ///   what else kept the source from answering.
   func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey?
 
+  /// Whether this source is willing to make the keys for all of these slots in one opening.
+  ///
+  /// Asked before each key is, with the slots that were tried before it, because a header that
+  /// somebody forged has slots that cost as much as they may; and before a slot is added, with
+  /// all slots, because a store with too many of them would not open. Sources whose keys cost
+  /// nothing need no check of their own; a source made of others asks them.
+  ///
+  /// - Throws: `invalidKey` when they cost more than is allowed.
+  func checkCost(of slots: [KeySlotParameters]) throws(StoreError)
+
   /// What a new slot for this source says, and the key it is wrapped with.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey)
+}
+
+extension KeySource {
+  /// Allows any slots.
+  public func checkCost(of slots: [KeySlotParameters]) {}
 }
 
 /// A key of 32 bytes that wraps a store's key; kept in guarded memory and wiped with it.

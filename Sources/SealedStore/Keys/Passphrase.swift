@@ -18,19 +18,40 @@ public struct Passphrase: KeySource {
 
   /// What a header may ask for before it is refused, so that a forged one cannot exhaust the
   /// machine.
+  ///
+  /// The memory that a slot within the limits asks for is taken, by design, for one slot at a
+  /// time; nothing else in a hostile file costs as much.
   public struct Limits: Hashable, Sendable {
-    /// The most passes.
+    /// The least and the most passes.
     public var passes: ClosedRange<Int>
     /// The least and the most memory in bytes.
     public var memoryByteCount: ClosedRange<Int>
+    /// The most bytes gone over, passes times memory, for all slots that are tried when a store
+    /// is opened once.
+    public var totalByteCount: Int
 
-    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB.
+    /// 16 slots of the largest measured cost take 12 GiB, and some ten seconds.
+    private static let smallestTotalByteCount = 16 << 30
+
+    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 16 GiB gone over in
+    /// total.
+    ///
+    /// - Parameters:
+    ///   - passes: The least and the most passes.
+    ///   - memoryByteCount: The least and the most memory in bytes.
+    ///   - totalByteCount: The most bytes gone over for all slots; when it is left out, 16 GiB
+    ///     or as much as one slot may take, if that is more.
     public init(
       passes: ClosedRange<Int> = 1...10,
-      memoryByteCount: ClosedRange<Int> = 8 << 20...1 << 30
+      memoryByteCount: ClosedRange<Int> = 8 << 20...1 << 30,
+      totalByteCount: Int? = nil
     ) {
       self.passes = passes
       self.memoryByteCount = memoryByteCount
+      let largest = passes.upperBound.multipliedReportingOverflow(by: memoryByteCount.upperBound)
+      self.totalByteCount =
+        totalByteCount
+        ?? max(Self.smallestTotalByteCount, largest.overflow ? .max : largest.partialValue)
     }
   }
 
@@ -93,19 +114,45 @@ public struct Passphrase: KeySource {
     return try key(parameters)
   }
 
+  /// Whether the limits allow to try all of these slots in one opening.
+  ///
+  /// - Throws: `invalidKey` when one of them, or all together, ask for more than that.
+  public func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+    var total = 0
+    for case .passphrase(let parameters) in slots {
+      try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
+      // Limits of the caller's may be as large as they like.
+      let cost = parameters.passes.multipliedReportingOverflow(by: parameters.memoryByteCount)
+      let sum = total.addingReportingOverflow(cost.partialValue)
+      guard !cost.overflow, !sum.overflow, sum.partialValue <= limits.totalByteCount else {
+        throw StoreError(
+          StoreError.invalidKey, store: Self.slotName,
+          reason: "the passphrase slots together go over more than "
+            + "\(limits.totalByteCount >> 20) MiB of memory",
+          remedy: Self.remedy)
+      }
+      total = sum.partialValue
+    }
+  }
+
+  /// What a slot is called where nobody knows whose it is.
+  static let slotName = "key slot"
+  private static let remedy =
+    "Raise the passphrase's limits (Passphrase.Limits) if you trust whoever made the slots"
+
   private func check(passes: Int, memoryByteCount: Int) throws(StoreError) {
     guard limits.passes.contains(passes), limits.memoryByteCount.contains(memoryByteCount) else {
       throw StoreError(
-        StoreError.invalidKey, store: "key slot",
+        StoreError.invalidKey, store: Self.slotName,
         reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of what is allowed",
-        remedy: "Raise the limits if you trust whoever made the store")
+        remedy: Self.remedy)
     }
   }
 
   private func key(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey {
     guard let key = try derive(parameters) else {
       throw StoreError(
-        StoreError.unavailable, store: "key slot",
+        StoreError.unavailable, store: Self.slotName,
         reason: "there are not \(parameters.memoryByteCount >> 20) MiB of memory to derive the key")
     }
     return key
@@ -143,7 +190,7 @@ public struct Passphrase: KeySource {
     }
     guard let best else {
       throw StoreError(
-        StoreError.unavailable, store: "key slot",
+        StoreError.unavailable, store: Self.slotName,
         reason: "there are not 64 MiB of memory to derive the key")
     }
     return best

@@ -51,7 +51,8 @@ extension SealedFileStore {
   ///
   /// - Parameter key: What opens the new slot.
   /// - Returns: The new slot.
-  /// - Throws: `invalidKey` when there are 16 already, `locked`, `timedOut`, `corrupt`,
+  /// - Throws: `invalidKey` when there are 16 already or the passphrase slots would cost more
+  ///   than ``Passphrase/Limits`` allow, `locked`, `timedOut`, `corrupt`,
   ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or what the key source throws.
   @discardableResult
   public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
@@ -63,6 +64,7 @@ extension SealedFileStore {
           reason: "the store has \(KeySlot.largestCount) key slots already",
           remedy: "Remove one first")
       }
+      try checkCost(of: slot.parameters, beside: header.slots, for: key)
       header.slots.append(try wrap(storeKey, in: slot, of: header))
     }
     return slots[slots.count - 1]
@@ -78,6 +80,9 @@ extension SealedFileStore {
     let slot = try key.makeSlot()
     try changeHeader { header, storeKey throws(StoreError) in
       try checkSlot(number, in: header)
+      var others = header.slots
+      others.remove(at: number - 1)
+      try checkCost(of: slot.parameters, beside: others, for: key)
       header.slots[number - 1] = try wrap(storeKey, in: slot, of: header)
     }
   }
@@ -134,6 +139,23 @@ extension SealedFileStore {
     Header.wrap(
       storeKey, in: &record, with: slot.key, store: header.store, random: environment.random)
     return record
+  }
+
+  /// Refuses a slot that would not be tried behind all the others.
+  private func checkCost(
+    of slot: KeySlotParameters, beside others: [SlotRecord], for key: some KeySource
+  ) throws(StoreError) {
+    let tried = others.compactMap(\.parameters).filter { other in
+      // One that is refused by itself is not tried, and costs nothing.
+      (try? key.checkCost(of: [other])) != nil
+    }
+    do throws(StoreError) {
+      try key.checkCost(of: tried + [slot])
+    } catch let error where error.code == StoreError.invalidKey {
+      throw StoreError(
+        StoreError.invalidKey, store: path, reason: error.reason,
+        remedy: "Remove a passphrase slot first, or let the new one cost less")
+    }
   }
 
   private func checkSlot(_ number: Int, in header: Header) throws(StoreError) {

@@ -42,25 +42,26 @@ enum StoreUnlocking {
     in header: Header, source: any KeySource, path: String
   ) throws(StoreError) -> (KeyBytes, Int?) {
     var refusal: StoreError?
-    var hasFittingKind = false
+    var tried: [KeySlotParameters] = []
     for (position, slot) in header.slots.enumerated() {
       guard let parameters = slot.parameters else { continue }
       do throws(StoreError) {
+        try source.checkCost(of: tried + [parameters])
         guard let key = try source.wrappingKey(for: parameters) else { continue }
-        hasFittingKind = true
+        tried.append(parameters)
         if let storeKey = try header.unwrapStoreKey(in: slot, with: key) {
           return (storeKey, position + 1)
         }
       } catch {
         // Another slot may still open; if none does, this is what to tell.
-        refusal = refusal ?? error
+        refusal = refusal ?? error.inSlot(position + 1, of: path)
       }
     }
     if let refusal { throw refusal }
     throw wrongKey(
-      hasFittingKind
-        ? "the key or passphrase does not open the store"
-        : "no slot of the store opens with this kind of key", path: path)
+      tried.isEmpty
+        ? "no slot of the store opens with this kind of key"
+        : "the key or passphrase does not open the store", path: path)
   }
 
   private static func wrongKey(_ reason: String, path: String) -> StoreError {
@@ -74,5 +75,15 @@ enum StoreUnlocking {
       StoreError.corrupt, store: path,
       reason: "the header was changed by someone without its keys",
       remedy: "Put header and header.copy back from a backup, and do not trust this machine")
+  }
+}
+
+extension StoreError {
+  /// The same error with the store's path, where the source knew of the slot alone.
+  fileprivate func inSlot(_ number: Int, of path: String) -> StoreError {
+    guard store == Passphrase.slotName else { return self }
+    return StoreError(
+      code, store: path, reason: "key slot \(number): \(reason)", remedy: remedy, errno: errno,
+      underlying: underlying)
   }
 }

@@ -1,0 +1,131 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import Synchronization
+import Testing
+
+/// What all passphrase slots of a store may cost together.
+@Suite struct PassphraseCostTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  /// A passphrase whose total may be so many slots of the cheapest sort.
+  private func passphrase(_ text: String, total slotCount: Int) throws -> Passphrase {
+    try Passphrase(
+      text, cost: .fixed(passes: 1, memoryByteCount: 8 << 20),
+      limits: Passphrase.Limits(totalByteCount: slotCount * 8 << 20))
+  }
+
+  /// A store with slots for the passphrases "0", "1", and so on.
+  private func makeStore(slotCount: Int) throws -> SealedFileStore {
+    let store = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("0"))
+    for number in 1..<slotCount { try store.addSlot(Passphrase.cheap("\(number)")) }
+    return store
+  }
+
+  @Test func `slots are tried until together they cost more than is allowed`() throws {
+    _ = try makeStore(slotCount: 3)
+    for (number, total) in [(0, 1), (1, 2), (2, 3), (2, 100)] {
+      _ = try SealedFileStore.open(
+        at: scratch.path, key: passphrase("\(number)", total: total))
+    }
+    for (number, total) in [(1, 1), (2, 2), (2, 1)] {
+      let refusal = try error {
+        _ = try SealedFileStore.open(
+          at: scratch.path, key: passphrase("\(number)", total: total))
+      }
+      #expect(refusal.code == StoreError.invalidKey)
+      #expect("\(refusal)".hasPrefix("\(scratch.path): key slot \(total + 1): "))
+      #expect(refusal.remedy?.contains("Passphrase.Limits") == true)
+    }
+  }
+
+  @Test func `a slot that is refused by itself is not counted`() throws {
+    let store = try makeStore(slotCount: 1)
+    try store.changeSlot(
+      1, to: Passphrase("dear", cost: .fixed(passes: 3, memoryByteCount: 8 << 20)))
+    try store.addSlot(Passphrase.cheap("cheap"))
+    let key = try Passphrase(
+      "cheap", limits: Passphrase.Limits(passes: 1...2, totalByteCount: 8 << 20))
+    _ = try SealedFileStore.open(at: scratch.path, key: key)
+  }
+
+  @Test func `a slot behind which the store would not open is not made`() throws {
+    let store = try makeStore(slotCount: 2)
+    try store.addSlot(passphrase("2", total: 3))
+    let header = try scratch.bytes(of: "header")
+    for attempt in [
+      { try store.addSlot(passphrase("3", total: 3)) },
+      {
+        try store.changeSlot(
+          1,
+          to: Passphrase(
+            "dear", cost: .fixed(passes: 3, memoryByteCount: 8 << 20),
+            limits: Passphrase.Limits(totalByteCount: 4 * 8 << 20)))
+      },
+    ] as [() throws -> Void] {
+      let refusal = try error(attempt)
+      #expect(refusal.code == StoreError.invalidKey)
+      #expect(refusal.store == scratch.path)
+      #expect(refusal.remedy?.contains("Remove a passphrase slot") == true)
+    }
+    #expect(try scratch.bytes(of: "header") == header)
+    // In the place of another it is no more than before, and other kinds cost nothing.
+    try store.changeSlot(1, to: passphrase("new", total: 3))
+    try store.addSlot(scratch.key)
+  }
+
+  @Test func `limits for one slot raise the total as far as one slot needs it`() {
+    #expect(Passphrase.Limits().totalByteCount == 16 << 30)
+    #expect(Passphrase.Limits(passes: 1...20).totalByteCount == 20 << 30)
+    #expect(Passphrase.Limits(passes: 1...Int.max).totalByteCount == Int.max)
+    #expect(Passphrase.Limits(passes: 1...20, totalByteCount: 5).totalByteCount == 5)
+  }
+
+  /// Sixteen slots of the largest cost that is allowed, which would take minutes to try.
+  @Test func `a forged header spends no more than is allowed`() throws {
+    _ = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("p"))
+    let header = try scratch.bytes(of: "header")
+    var dear = Array(header[32..<132])
+    dear.replaceSubrange(4..<12, with: [10, 0, 0, 0, 0, 0, 16, 0])
+    var forged = header[..<32] + Array(repeating: dear, count: 16).joined() + header[132..<204]
+    forged[10] = 16
+    forged += Checksum.blake2b16(ByteBuffer(Array(forged)))
+    for name in ["header", "header.copy"] {
+      try scratch.overwrite(name, with: Array(forged) + [UInt8](repeating: 0, count: 32))
+    }
+    let key = CountingKey(passphrase: try Passphrase("p"))
+    let refusal = try error { _ = try SealedFileStore.open(at: scratch.path, key: key) }
+    #expect(refusal.code == StoreError.invalidKey)
+    #expect(key.spent == [10 << 30])
+  }
+}
+
+/// As a passphrase, but it notes what deriving a key would cost and gives a wrong one.
+private final class CountingKey: KeySource {
+  private let passphrase: Passphrase
+  private let costs = Mutex<[Int]>([])
+
+  init(passphrase: Passphrase) {
+    self.passphrase = passphrase
+  }
+
+  var spent: [Int] { costs.withLock { $0 } }
+
+  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+    try passphrase.checkCost(of: slots)
+  }
+
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    guard case .passphrase(let parameters) = slot else { return nil }
+    costs.withLock { $0.append(parameters.passes * parameters.memoryByteCount) }
+    return try WrappingKey(RawKey.random())
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    try passphrase.makeSlot()
+  }
+}
