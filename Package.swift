@@ -42,20 +42,44 @@ let package = Package(
     .target(
       name: "StoreTestSupport", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"],
       path: "Tests/StoreTestSupport"),
+    .target(
+      name: "FuzzTargets",
+      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      path: "Tests/Fuzzing/Targets"),
+    // The program's sources once more: nothing can link an executable.
+    .target(
+      name: "ProgramFuzzTargets",
+      dependencies: [
+        "CLinux", "FuzzTargets", "SealedStore", "SessionTools", "SessionToolsBase", argumentParser,
+      ],
+      path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
       name: "StoreWorker", dependencies: ["SealedStore", "SessionToolsBase", "StoreTestSupport"],
       path: "Tests/StoreWorker"),
     .testTarget(
       name: "SealedStoreTests",
       dependencies: [
-        "CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport", "StoreWorker",
-        "TestSupport",
+        "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreTestSupport",
+        "StoreWorker", "TestSupport",
       ]),
     .testTarget(
-      name: "CommandTests", dependencies: ["SessionToolsBase", "TestSupport", "session-tools"],
+      name: "CommandTests",
+      dependencies: [
+        "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport", "session-tools",
+      ],
       exclude: ["Transcripts"]),
   ]
 )
+
+// Tests/Fuzzing/run alone builds this, because it links libFuzzer.
+if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
+  package.targets += [
+    .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
+    .executableTarget(
+      name: "Fuzzer", dependencies: ["CLibFuzzer", "FuzzTargets", "ProgramFuzzTargets"],
+      path: "Tests/Fuzzing/Fuzzer"),
+  ]
+}
 
 // One set of rules for every Swift target but the one that stands for older programs: nothing
 // existential, imported or unsafe goes unsaid.

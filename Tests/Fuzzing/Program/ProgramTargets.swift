@@ -1,0 +1,68 @@
+import ArgumentParser
+package import FuzzTargets
+import SessionToolsBase
+
+extension FuzzTarget {
+  /// What people type.
+  package static let program = [
+    FuzzTarget("location", largestByteCount: 256, check: LocationTarget.check),
+    FuzzTarget("arguments", largestByteCount: 512, check: ArgumentsTarget.check),
+  ]
+}
+
+/// The argument that names a store: `PATH` or `sealed:PATH`.
+enum LocationTarget {
+  static func check(_ bytes: [UInt8]) throws {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let location: StoreLocation
+    do {
+      location = try StoreLocation(text)
+    } catch let error as ValidationError {
+      return try require(
+        isRefused(text) && !error.message.isEmpty, "\(text) is refused: \(error.message)")
+    }
+    try require(!isRefused(text), "\(text) is taken for \(location)")
+    let path = location.path
+    try require(!path.isEmpty, "an empty path")
+    try require(path.utf8.count == 1 || path.utf8.last != 0x2F, "\(path) ends with a slash")
+    let rest = text.utf8.starts(with: "sealed:".utf8) ? text.utf8.dropFirst(7) : text.utf8[...]
+    try require(rest.starts(with: path.utf8), "\(path) is not what \(text) says")
+    try require(
+      rest.dropFirst(path.utf8.count).allSatisfy { $0 == 0x2F }, "\(text) lost more than slashes")
+    let again = try StoreLocation("sealed:" + path)
+    try require(again.path.utf8.elementsEqual(path.utf8), "\(path) is \(again.path) when named so")
+  }
+
+  /// Whether there is another kind of store in front, or no path behind.
+  private static func isRefused(_ text: String) -> Bool {
+    let utf8 = Array(text.utf8)
+    guard let colon = utf8.firstIndex(of: 0x3A) else { return utf8.isEmpty }
+    let kind = String(decoding: utf8[..<colon], as: UTF8.self)
+    let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+    let others = letters.union("0123456789+-.".utf8)
+    let isKind = letters.contains(utf8[0]) && utf8[..<colon].allSatisfy(others.contains)
+    return isKind && (kind != "sealed" || colon == utf8.count - 1)
+  }
+}
+
+/// A command line, its arguments separated by newlines.
+enum ArgumentsTarget {
+  static func check(_ bytes: [UInt8]) throws {
+    let arguments = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    do {
+      let command = try RootCommand.parseAsRoot(arguments)
+      // Parsed again, the same arguments say the same.
+      let again = try RootCommand.parseAsRoot(arguments)
+      try require("\(type(of: command))" == "\(type(of: again))", "another command the second time")
+    } catch let finding as Finding {
+      throw finding
+    } catch {
+      let code = RootCommand.exitCode(for: error)
+      try require(
+        code == .success || code == .validationFailure, "\(arguments) ends with \(code)")
+      try require(!RootCommand.fullMessage(for: error).isEmpty, "\(arguments) gets no answer")
+    }
+  }
+}

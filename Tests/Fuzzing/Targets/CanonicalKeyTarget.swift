@@ -1,0 +1,46 @@
+import SessionToolsBase
+
+/// Bytes that may be a canonical key.
+enum CanonicalKeyTarget {
+  static func check(_ bytes: [UInt8]) throws {
+    let key = StoreKey(canonicalBytes: bytes)
+    let parts = parts(of: bytes)
+    try require((key != nil) == (parts != nil), "read as \(key as Any), is \(parts as Any)")
+    guard let key, let parts else { return }
+    try require(key.canonicalBytes == bytes, "the encoding of what was read differs")
+    try require(key.canonicalByteCount == bytes.count, "the length of the encoding is wrong")
+    let space = key.namespace
+    let texts = [space.service, space.accessGroup, space.install?.rawValue, key.identifier]
+    try require(texts.map { $0.map { Array($0.utf8) } } == parts, "the parts differ: \(texts)")
+    let again = try StoreKey(
+      key.identifier,
+      in: Namespace(service: space.service, accessGroup: space.accessGroup, install: space.install))
+    try require(again == key && again.hashValue == key.hashValue, "made again it is another key")
+  }
+
+  /// Service, group, install and identifier as the format describes them; `nil` when the bytes
+  /// are no canonical key.
+  static func parts(of bytes: [UInt8]) -> [[UInt8]?]? {
+    var parts: [[UInt8]?] = []
+    var offset = 0
+    for isNeeded in [true, false, false, true] {
+      guard offset < bytes.count else { return nil }
+      let presence = bytes[offset]
+      offset += 1
+      if presence == 0, !isNeeded {
+        parts.append(nil)
+        continue
+      }
+      guard presence == 1, offset + 4 <= bytes.count else { return nil }
+      let byteCount = Int(bytes.integer(at: offset, byteCount: 4))
+      offset += 4
+      guard 1...4096 ~= byteCount, offset + byteCount <= bytes.count else { return nil }
+      let part = Array(bytes[offset..<offset + byteCount])
+      // What is not UTF-8 is repaired by this, and differs.
+      guard String(decoding: part, as: UTF8.self).utf8.elementsEqual(part) else { return nil }
+      parts.append(part)
+      offset += byteCount
+    }
+    return offset == bytes.count ? parts : nil
+  }
+}

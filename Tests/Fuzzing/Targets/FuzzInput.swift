@@ -1,0 +1,34 @@
+/// Takes an input apart, front to back; zeros follow its end.
+package struct FuzzInput {
+  private var rest: ArraySlice<UInt8>
+
+  package init(_ bytes: [UInt8]) {
+    rest = bytes[...]
+  }
+
+  package var isEmpty: Bool { rest.isEmpty }
+
+  package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+  /// Two bytes, little-endian.
+  package mutating func word() -> Int { Int(byte()) | Int(byte()) << 8 }
+
+  /// So many bytes, or as many as there are.
+  package mutating func bytes(_ count: Int) -> [UInt8] {
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+
+  /// All that is left.
+  package mutating func remaining() -> [UInt8] {
+    defer { rest = [] }
+    return Array(rest)
+  }
+
+  /// Bytes up to a separator, which is taken and left out.
+  package mutating func bytes(upTo separator: UInt8) -> [UInt8] {
+    let part = Array(rest.prefix { $0 != separator })
+    rest = rest.dropFirst(part.count + 1)
+    return part
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+
+/// One function that takes any bytes and must find nothing wrong.
+///
+/// The fuzzer calls it with inputs it makes, and a test with those of the corpus.
+package struct FuzzTarget: Sendable, CustomStringConvertible {
+  /// The name of its corpus, and how the fuzzer is told to run it.
+  package let name: String
+  /// The longest input that is of interest.
+  package let largestByteCount: Int
+  /// Throws a ``Finding`` when a promise is broken.
+  package let check: @Sendable ([UInt8]) throws -> Void
+
+  package init(
+    _ name: String, largestByteCount: Int, check: @escaping @Sendable ([UInt8]) throws -> Void
+  ) {
+    self.name = name
+    self.largestByteCount = largestByteCount
+    self.check = check
+  }
+
+  package var description: String { name }
+
+  /// What needs no program.
+  package static let store = [
+    FuzzTarget("header", largestByteCount: 4096, check: HeaderTarget.check),
+    FuzzTarget("journal", largestByteCount: 2048, check: JournalTarget.check),
+    FuzzTarget("plaintext", largestByteCount: 1024, check: PlaintextTarget.check),
+    FuzzTarget("canonical-key", largestByteCount: 20_500, check: CanonicalKeyTarget.check),
+    FuzzTarget("names", largestByteCount: 9000, check: NamesTarget.check),
+  ]
+}
+
+/// A promise that an input broke.
+package struct Finding: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// Throws a finding unless a condition holds.
+package func require(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws(Finding) {
+  guard condition else { throw Finding(otherwise()) }
+}
+
+extension FuzzTarget {
+  /// An input that is kept.
+  package struct Input: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+  }
+
+  /// The inputs that are kept for this target.
+  package func corpus() throws -> [Input] {
+    let directory = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../Corpus/\(name)").standardizedFileURL
+    return try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted().map {
+      Input(name: $0, bytes: Array(try Data(contentsOf: directory.appending(path: $0))))
+    }
+  }
+}
