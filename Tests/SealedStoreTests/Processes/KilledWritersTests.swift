@@ -91,7 +91,9 @@ import Testing
       worker.kill()
       // What it said before it died was confirmed as well. Its output ends with it.
       let said = (lines + worker.lines()).filter { $0 != "ready" }
-      if let last = said.last { confirmed[writer] = Int(last) ?? 0 }
+      guard let last = said.last else { continue }
+      let number = try #require(Int(last))
+      confirmed[writer] = number
     }
     return (confirmed, workers.map(\.1))
   }

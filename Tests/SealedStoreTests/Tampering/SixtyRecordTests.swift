@@ -134,7 +134,8 @@ import Testing
 
   @Test func `no bit is flipped unnoticed`() throws {
     let cases = journal.indices.flatMap { offset in
-      TestSize.isLarge ? (0..<8).map { (offset, $0) } : offset % 3 == 0 ? [(offset, offset % 8)] : []
+      TestSize.isLarge
+        ? (0..<8).map { (offset, $0) } : offset % 3 == 0 ? [(offset, offset % 8)] : []
     }
     let wrong = try wrongAnswers(cases) { offset, bit in
       var journal = journal
