@@ -785,6 +785,11 @@ def tails(write):
     case("garbage_long", "garbage longer than a record", one,
          lambda t: b"".join(blake(64, bytes([n])) for n in range(12)))
     case("length_huge", "a length of 4 GiB less one", one, lambda t: b"\xff\xff\xff\xff" + t[4:])
+    long = lambda b: b.put(extra, bytes(range(256)) * 8)
+    case("record_middle_zero", "a long record without the sector in its middle: the chain holds, the AEAD does not", long,
+         lambda t: t[:800] + bytes(512) + t[1312:])
+    case("change_record_middle_zero", "a change that lacks a sector of its first record, everything else is there",
+         lambda b: b.change(Put(extra, bytes(range(256)) * 8), Put(A, b"2")), lambda t: t[:800] + bytes(512) + t[1312:])
     case("ciphertext_and_chain_torn", "a last record torn at its start: neither chain nor AEAD holds", one,
          lambda t: bytes(100) + t[100:])
     b = Builder("tail of an empty store")

@@ -370,6 +370,7 @@ class Journal:
     def _walk(self) -> None:
         data, offset, number, chain = self.data, JOURNAL_HEAD, 0, self.data[48:JOURNAL_HEAD]
         change, whole = [], JOURNAL_HEAD             # records of the open change; end of the last whole one
+        last, start, before = [], whole, (0, chain)  # records of that one; where it starts; what it follows
         self._pass_mark(-1, offset, number, chain, True)
         while offset < len(data):
             record = self._record_at(offset)
@@ -385,8 +386,19 @@ class Journal:
             change.append(record)
             self.records.append(record)
             if record.flags & LAST:
-                self.newest.update((entry.tag, entry) for entry in change)
-                change, whole = [], offset
+                self.newest.update((entry.tag, entry) for entry in last)
+                before = (change[0].number - 1, last[-1].chain if last else before[1])
+                last, start, change, whole = change, whole, [], offset
+        torn = None
+        if not self.mark or self.mark[0] < whole:
+            torn = next((place for place, entry in enumerate(last) if self._open(entry) is None), None)
+        if torn is None:
+            self.newest.update((entry.tag, entry) for entry in last)
+        else:
+            # Never confirmed, and not all of it arrived: the chain covers the ends of a record alone.
+            change, whole, offset = last[:torn], start, last[torn].offset
+            number, chain = (change[-1].number, change[-1].chain) if change else before
+            self.records = [entry for entry in self.records if entry.offset < offset]
         if self.mark and self.mark[0] > len(data):
             raise Corrupt(f"journal: {self.mark[0] - len(data)} confirmed bytes are gone from its end")
         if whole == len(data):

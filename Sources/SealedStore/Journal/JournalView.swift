@@ -104,6 +104,18 @@ final class JournalView: @unchecked Sendable {
       live.reserve(expectedCount)
     }
     var breakByteCount = end.byteCount
+    let confirmedEnd = max(confirmedByteCount, furthest?.byteCount ?? 0)
+    /// What is known without the last whole change, and where that one is among the records.
+    var before = (lastChangeByteCount, end)
+    var lastStart = 0
+    var isRead = false
+    defer {
+      if !isRead {
+        // Reading failed: what was not taken is read again.
+        if wholeCount > lastStart { (lastChangeByteCount, end) = before }
+        live.apply(Array(records[..<lastStart]))
+      }
+    }
     while true {
       let start = walker.position.byteCount
       breakByteCount = start
@@ -116,18 +128,33 @@ final class JournalView: @unchecked Sendable {
       if records.capacity == 0 { records.reserveCapacity(expectedCount) }
       records.append((ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed)))
       guard prefix.flags.contains(.last) else { continue }
+      // A change is synced before another follows, so only the last one may be torn.
+      confirmed.pass(end)
+      before = (lastChangeByteCount, end)
       lastChangeByteCount = end.byteCount
       end = walker.position
-      confirmed.pass(end)
+      lastStart = wholeCount
       wholeCount = records.count
-      if wholeCount >= Self.appliedAtOnceCount {
-        live.apply(records)
-        records.removeAll(keepingCapacity: true)
-        wholeCount = 0
+      if lastStart >= Self.appliedAtOnceCount {
+        live.apply(Array(records[..<lastStart]))
+        records.removeFirst(lastStart)
+        wholeCount -= lastStart
+        lastStart = 0
       }
     }
-    records.removeLast(records.count - wholeCount)
+    let lastChange = UnconfirmedChange(records: Array(records[lastStart..<wholeCount]))
+    if end.byteCount > confirmedEnd,
+      let torn = try lastChange.tornRecord(in: file, journal: head.journal, keys: keys)
+    {
+      breakByteCount = torn
+      (lastChangeByteCount, end) = before
+    } else {
+      lastStart = wholeCount
+      confirmed.pass(end)
+    }
+    records.removeLast(records.count - lastStart)
     live.apply(records)
+    isRead = true
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     // Before the tail is examined: what changes meanwhile is looked at again.
