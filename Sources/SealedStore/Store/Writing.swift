@@ -74,9 +74,14 @@ extension SealedFileStore {
 
     withStateIfOpen { $0.lengthInFlight = end.byteCount + byteCount }
     do throws(StoreError) {
-      try append(buffer, to: view.file, at: end.byteCount)
+      try view.file.write(buffer, 0..<buffer.byteCount, at: end.byteCount)
     } catch {
-      withStateIfOpen { $0.lengthInFlight = nil }
+      let isCutOff = cutOff(view.file, at: end.byteCount)
+      withStateIfOpen { open in
+        open.lengthInFlight = nil
+        // Read anew through another descriptor, whose syncs tell the truth.
+        if !isCutOff { open.journal = .failure(error) }
+      }
       throw error
     }
     do throws(StoreError) {
@@ -106,16 +111,18 @@ extension SealedFileStore {
     watcher.ownChangeWasMade(in: self)
   }
 
-  private func append(
-    _ buffer: ByteBuffer, to file: OpenFile, at end: Int
-  ) throws(StoreError) {
+  /// Cuts off what was written of a change that failed; whether that is durable.
+  ///
+  /// The cut has to be on the disk before the next change is written in its place: otherwise a
+  /// power cut could leave the beginning of that one in front of records of this one. If the
+  /// cut fails, the next writer does it: a change without its last record counts for nothing.
+  private func cutOff(_ file: OpenFile, at end: Int) -> Bool {
     do throws(StoreError) {
-      try file.write(buffer, 0..<buffer.byteCount, at: end)
+      try file.truncate(to: end)
+      try file.synchronizeData()
+      return true
     } catch {
-      // What was written of it is cut off. If even that fails, the next writer does it: a
-      // change without its last record counts for nothing.
-      try? file.truncate(to: end)
-      throw error
+      return false
     }
   }
 
