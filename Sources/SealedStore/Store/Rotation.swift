@@ -124,6 +124,8 @@ extension SealedFileStore {
     var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
 
+    // If this fails and what it wrote cannot be removed, the next change does it.
+    writer.isTidy = false
     // The new header is durable before the journal that needs it can count.
     try writeNextHeader(header, headerKey: keys.headerKey)
     let view: JournalView
