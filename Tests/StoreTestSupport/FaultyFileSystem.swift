@@ -1,7 +1,7 @@
 package import SessionToolsBase
 import Synchronization
 
-/// The kernel's file system, with a log of what goes through and calls that fail on demand.
+/// A file system with a log of what goes through and calls that fail on demand.
 package final class FaultyFileSystem: FileSystem {
   /// One call that can fail.
   package struct Call: Hashable, Sendable {
@@ -54,10 +54,12 @@ package final class FaultyFileSystem: FileSystem {
     let byte: Int
   }
 
-  private let real = LinuxFileSystem()
+  private let real: any FileSystem
   private let state: Mutex<State>
 
-  package init(_ rule: Rule? = nil) {
+  /// Makes one on top of another file system; the kernel's when nothing is said.
+  package init(in fileSystem: any FileSystem = LinuxFileSystem(), _ rule: Rule? = nil) {
+    real = fileSystem
     state = Mutex(State(rule: rule))
   }
 

@@ -1,145 +1,95 @@
 import Foundation
 
 /// What a disk and the kernel's cache above it hold after some recorded steps.
+///
+/// Of files ``CachedFile`` says what is possible. Of the directory: any of the creations,
+/// renames, links and removals since it was synced may be missing, each as a whole. ext4 and
+/// XFS log them in order, so that only the last ones can be missing; others log the names of one
+/// file without those of another. What holds for every choice holds for both. A sync of a file
+/// does not make its name durable here, although it does on ext4.
 package struct RecordedDisk: Sendable {
   /// The files of a directory by their names.
-  package typealias Content = [String: [UInt8]]
+  package typealias Content = MemoryFileSystem.Content
 
-  /// One thing that may be found after a crash.
-  package struct Crash: Sendable {
-    package let what: String
-    package let content: Content
+  /// A change of names.
+  private enum NameChange {
+    case set(String, file: Int)
+    case rename(String, to: String, file: Int)
+    case remove(String, file: Int?)
   }
 
-  private struct File {
-    /// What a program reads.
-    var content: [UInt8] = []
-    /// What is on the disk for sure.
-    var durable: [UInt8] = []
-    /// Writes since the last sync.
-    var unsynced: [(offset: Int, bytes: [UInt8])] = []
-  }
-
-  private static let sectorByteCount = 512
-
-  private var files: [Int: File] = [:]
+  private(set) var files: [Int: CachedFile] = [:]
   private var names: [String: Int] = [:]
   private var durableNames: [String: Int] = [:]
-  private var lastWritten: Int?
+  private var pending: [NameChange] = []
+  /// Whether the directory itself may be missing.
+  private(set) var mayBeMissing = false
 
-  /// An empty directory.
-  package init() {}
+  /// A directory whose files are on the disk; they have the numbers from 1 on, in the order of
+  /// their names.
+  package init(_ content: Content = [:]) {
+    for (position, name) in content.keys.sorted().enumerated() {
+      files[position + 1] = CachedFile(content[name] ?? [])
+      names[name] = position + 1
+    }
+    durableNames = names
+  }
 
   /// Goes on by one step.
   package mutating func perform(_ step: RecordedStep) {
     switch step {
+    case .makeDirectory:
+      mayBeMissing = true
+    case .synchronizeParent:
+      mayBeMissing = false
     case .create(let name, let file):
-      files[file] = File()
+      files[file] = CachedFile()
       names[name] = file
+      pending.append(.set(name, file: file))
     case .write(let file, let offset, let bytes):
-      change(file) { file in
-        Self.write(bytes, at: offset, to: &file.content)
-        file.unsynced.append((offset, bytes))
-      }
-      lastWritten = file
+      files[file]?.write(bytes, at: offset)
     case .truncate(let file, let byteCount):
-      // A cut reaches the disk with the inode; taken as done at once, and so is what stands
-      // before it, because what was cut off is of no more interest.
-      change(file) { file in
-        Self.resize(&file.content, to: byteCount)
-        file.unsynced.removeAll { $0.offset >= byteCount }
-        Self.cut(&file.durable, to: byteCount)
-      }
-    case .synchronize(let file):
-      change(file) { file in
-        for write in file.unsynced { Self.write(write.bytes, at: write.offset, to: &file.durable) }
-        file.unsynced = []
-        // What was extended without being written is zeros.
-        Self.resize(&file.durable, to: file.content.count)
-      }
+      files[file]?.truncate(to: byteCount)
+    case .synchronize(let file, _):
+      files[file]?.synchronize()
     case .dropUnsynced(let file):
-      change(file) { $0.unsynced = [] }
+      files[file]?.dropUnsynced()
     case .synchronizeDirectory:
       durableNames = names
+      pending = []
     case .rename(let name, let other):
-      names[other] = names.removeValue(forKey: name)
+      guard let file = names.removeValue(forKey: name) else { return }
+      names[other] = file
+      pending.append(.rename(name, to: other, file: file))
     case .link(let name, let other):
-      names[other] = names[name]
+      guard let file = names[name] else { return }
+      names[other] = file
+      pending.append(.set(other, file: file))
     case .remove(let name):
-      names[name] = nil
+      pending.append(.remove(name, file: names.removeValue(forKey: name)))
     case .confirmed:
       break
     }
   }
 
-  private mutating func change(_ number: Int, _ body: (inout File) -> Void) {
-    var file = files[number, default: File()]
-    body(&file)
-    files[number] = file
-  }
+  /// How many changes of names may be missing.
+  var pendingCount: Int { pending.count }
 
-  /// What may be found when the program or the machine stops now.
-  package var crashes: [Crash] {
-    var crashes = [
-      Crash(what: "the process died", content: names.compactMapValues { files[$0]?.content }),
-      Crash(
-        what: "a power cut took everything that was not synced",
-        content: durableNames.compactMapValues { files[$0]?.durable }),
-      Crash(
-        what: "a power cut took content but no names",
-        content: names.compactMapValues { files[$0]?.durable }),
-    ]
-    for torn in tornContents {
-      crashes.append(
-        Crash(
-          what: torn.what,
-          content: names.compactMapValues { $0 == lastWritten ? torn.content : files[$0]?.content }
-        ))
+  /// The names when only some of the changes are there.
+  func names(keeping kept: (Int) -> Bool) -> [String: Int] {
+    var result = durableNames
+    for (position, change) in pending.enumerated() where kept(position) {
+      switch change {
+      case .set(let name, let file):
+        result[name] = file
+      case .rename(let name, let other, let file):
+        if result[name] == file { result[name] = nil }
+        result[other] = file
+      case .remove(let name, let file):
+        if result[name] == file { result[name] = nil }
+      }
     }
-    return crashes
-  }
-
-  /// The file written last, with only some sectors of its last write.
-  private var tornContents: [(what: String, content: [UInt8])] {
-    guard let lastWritten, let file = files[lastWritten], let last = file.unsynced.last else {
-      return []
-    }
-    var before = file.durable
-    for write in file.unsynced.dropLast() {
-      Self.write(write.bytes, at: write.offset, to: &before)
-    }
-    let end = last.offset + last.bytes.count
-    // Sectors are counted in the file: the first one of a write may be shared with older bytes.
-    let borders = Set(
-      stride(
-        from: (last.offset / Self.sectorByteCount + 1) * Self.sectorByteCount, to: end,
-        by: Self.sectorByteCount))
-    let all = borders.sorted()
-    let chosen = all.count <= 3 ? all : [all[0], all[all.count / 2], all[all.count - 1]]
-    return chosen.flatMap { border in
-      var front = before
-      Self.write(Array(last.bytes[..<(border - last.offset)]), at: last.offset, to: &front)
-      var back = before
-      Self.write(Array(last.bytes[(border - last.offset)...]), at: border, to: &back)
-      return [
-        ("the last write was torn behind byte \(border)", front),
-        ("of the last write only what is behind byte \(border) arrived", back),
-      ]
-    }
-  }
-
-  private static func write(_ bytes: [UInt8], at offset: Int, to content: inout [UInt8]) {
-    if content.count < offset + bytes.count { resize(&content, to: offset + bytes.count) }
-    content.replaceSubrange(offset..<offset + bytes.count, with: bytes)
-  }
-
-  private static func resize(_ content: inout [UInt8], to byteCount: Int) {
-    cut(&content, to: byteCount)
-    content += [UInt8](repeating: 0, count: byteCount - content.count)
-  }
-
-  private static func cut(_ content: inout [UInt8], to byteCount: Int) {
-    if content.count > byteCount { content.removeLast(content.count - byteCount) }
+    return result
   }
 }
 

@@ -4,12 +4,16 @@ import Synchronization
 /// What happened to the files of one directory, in order: enough to know what a disk may hold
 /// after a crash at any moment.
 package enum RecordedStep: Sendable {
+  /// The directory itself was made.
+  case makeDirectory
+  /// `fsync` of the directory above it.
+  case synchronizeParent
   /// A new, empty file. Files are told apart by a number, whatever they are called.
   case create(name: String, file: Int)
   case write(file: Int, offset: Int, bytes: [UInt8])
   case truncate(file: Int, byteCount: Int)
-  /// `fdatasync` or `fsync` of a file that did not fail.
-  case synchronize(file: Int)
+  /// `fdatasync` or `fsync` of a file that did not fail; the name is the one it has then.
+  case synchronize(file: Int, name: String)
   /// A sync that failed: the kernel calls the pages clean and forgets what was in them.
   case dropUnsynced(file: Int)
   /// `fsync` of the directory.
@@ -21,25 +25,41 @@ package enum RecordedStep: Sendable {
   case confirmed(Int)
 }
 
-/// The kernel's file system, with a record of every step that changes files in one directory.
+/// A file system with a record of every step that changes files in one directory.
 package final class RecordingFileSystem: FileSystem {
   private struct State {
     var steps: [RecordedStep] = []
     var names: [String: Int] = [:]
     var files: [Descriptor: Int] = [:]
     var directories: Set<Descriptor> = []
+    var parents: Set<Descriptor> = []
     var fileCount = 0
     var failsNextSynchronization = false
   }
 
   /// The directory whose files are recorded.
   package let path: String
-  private let real = LinuxFileSystem()
-  private let state = Mutex(State())
+  private let real: any FileSystem
+  private let state: Mutex<State>
 
-  /// Records what happens in a directory that is absent or empty.
-  package init(_ path: String) {
+  /// Records what happens in a directory.
+  ///
+  /// - Parameters:
+  ///   - path: The directory.
+  ///   - fileSystem: Where it is; the kernel's when nothing is said.
+  ///   - names: The files that are in it, which get the numbers from 1 on in the order of their
+  ///     names.
+  package init(
+    _ path: String, in fileSystem: any FileSystem = LinuxFileSystem(), names: [String] = []
+  ) {
     self.path = path
+    real = fileSystem
+    var state = State()
+    for name in names.sorted() {
+      state.fileCount += 1
+      state.names[name] = state.fileCount
+    }
+    self.state = Mutex(state)
   }
 
   /// The steps so far.
@@ -57,14 +77,16 @@ package final class RecordingFileSystem: FileSystem {
 
   package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
     let descriptor = try real.openDirectory(path)
-    if path == self.path {
-      state.withLock { state in _ = state.directories.insert(descriptor) }
+    state.withLock { state in
+      if path == self.path { state.directories.insert(descriptor) }
+      if path == self.path.parentPath + "/." { state.parents.insert(descriptor) }
     }
     return descriptor
   }
 
   package func makeDirectory(_ path: String) throws(SystemCallError) {
     try real.makeDirectory(path)
+    if path == self.path { state.withLock { $0.steps.append(.makeDirectory) } }
   }
 
   package func open(
@@ -89,6 +111,7 @@ package final class RecordingFileSystem: FileSystem {
     state.withLock { state in
       state.files[descriptor] = nil
       state.directories.remove(descriptor)
+      state.parents.remove(descriptor)
     }
     real.close(descriptor)
   }
@@ -137,14 +160,15 @@ package final class RecordingFileSystem: FileSystem {
       throw SystemCallError("fdatasync", 5)
     }
     try real.synchronizeData(descriptor)
-    record(descriptor) { .synchronize(file: $0) }
+    recordSynchronization(of: descriptor)
   }
 
   package func synchronize(_ descriptor: Descriptor) throws(SystemCallError) {
     try real.synchronize(descriptor)
-    record(descriptor) { .synchronize(file: $0) }
+    recordSynchronization(of: descriptor)
     state.withLock { state in
       if state.directories.contains(descriptor) { state.steps.append(.synchronizeDirectory) }
+      if state.parents.contains(descriptor) { state.steps.append(.synchronizeParent) }
     }
   }
 
@@ -187,6 +211,14 @@ package final class RecordingFileSystem: FileSystem {
   private func record(_ descriptor: Descriptor, _ step: (Int) -> RecordedStep) {
     state.withLock { state in
       if let file = state.files[descriptor] { state.steps.append(step(file)) }
+    }
+  }
+
+  private func recordSynchronization(of descriptor: Descriptor) {
+    state.withLock { state in
+      guard let file = state.files[descriptor] else { return }
+      let name = state.names.first { $0.value == file }?.key ?? ""
+      state.steps.append(.synchronize(file: file, name: name))
     }
   }
 }

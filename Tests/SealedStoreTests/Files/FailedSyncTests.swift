@@ -45,13 +45,14 @@ import Testing
 
     var recorded = RecordedDisk()
     for step in disk.steps { recorded.perform(step) }
-    for (number, crash) in recorded.crashes.enumerated() {
-      let path = scratch["crash \(number)"]
-      try RecordedDisk.write(crash.content, to: path)
-      let opened = try SealedFileStore.open(at: path, key: scratch.key)
-      #expect(try opened.text("before") == "1", "\(crash.what)")
-      #expect(try opened.text("after") == "3", "\(crash.what)")
-      #expect(try opened.contains(name("lost")) == isThere, "\(crash.what)")
+    try recorded.forEachCrash(CrashLimits(complete: 2000, chosen: 0), seed: 1) { crash in
+      let content = try #require(crash.content)
+      let environment = StoreEnvironment(fileSystem: try MemoryFileSystem("/store", content))
+      let opened = try SealedFileStore.open(
+        at: "/store", key: scratch.key, environment: environment)
+      #expect(try opened.text("before") == "1", "\(crash.summary)")
+      #expect(try opened.text("after") == "3", "\(crash.summary)")
+      #expect(try opened.contains(name("lost")) == isThere, "\(crash.summary)")
       #expect(try opened.verify().isSound)
     }
   }

@@ -1,0 +1,108 @@
+/// What the disk may hold of one file: for each of its sectors what the kernel's cache held at
+/// some moment since the last sync, and for its length the same.
+///
+/// Nothing ties one sector to another, or to the length: unsynced writes are dropped, kept,
+/// reordered and torn in every combination. A file may have grown before its data is there;
+/// zeros are read then. A cut behaves like a write of zeros and a shorter length, so it may be
+/// lost although what was written after it is there. Real file systems order some of that
+/// (ext4 and XFS do not reuse blocks before the cut is in their log), so this is harsher.
+struct CachedFile: Sendable {
+  static let sectorByteCount = 512
+
+  /// What each sector may hold, in the order of time; the last is what programs read.
+  private(set) var sectors: [[[UInt8]]] = []
+  /// How long the file may be; the last is what programs see.
+  private(set) var byteCounts = [0]
+  private var dirtySectors: Set<Int> = []
+  private var isByteCountDirty = false
+
+  /// An empty file that nothing is known to be on the disk of.
+  init() {}
+
+  /// A file that is on the disk for sure.
+  init(_ content: [UInt8]) {
+    write(content, at: 0)
+    synchronize()
+  }
+
+  /// The sectors that may hold one thing or another.
+  var openSectors: [Int] { sectors.indices.filter { sectors[$0].count > 1 } }
+
+  mutating func write(_ bytes: [UInt8], at offset: Int) {
+    guard !bytes.isEmpty else { return }
+    let end = offset + bytes.count
+    for number in offset / Self.sectorByteCount...(end - 1) / Self.sectorByteCount {
+      let start = number * Self.sectorByteCount
+      let (from, to) = (max(start, offset), min(start + Self.sectorByteCount, end))
+      change(number) { sector in
+        sector.replaceSubrange(from - start..<to - start, with: bytes[from - offset..<to - offset])
+      }
+    }
+    guard let byteCount = byteCounts.last, end >= byteCount else { return }
+    // Writing up to the end tells the kernel the length once more.
+    isByteCountDirty = true
+    let next = (byteCount / Self.sectorByteCount + 1) * Self.sectorByteCount
+    for border in stride(from: next, to: end, by: Self.sectorByteCount) { setByteCount(border) }
+    setByteCount(end)
+  }
+
+  mutating func truncate(to byteCount: Int) {
+    for number in byteCount / Self.sectorByteCount..<sectors.count {
+      let kept = max(0, byteCount - number * Self.sectorByteCount)
+      change(number) { sector in
+        sector.replaceSubrange(
+          kept..<sector.count, with: [UInt8](repeating: 0, count: sector.count - kept))
+      }
+    }
+    isByteCountDirty = true
+    setByteCount(byteCount)
+  }
+
+  mutating func synchronize() {
+    for number in dirtySectors { sectors[number].removeFirst(sectors[number].count - 1) }
+    dirtySectors = []
+    if isByteCountDirty { byteCounts.removeFirst(byteCounts.count - 1) }
+    isByteCountDirty = false
+  }
+
+  /// A sync that failed: the kernel calls the pages clean, so that no later sync saves what is
+  /// in them, and yet they may have reached the disk.
+  mutating func dropUnsynced() {
+    dirtySectors = []
+    isByteCountDirty = false
+  }
+
+  /// One of the contents there may be.
+  ///
+  /// - Parameters:
+  ///   - byteCount: Which of ``byteCounts``.
+  ///   - versions: For each of ``openSectors`` which of its contents.
+  /// - Returns: What a program would read.
+  func content(byteCount: Int, versions: ArraySlice<Int>) -> [UInt8] {
+    let length = byteCounts[byteCount]
+    var content: [UInt8] = []
+    content.reserveCapacity(sectors.count * Self.sectorByteCount)
+    var versions = versions
+    for sector in sectors {
+      content += sector[sector.count > 1 ? versions.removeFirst() : 0]
+    }
+    if content.count > length { content.removeLast(content.count - length) }
+    return content
+  }
+
+  private mutating func change(_ number: Int, _ body: (inout [UInt8]) -> Void) {
+    let zeros = [UInt8](repeating: 0, count: Self.sectorByteCount)
+    while sectors.count <= number { sectors.append([zeros]) }
+    guard var sector = sectors[number].last else { return }
+    body(&sector)
+    dirtySectors.insert(number)
+    // What comes back is the newest again, and no further possibility.
+    sectors[number].removeAll { $0 == sector }
+    sectors[number].append(sector)
+  }
+
+  private mutating func setByteCount(_ byteCount: Int) {
+    byteCounts.removeAll { $0 == byteCount }
+    byteCounts.append(byteCount)
+  }
+}
