@@ -64,6 +64,7 @@ do {
   case "fork": try useAfterFork()
   case "probe": try probe()
   case "fill": try fillFileSystem()
+  case "live": try live()
   default: fail("there is no command \(argument(0))")
   }
 } catch {

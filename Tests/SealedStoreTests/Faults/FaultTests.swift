@@ -1,0 +1,162 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Every system call of every kind of operation goes wrong in every way, once and for good.
+@Suite struct FaultTests {
+  /// What came of one operation.
+  private struct Attempt {
+    let world: CrashWorld
+    let disk: MemoryFileSystem
+    let outcome: StoreError.Code?
+    let calls: [FaultyFileSystem.Call]
+  }
+
+  @Test(arguments: FaultCase.all)
+  func `a call that goes wrong gives a typed error, the old or the new value, and no leak`(
+    faultCase: FaultCase
+  ) throws {
+    let template = try FaultTemplate(faultCase)
+    let sound = try template.world().0
+    if template.content != nil { try sound.reopen(template.key) }
+    try template.operation(sound)
+    let calls = sound.faults.calls
+    #expect(calls.count > 10)
+    let problems = Locked<[String]>([])
+    let runCount = Locked(0)
+    let next = Locked(0)
+    try inThreads(2) { _ in
+      while let position = next.withLock({ next in
+        next += 1
+        return next <= calls.count ? next : nil
+      }) {
+        for fault in SystemFault.all
+        where calls[position - 1].kind == .write || !fault.concernsWritesAlone {
+          runCount.withLock { $0 += 1 }
+          guard let problem = try Self.problem(template, fault, position) else { continue }
+          let call = calls[position - 1]
+          problems.withLock {
+            $0.append("call \(position), \(call.kind) \(call.name), \(fault): \(problem)")
+          }
+        }
+      }
+    }
+    #expect(problems.value.prefix(5) == [], "\(problems.value.count)")
+    #expect(runCount.value >= calls.count * 12)
+  }
+
+  /// What is wrong after a call failed; `nil` when nothing is.
+  private static func problem(
+    _ template: FaultTemplate, _ fault: SystemFault, _ position: Int
+  ) throws -> String? {
+    let (world, disk) = try template.world()
+    world.faults.setRule(fault.rule(at: position))
+    let outcome = try code {
+      if template.content != nil { try world.reopen(template.key) }
+      try template.operation(world)
+    }
+    let attempt = Attempt(
+      world: world, disk: disk, outcome: outcome, calls: world.faults.calls)
+    if let problem = problemOfOutcome(attempt, fault, position) { return problem }
+    if world.faults.lockCount > 0 || disk.lockCount > 0 { return "a lock is left" }
+    // Reading under the fault is refused or right, and never an absence.
+    if fault.isForGood, let store = world.current {
+      let code = try code { _ = try store.texts() }
+      if ![nil, fault.code, StoreError.outcomeUnknown].contains(code), template.before.items != nil
+      {
+        return "reading: \(code as Any)"
+      }
+    }
+    world.faults.setRule(nil)
+    if let problem = try problemOfContent(attempt, template) { return problem }
+    world.close()
+    if !world.faults.openNames.isEmpty { return "open: \(world.faults.openNames)" }
+    if disk.descriptorCount > 0 { return "\(disk.descriptorCount) descriptors are open" }
+    return world.faults.wrongCloseCount > 0 ? "closed twice" : nil
+  }
+
+  private static func problemOfOutcome(
+    _ attempt: Attempt, _ fault: SystemFault, _ position: Int
+  ) -> String? {
+    let outcome = attempt.outcome
+    if fault.shape == .half { return outcome == nil ? nil : "\(outcome as Any)" }
+    guard position <= attempt.calls.count else { return nil }
+    let failed = attempt.calls[position - 1]
+    let hasFailedSync = failed.kind == .synchronize || failed.kind == .synchronizeData
+    if failed.kind == .synchronizeData, outcome != StoreError.outcomeUnknown {
+      return "the journal's sync failed: \(outcome as Any)"
+    }
+    if failed.kind == .synchronize, position > 1, attempt.calls[position - 2].kind == .rename,
+      outcome != nil, outcome != StoreError.outcomeUnknown
+    {
+      return "the sync of a rename failed: \(outcome as Any)"
+    }
+    if outcome == nil || outcome == fault.code { return nil }
+    return hasFailedSync && outcome == StoreError.outcomeUnknown ? nil : "\(outcome as Any)"
+  }
+
+  private static func problemOfContent(
+    _ attempt: Attempt, _ template: FaultTemplate
+  ) throws -> String? {
+    let allowed =
+      switch attempt.outcome {
+      case nil: [template.after]
+      case StoreError.outcomeUnknown: [template.before, template.after]
+      default: [template.before]
+      }
+    let world = attempt.world
+    // Whoever revokes and is not told the outcome may have to give a key that was kept.
+    let isRefused =
+      try attempt.outcome == StoreError.outcomeUnknown
+      && code { _ = try world.current?.texts() } == StoreError.wrongKey
+    if isRefused { world.close() }
+    if world.current == nil {
+      guard try openedAnew(world, template) else { return "the store does not open" }
+    }
+    guard let store = world.current else { return "no store" }
+    if allowed.contains(where: { $0.items == nil && !$0.keys.isEmpty }) { _ = try store.repair() }
+    let repaired = template.after.items
+    let items = try store.texts()
+    let isAllowed = allowed.contains { moment in
+      // Creating failed and was done again, or nearly succeeded: there is an empty store.
+      moment.keys.isEmpty ? items.isEmpty : (moment.items ?? repaired) == items
+    }
+    guard isAllowed else { return "\(attempt.outcome as Any), and found \(items)" }
+    try store.put("after", as: "after")
+
+    let environment = StoreEnvironment(fileSystem: attempt.disk)
+    var opening: Set<String> = []
+    var difference: String?
+    for (name, key) in world.keys {
+      let opened = try code {
+        let again = try SealedFileStore.open(
+          at: FaultCase.path, key: key, options: .init(), environment: environment)
+        var found = try again.texts()
+        if found.removeValue(forKey: "after") != "after" || found != items {
+          difference = "\(name) finds \(found)"
+        }
+        let findings = try again.verify().findings.filter { $0.place != .files }
+        if !findings.isEmpty { difference = "\(findings)" }
+      }
+      if let difference { return difference }
+      if opened == nil { opening.insert(name) }
+      if let opened, opened != StoreError.wrongKey { return "\(name): \(opened)" }
+    }
+    let mayOpen = allowed.map { $0.keys.isEmpty ? ["first"] : $0.keys }
+    return mayOpen.contains(opening) ? nil : "\(attempt.outcome as Any), and \(opening) open"
+  }
+
+  private static func openedAnew(_ world: CrashWorld, _ template: FaultTemplate) throws -> Bool {
+    if template.content == nil {
+      let outcome = try code { try world.create() }
+      if outcome == nil { return true }
+      if outcome != StoreError.alreadyExists { return false }
+    }
+    for name in template.before.keys.union(template.after.keys).sorted() {
+      if try code({ try world.reopen(name) }) == nil { return true }
+    }
+    return false
+  }
+}
