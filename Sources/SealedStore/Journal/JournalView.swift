@@ -51,9 +51,6 @@ final class JournalView: @unchecked Sendable {
     live.apply(entry, isRemoved: isRemoved)
   }
 
-  /// So many records are applied at once: enough to fetch their places together, and few to keep.
-  private static let appliedAtOnceCount = 1024
-
   /// Makes room for a number of items.
   func reserve(_ count: Int) {
     live.reserve(count)
@@ -74,6 +71,24 @@ final class JournalView: @unchecked Sendable {
     return buffer.bytes(0..<count)
   }
 
+  /// Where the first record of a change is that does not open; `nil` when all do.
+  ///
+  /// A power cut may have kept both ends of a record, which are all that the chain looks at, and
+  /// lost some sectors between them. So a change of which nothing says that it was ever synced
+  /// counts only when it opens.
+  private func offsetOfTornRecord(
+    in change: ArraySlice<PendingRecords.Element>, keys: KeyRing
+  ) throws(StoreError) -> Int? {
+    let opener = RecordOpener(journal: head.journal, keys: keys)
+    for (entry, _) in change {
+      let start = Int(entry.offset)
+      if try opener.read(from: file, at: start, byteCount: entry.recordByteCount) == nil {
+        return start
+      }
+    }
+    return nil
+  }
+
   /// Reads on from the end to a length of the file that was asked for after the mark was read.
   ///
   /// - Parameters:
@@ -86,9 +101,7 @@ final class JournalView: @unchecked Sendable {
   ) throws(StoreError) {
     var walker = JournalWalker(
       file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
-    // Those of whole changes, not applied yet, and behind them those of the change that is read.
-    var records: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
-    var wholeCount = 0
+    var pending = PendingRecords()
     var reason = "the journal breaks off"
     let isLookedAtBefore = end.number > 0
     var confirmed = ConfirmedPositions(positions, from: end)
@@ -97,64 +110,42 @@ final class JournalView: @unchecked Sendable {
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
-    var expectedCount = 0
     if !isLookedAtBefore, let furthest {
       let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-      expectedCount = min(Int(clamping: furthest.number), most)
+      let expectedCount = min(Int(clamping: furthest.number), most)
       live.reserve(expectedCount)
+      pending.reserve(expectedCount)
     }
     var breakByteCount = end.byteCount
-    let confirmedEnd = max(confirmedByteCount, furthest?.byteCount ?? 0)
-    /// What is known without the last whole change, and where that one is among the records.
-    var before = (lastChangeByteCount, end)
-    var lastStart = 0
-    var isRead = false
-    defer {
-      if !isRead {
-        // Reading failed: what was not taken is read again.
-        if wholeCount > lastStart { (lastChangeByteCount, end) = before }
-        live.apply(Array(records[..<lastStart]))
-      }
-    }
+    // The last whole change, and the one before. Kept here until nothing can fail any more: what
+    // was read until then is read again.
+    var last = (start: lastChangeByteCount, end: end)
+    var before = last
     while true {
-      let start = walker.position.byteCount
-      breakByteCount = start
+      breakByteCount = walker.position.byteCount
       guard let prefix = try walker.next() else { break }
-      guard prefix.flags.contains(.first) == (records.count == wholeCount) else {
+      guard prefix.flags.contains(.first) != pending.isInChange else {
         reason = "a record is not where its change says"
         break
       }
-      // Address space and no memory until it is filled; growing would fill it twice.
-      if records.capacity == 0 { records.reserveCapacity(expectedCount) }
-      records.append((ItemIndex.Entry(prefix, at: start), prefix.flags.contains(.removed)))
+      pending.append(prefix, at: breakByteCount)
       guard prefix.flags.contains(.last) else { continue }
-      // A change is synced before another follows, so only the last one may be torn.
-      confirmed.pass(end)
-      before = (lastChangeByteCount, end)
-      lastChangeByteCount = end.byteCount
-      end = walker.position
-      lastStart = wholeCount
-      wholeCount = records.count
-      if lastStart >= Self.appliedAtOnceCount {
-        live.apply(Array(records[..<lastStart]))
-        records.removeFirst(lastStart)
-        wholeCount -= lastStart
-        lastStart = 0
-      }
+      // A change is synced before another follows, so only the last one can be torn.
+      confirmed.pass(last.end)
+      (before, last) = (last, (last.end.byteCount, walker.position))
+      pending.endChange()
+      pending.moveSettled(to: &live)
     }
-    let lastChange = UnconfirmedChange(records: Array(records[lastStart..<wholeCount]))
-    if end.byteCount > confirmedEnd,
-      let torn = try lastChange.tornRecord(in: file, journal: head.journal, keys: keys)
+    if last.end.byteCount > max(confirmedByteCount, furthest?.byteCount ?? 0),
+      let torn = try offsetOfTornRecord(in: pending.lastChange, keys: keys)
     {
       breakByteCount = torn
-      (lastChangeByteCount, end) = before
-    } else {
-      lastStart = wholeCount
-      confirmed.pass(end)
+      last = before
+      pending.dropLastChange()
     }
-    records.removeLast(records.count - lastStart)
-    live.apply(records)
-    isRead = true
+    confirmed.pass(last.end)
+    pending.moveAll(to: &live)
+    (lastChangeByteCount, end) = last
     seenByteCount = fileByteCount
     tailByteCount = fileByteCount - end.byteCount
     // Before the tail is examined: what changes meanwhile is looked at again.

@@ -18,9 +18,9 @@ struct LiveRecords: Sendable {
   }
 
   /// Makes entries the newest of their items, or takes the items out, in this order.
-  mutating func apply(_ records: [(entry: ItemIndex.Entry, isRemoved: Bool)]) {
-    for start in stride(from: 0, to: records.count, by: Self.batchCount) {
-      let batch = records[start..<min(start + Self.batchCount, records.count)]
+  mutating func apply(_ records: ArraySlice<PendingRecords.Element>) {
+    for start in stride(from: records.startIndex, to: records.endIndex, by: Self.batchCount) {
+      let batch = records[start..<min(start + Self.batchCount, records.endIndex)]
       index.fetchPlaces(of: batch.lazy.map(\.entry.tag))
       for (entry, isRemoved) in batch { apply(entry, isRemoved: isRemoved) }
     }

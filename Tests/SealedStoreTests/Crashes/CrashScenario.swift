@@ -219,7 +219,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       },
     ],
     operations: [
-      { try $0.store().repair() },
+      { _ = try $0.store().repair() },
       { try $0.store().put("3", as: "a") },
     ])
 
