@@ -5,29 +5,95 @@ import StoreTestSupport
 
 /// Shows its memory: `keys DIRECTORY KEYFILE SEED`.
 ///
-/// Makes a store whose keys come from a seed, locks, unlocks and locks it, and waits for a line
-/// after each, while somebody looks at its memory.
+/// Makes a store whose keys come from a seed, locks it, unlocks it, gives it other keys and lets
+/// go of it, and waits for a line after each, while somebody looks at its memory.
 func showKeys() throws {
-  guard let seed = UInt64(argument(3)) else { fail("no seed") }
-  let environment = StoreEnvironment(random: SeededRandom(seed: seed))
-  let store = try SealedFileStore.create(
-    at: argument(1), key: KeyFile(argument(2)), environment: environment)
+  var store: SealedFileStore? = try makeSeededStore()
   let name = try StoreKey("item", in: "worker")
-  try store.put(SecretBytes(utf8: "value"), for: name)
-  _ = try store.value(for: name)
-  _ = try store.keys(in: nil)
+  try store?.put(SecretBytes(utf8: "value"), for: name)
+  _ = try store?.value(for: name)
+  _ = try store?.keys(in: nil)
   wait("open")
-  store.lock()
+  store?.lock()
   wait("locked")
-  try store.unlock(with: KeyFile(argument(2)))
-  try store.put(SecretBytes(utf8: "another value"), for: name)
-  _ = try store.verify()
+  try store?.unlock(with: KeyFile(argument(2)))
+  try store?.put(SecretBytes(utf8: "another value"), for: name)
+  _ = try store?.verify()
   wait("unlocked")
-  store.lock()
+  store?.lock()
   wait("locked again")
+  try store?.unlock(with: KeyFile(argument(2)))
+  wait("open again")
+  try store?.rotate()
+  wait("rotated")
+  try store?.revoke(keeping: [KeyFile(argument(2))]) { _ in true }
+  wait("revoked")
+  store = nil
+  wait("released")
 }
 
-private func wait(_ state: String) {
+/// A new store of the first three arguments: its directory, its key file, and a seed.
+func makeSeededStore() throws -> SealedFileStore {
+  guard let seed = UInt64(argument(3)) else { fail("no seed") }
+  return try SealedFileStore.create(
+    at: argument(1), key: KeyFile(argument(2)),
+    environment: StoreEnvironment(random: SeededRandom(seed: seed)))
+}
+
+/// `passphrase DIRECTORY FILE`: makes and opens a store with a passphrase, and waits for a line
+/// after each step, while somebody looks at its memory.
+func showPassphrase() throws {
+  var store: SealedFileStore? = try SealedFileStore.create(at: argument(1), key: passphrase())
+  wait("made")
+  store = nil
+  try holdPassphrase()
+  store = try SealedFileStore.open(at: argument(1), key: passphrase())
+  let name = try StoreKey("item", in: "worker")
+  try store?.put(SecretBytes(utf8: "value"), for: name)
+  wait("open")
+  store?.lock()
+  wait("locked")
+  try store?.unlock(with: passphrase())
+  wait("unlocked")
+  store = nil
+  wait("released")
+}
+
+private func holdPassphrase() throws {
+  let passphrase = try passphrase()
+  guard let slot = try SealedFileStore.keySlots(at: argument(1)).first?.parameters else {
+    fail("no slot")
+  }
+  let key = try passphrase.wrappingKey(for: slot)
+  wait("in hand")
+  withExtendedLifetime((passphrase, key)) {}
+}
+
+private func passphrase() throws -> Passphrase {
+  try Passphrase(
+    utf8: SecretFile.read(argument(2), largestByteCount: 100, rule: .privateFile),
+    cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
+}
+
+/// `dump DIRECTORY KEYFILE SEED PLACE`: dies with an open store, leaving a core in a directory.
+func dumpCore() throws {
+  guard let seed = UInt64(argument(3)) else { fail("no seed") }
+  var limit = rlimit(rlim_cur: .max, rlim_max: .max)
+  guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else {
+    fail("no limit")
+  }
+  let store = try makeSeededStore()
+  try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
+  let ordinary = SeededRandom.bytes(32, seed: seed, number: 1000)
+  guard FileManager.default.changeCurrentDirectoryPath(argument(4)) else { fail("no place") }
+  say("open")
+  // Swift's runtime would look into the crash for a long time.
+  signal(SIGABRT, SIG_DFL)
+  withExtendedLifetime((store, ordinary)) { abort() }
+}
+
+/// Says a state and waits until somebody has seen it.
+func wait(_ state: String) {
   say(state)
   _ = readLine()
 }

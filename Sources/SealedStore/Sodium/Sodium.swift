@@ -112,6 +112,14 @@ package enum Sodium {
     let context: [CChar] = Array("SSNTOOLS".utf8CString.prefix(8))
     _ = unsafe crypto_kdf_derive_from_key(
       target.mutablePointer, keyByteCount, identifier, context, key.pointer)
+    wipeStack()
+  }
+
+  /// Wipes what the library's calls left on the stack below the caller.
+  ///
+  /// The last hash in Argon2 is the key, and 1.0.18 leaves a copy of it there.
+  private static func wipeStack() {
+    sodium_stackzero(16 << 10)
   }
 
   /// Argon2id 1.3 with one lane; `false` when there is not enough memory for it.
@@ -120,6 +128,7 @@ package enum Sodium {
     into key: KeyBytes
   ) -> Bool {
     precondition(salt.count == Int(crypto_pwhash_SALTBYTES), "a salt has 16 bytes")
+    defer { wipeStack() }
     return passphrase.withBytes { passphrase in
       unsafe passphrase.withUnsafeBytes { passphrase in
         guard let text = passphrase.baseAddress else { return false }

@@ -3,6 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// Looks for keys in the memory of a process that used a store.
@@ -17,70 +18,141 @@ import Testing
   static let isSanitized =
     unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-  @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
-  func `locking leaves no key in memory, and opening keeps none of what unwrapped it`() throws {
-    let seed: UInt64 = 20_261_121
-    let worker = try Worker("keys", scratch.path, scratch.writeKeyFile(), "\(seed)")
-    // The store takes its identifier, then the store key, then the data key.
+  private static let seed: UInt64 = 20_261_121
+
+  /// The keys of a store that takes its randomness from the seed: its identifier first, then
+  /// the store key, then the data key.
+  private static let keys: [String: [UInt8]] = {
     let storeKey = SeededRandom.bytes(32, seed: seed, number: 2)
     let dataKey = SeededRandom.bytes(32, seed: seed, number: 3)
-    let keys = [
+    return [
       "store key": storeKey, "data key": dataKey, "header key": derived(1, from: storeKey),
       "name key": derived(2, from: dataKey), "record key": derived(3, from: dataKey),
       "chain key": Array(derived(4, from: dataKey)[..<16]),
     ]
-    let raw = ["raw key": scratch.keyBytes.copyBytes()]
+  }()
 
-    for state in ["open", "locked", "unlocked", "locked again"] {
+  @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
+  func `no key is in memory while a store is locked, and once it is replaced or released`() throws {
+    let worker = try Worker("keys", scratch.path, scratch.writeKeyFile(), "\(Self.seed)")
+    let raw = ["raw key": scratch.keyBytes.copyBytes()]
+    let kept: [String: Set<String>] = [
+      // That they are found here shows that the search finds what is there.
+      "open": Set(Self.keys.keys), "locked": [], "unlocked": Set(Self.keys.keys),
+      "locked again": [], "open again": Set(Self.keys.keys),
+      // A rotation replaces the data key and all below it, a revocation the rest.
+      "rotated": ["store key", "header key"], "revoked": [], "released": [],
+    ]
+    for state in [
+      "open", "locked", "unlocked", "locked again", "open again", "rotated", "revoked", "released",
+    ] {
       #expect(worker.line() == state)
-      let found = try found(keys, in: worker)
-      if state.hasPrefix("locked") {
-        #expect(found == [], "while \(state)")
-      } else {
-        // That they are found here shows that the search finds what is there.
-        #expect(found == Set(keys.keys), "while \(state)")
+      let memory = ProcessMemory(of: worker.identifier)
+      let found = try memory.places(of: Self.keys)
+      #expect(Set(found.keys) == kept[state], "while \(state)")
+      for place in found.values.joined() {
+        #expect(place.isLeftOutOfDumps && place.isLocked, "while \(state)")
       }
-      #expect(try self.found(raw, in: worker) == [], "while \(state)")
+      #expect(try memory.places(of: raw) == [:], "while \(state)")
       try worker.send()
     }
     #expect(worker.wait() == 0)
   }
 
-  private func derived(_ identifier: UInt64, from key: [UInt8]) -> [UInt8] {
+  @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
+  func `neither a passphrase nor its key stays in memory after opening, locking or releasing`()
+    throws
+  {
+    let passphrase = "pferd-batterie-klammer-7f3a91c2"
+    let file = scratch["passphrase"]
+    #expect(
+      FileManager.default.createFile(
+        atPath: file, contents: Data(passphrase.utf8), attributes: [.posixPermissions: 0o600]))
+    let worker = try Worker("passphrase", scratch.path, file)
+    for state in ["made", "in hand", "open", "locked", "unlocked", "released"] {
+      #expect(worker.line() == state)
+      let secrets = [
+        "passphrase": Array(passphrase.utf8), "wrapping key": try wrappingKey(of: passphrase),
+      ]
+      let found = try ProcessMemory(of: worker.identifier).places(of: secrets)
+      // Whoever holds both has them in memory: this shows that the search would find them.
+      #expect(Set(found.keys) == (state == "in hand" ? Set(secrets.keys) : []), "while \(state)")
+      try worker.send()
+    }
+    #expect(worker.wait() == 0)
+  }
+
+  private func wrappingKey(of passphrase: String) throws -> [UInt8] {
+    let slot = try #require(try SealedFileStore.keySlots(at: scratch.path).first)
+    guard case .passphrase(let parameters) = slot.parameters else { return [] }
+    var key = [UInt8](repeating: 0, count: 32)
+    let status = unsafe crypto_pwhash(
+      &key, 32, passphrase, UInt64(passphrase.utf8.count), parameters.salt,
+      UInt64(parameters.passes), parameters.memoryByteCount, crypto_pwhash_ALG_ARGON2ID13)
+    #expect(status == 0)
+    return key
+  }
+
+  /// Where the kernel writes cores: a plain name means into the working directory.
+  private static let corePattern =
+    (try? String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)) ?? "|"
+
+  @Test(
+    .disabled(if: isSanitized, "a sanitizer dumps no core"),
+    .disabled(if: corePattern.contains { "|/".contains($0) }, "cores go elsewhere here"))
+  func `a core dump of a process with an open store has none of its keys`() throws {
+    let place = scratch["cores"]
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+    let worker = try Worker("dump", scratch.path, scratch.writeKeyFile(), "\(Self.seed)", place)
+    #expect(worker.line() == "open")
+    #expect(worker.wait() == -SIGABRT)
+    let names = try FileManager.default.contentsOfDirectory(atPath: place)
+    try #require(names.count == 1)
+    let core = Array(try Data(contentsOf: URL(filePath: "\(place)/\(names[0])")))
+    // Ordinary memory is in it, so the keys would be.
+    let ordinary = SeededRandom.bytes(32, seed: Self.seed, number: 1000)
+    #expect(ProcessMemory.offsets(of: ordinary, in: core) != [])
+    for (name, key) in Self.keys {
+      #expect(ProcessMemory.offsets(of: key, in: core) == [], "\(name)")
+    }
+  }
+
+  @Test(
+    .disabled(if: isSanitized, "a sanitizer's memory cannot be searched"),
+    arguments: [0, 1000, 100_000])
+  func `bytes leave nothing in memory, and a session no more than the texts of its two items`(
+    padding: Int
+  ) throws {
+    let worker = try Worker(
+      "items", scratch.path, scratch.writeKeyFile(), "\(Self.seed)", "\(padding)")
+    var wanted = ["bytes": UInt64(2000), "text": 2001].mapValues { number in
+      Array(Self.hexadecimal(SeededRandom.bytes(24, seed: Self.seed, number: number)).utf8)
+    }
+    #expect(worker.line() == "in hand")
+    let before = try ProcessMemory(of: worker.identifier).places(of: wanted)
+    #expect(Set(before.keys) == ["bytes", "text"])
+    try worker.send()
+    #expect(worker.line() == "used")
+    wanted["encoded"] = Array("\"text\":\"".utf8) + (wanted["text"] ?? [])
+    let after = try ProcessMemory(of: worker.identifier).places(of: wanted).mapValues(\.count)
+    #expect(after["bytes"] == nil)
+    // Nothing of what the encoder made; one text of the item that was given, one of the item
+    // that was read. Strings are not wiped by anyone.
+    #expect(after["encoded"] == nil)
+    #expect(after["text", default: 0] <= 2)
+    try worker.send()
+    #expect(worker.wait() == 0)
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+
+  private static func derived(_ identifier: UInt64, from key: [UInt8]) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: 32)
     let context: [CChar] = Array("SSNTOOLS".utf8CString.prefix(8))
     _ = unsafe crypto_kdf_derive_from_key(&out, 32, identifier, context, key)
     return out
-  }
-
-  /// The names of the keys that stand in the memory of another process.
-  private func found(_ keys: [String: [UInt8]], in worker: Worker) throws -> Set<String> {
-    let maps = try run("cat", "/proc/\(worker.identifier)/maps").output
-    let files = LinuxFileSystem()
-    let memory = try files.open(
-      "/proc/\(worker.identifier)/mem", in: .workingDirectory, .read)
-    defer { files.close(memory) }
-    var found: Set<String> = []
-    for line in maps.split(separator: "\n") {
-      let fields = line.split(separator: " ")
-      let bounds = fields[0].split(separator: "-").compactMap { Int($0, radix: 16) }
-      guard bounds.count == 2, fields[1].hasPrefix("rw") else { continue }
-      let buffer = ByteBuffer(byteCount: bounds[1] - bounds[0])
-      let count = try files.read(memory, at: bounds[0], into: buffer, 0..<buffer.byteCount)
-      for (name, key) in keys where contains(buffer, count, key) { found.insert(name) }
-    }
-    return found
-  }
-
-  private func contains(_ buffer: ByteBuffer, _ count: Int, _ key: [UInt8]) -> Bool {
-    guard count >= key.count else { return false }
-    var start = unsafe buffer.pointer(to: 0..<count)
-    let end = unsafe start + (count - key.count + 1)
-    while unsafe start < end, let hit = unsafe memchr(start, Int32(key[0]), end - start) {
-      if unsafe memcmp(hit, key, key.count) == 0 { return true }
-      unsafe start = hit + 1
-    }
-    return false
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer pretends to lock memory"))
