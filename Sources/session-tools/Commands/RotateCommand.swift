@@ -40,35 +40,38 @@ struct RotateCommand: ParsableCommand {
   }
 
   func run() throws {
-    let open = try opening.open()
+    let open: OpenStore
     if revoke {
-      try revoke(open)
+      let key: any KeySource
+      (open, key) = try opening.openKeepingKey()
+      try revoke(open.store, openedWith: key)
     } else {
+      open = try opening.open()
       try ProgressLine.during("sealing") { try open.store.rotate(progress: $0) }
     }
-    let keyPlace = dropOpeningKey ? nil : open.key.place
+    let keyPlace = dropOpeningKey ? nil : open.keyPlace
     Protection.say(of: open.store, keyPlace: keyPlace)
   }
 
-  private func revoke(_ open: OpenStore) throws {
+  private func revoke(_ store: SealedFileStore, openedWith key: any KeySource) throws {
     let kept = try keep.arguments.map { try $0.choose(opening.prompt) }
-    let sources = (dropOpeningKey ? [] : [open.key.source]) + kept.map(\.source)
+    let sources = (dropOpeningKey ? [] : [key]) + kept.map(\.source)
     guard !yes else {
-      return try revoke(open.store, keeping: sources) { plan in
+      return try revoke(store, keeping: sources) { plan in
         say(plan)
         return true
       }
     }
     // Asked between two looks, because others wait for the lock as long as one is under way.
-    let plan = try plan(open.store, keeping: sources)
+    let plan = try plan(store, keeping: sources)
     say(plan)
     guard opening.interaction.canAsk else {
       throw Failure(.usage, "give --yes to revoke without being asked; nothing was changed")
     }
-    guard try Question.confirm("Go on?", about: open.store.path) else {
+    guard try Question.confirm("Go on?", about: store.path) else {
       throw Failure(.failure, "nothing was changed")
     }
-    try revoke(open.store, keeping: sources) { $0 == plan }
+    try revoke(store, keeping: sources) { $0 == plan }
   }
 
   private func plan(

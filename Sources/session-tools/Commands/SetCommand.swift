@@ -41,7 +41,7 @@ struct SetCommand: ParsableCommand {
     } else {
       try store.put(value, for: key)
     }
-    if StandardError.isTerminal { Protection.say(of: store, keyPlace: open.key.place) }
+    if StandardError.isTerminal { Protection.say(of: store, keyPlace: open.keyPlace) }
   }
 
   private func readValue(for key: StoreKey, atMost byteCount: Int) throws -> SecretBytes {

@@ -88,7 +88,8 @@ struct StoreChecks {
     let open: OpenStore
     do {
       open = try KeyFinder(path: path, options: key, interaction: interaction).open(
-        SealedFileStore.Options(lockTimeout: .seconds(2)))
+        SealedFileStore.Options(lockTimeout: .seconds(2))
+      ).open
     } catch {
       return [.problem("key", error)]
     }
@@ -96,12 +97,12 @@ struct StoreChecks {
   }
 
   private func keyPlace(of open: OpenStore) -> Check {
-    if let place = open.key.place, Files.isPath(place, in: path) {
+    if let place = open.keyPlace, Files.isPath(place, in: path) {
       return .problem(
-        "key", "\(open.key.name) is in the store's own directory, where it protects nothing",
+        "key", "\(open.keyName) is in the store's own directory, where it protects nothing",
         remedy: "mv \(place.shellQuoted) DIRECTORY, one that is not backed up with the store")
     }
-    return .ok("key", "\(open.key.name) opens it")
+    return .ok("key", "\(open.keyName) opens it")
   }
 
   private func contents(of store: SealedFileStore) -> [Check] {

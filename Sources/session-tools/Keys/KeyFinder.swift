@@ -22,13 +22,15 @@ struct KeyFinder {
     return path
   }
 
-  /// Opens the store with the first key in the order.
+  /// Opens the store with the first key in the order, and tells the key.
   ///
   /// A key that was asked for and does not fit is an error; the file that `init` made gives
   /// way to a passphrase, because the store's slots may have been changed since.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` when there is no key.
-  func open(_ storeOptions: SealedFileStore.Options) throws -> OpenStore {
+  func open(
+    _ storeOptions: SealedFileStore.Options
+  ) throws -> (open: OpenStore, key: any KeySource) {
     if let key = try namedKey() { return try open(with: key, storeOptions) }
     let slots = try SealedFileStore.keySlots(at: path)
     let hasPassphrase = slots.contains(where: \.isPassphrase)
@@ -59,10 +61,10 @@ struct KeyFinder {
 
   private func open(
     with key: ChosenKey, _ options: SealedFileStore.Options
-  ) throws(StoreError) -> OpenStore {
+  ) throws(StoreError) -> (open: OpenStore, key: any KeySource) {
     do throws(StoreError) {
-      return OpenStore(
-        store: try SealedFileStore.open(at: path, key: key.source, options: options), key: key)
+      let store = try SealedFileStore.open(at: path, key: key.source, options: options)
+      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), key.source)
     } catch let error where error.code == StoreError.wrongKey {
       throw StoreError(
         StoreError.wrongKey, store: path, reason: "\(key.name) does not open it",

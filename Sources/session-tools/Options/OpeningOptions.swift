@@ -22,17 +22,30 @@ struct OpeningOptions: ParsableArguments {
     }
   }
 
-  /// Opens the store.
+  /// Opens the store, and lets go of what opened it.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` when nothing is found to open it.
   func open() throws -> OpenStore {
+    try openKeepingKey().open
+  }
+
+  /// Opens the store, and keeps the key that opened it for a use to come.
+  ///
+  /// - Throws: As ``open()``.
+  func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
     try KeyFinder(path: path, options: key, interaction: interaction).open(
       SealedFileStore.Options(lockTimeout: .seconds(timeout), onNotice: Notices.tell))
   }
 }
 
-/// A store and the key that opened it.
+/// A store, and how to speak of the key that opened it.
+///
+/// Not the key itself: a passphrase is not in memory for as long as a person takes to answer the
+/// next question.
 struct OpenStore {
   let store: SealedFileStore
-  let key: ChosenKey
+  /// What the key is: "the key file /x".
+  let keyName: String
+  /// The file the key is in, if it is in one.
+  let keyPlace: String?
 }

@@ -18,7 +18,17 @@ final class PseudoTerminal {
   private(set) var shown: [UInt8] = []
 
   /// Starts `session-tools` with arguments.
-  init(_ tool: Tool, _ arguments: String..., environment: [String: String] = [:]) throws {
+  convenience init(
+    _ tool: Tool, _ arguments: String..., environment: [String: String] = [:]
+  ) throws {
+    try self.init(tool, [Tool.program] + arguments, environment: environment)
+  }
+
+  /// Starts any program with arguments; a file that is named is its descriptor 3.
+  init(
+    _ tool: Tool, _ words: [String], descriptor3 file: String? = nil,
+    environment: [String: String] = [:]
+  ) throws {
     var (master, slave): (Int32, Int32) = (-1, -1)
     var name = [CChar](repeating: 0, count: 128)
     guard unsafe openpty(&master, &slave, &name, nil, nil) == 0 else {
@@ -48,7 +58,8 @@ final class PseudoTerminal {
     // POSIX_SPAWN_SETSID is not shown by Swift's module.
     unsafe posix_spawnattr_setflags(&attributes, Int16(0x80 | POSIX_SPAWN_SETSIGMASK))
 
-    let words = ["/bin/bash", "-c", Self.start, tool.path, Tool.program] + arguments
+    let opening = file.map { "exec 3< '\($0)'; " } ?? ""
+    let words = ["/bin/bash", "-c", Self.start + opening + "exec \"$@\"", tool.path] + words
     let variables = tool.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
     var argv = unsafe words.map { unsafe strdup($0) } + [nil]
     var envp = unsafe variables.map { unsafe strdup($0) } + [nil]
@@ -70,7 +81,8 @@ final class PseudoTerminal {
       number=${file##*/}
       if ((number > 2)); then eval "exec $number>&-"; fi
     done
-    cd "$0" && exec "$@"
+    cd "$0" || exit
+
     """
 
   /// Reads until a text has been shown that was not waited for before; `false` when the
