@@ -81,8 +81,10 @@ import Testing
     #expect(try opens(scratch.key) == nil)
   }
 
-  @Test(arguments: [0, -1, 2, 17, Int.max, Int.min])
+  @Test(arguments: [0, -1, 3, 17, Int.max, Int.min])
   func `a slot that does not exist is neither changed nor removed`(number: Int) throws {
+    // Two, so that it is not refused for being the last one.
+    try store.addSlot(scratch.key)
     let header = try scratch.bytes(of: "header")
     #expect(try code { try store.removeSlot(number) } == StoreError.invalidKey)
     #expect(try code { try store.changeSlot(number, to: scratch.key) } == StoreError.invalidKey)

@@ -88,6 +88,15 @@ import Testing
     #expect(try code { _ = try passphrase.wrappingKey(for: slot) } == StoreError.invalidKey)
   }
 
+  @Test(arguments: [(11, 8 << 20), (0, 8 << 20), (1, (8 << 20) - 1024), (1, (1 << 30) + 1024)])
+  func `no slot is made that its own passphrase would refuse to open`(
+    passes: Int, memoryByteCount: Int
+  ) throws {
+    let passphrase = try Passphrase(
+      "p", cost: .fixed(passes: passes, memoryByteCount: memoryByteCount))
+    #expect(try code { _ = try passphrase.makeSlot() } == StoreError.invalidKey)
+  }
+
   @Test func `limits can be raised and lowered by the caller`() throws {
     let cheap = PassphraseParameters(
       passes: 1, memoryByteCount: 8192, salt: [UInt8](repeating: 0, count: 16))

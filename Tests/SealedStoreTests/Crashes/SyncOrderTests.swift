@@ -1,0 +1,162 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// The order of writes, syncs and renames, as the format asks for it.
+///
+/// What a crash does when one is missing is for the replays; these say which one it was.
+@Suite struct SyncOrderTests {
+  let scratch: Scratch
+  private let disk = FaultyFileSystem()
+
+  private static let header = [
+    "write replacement", "sync replacement", "rename header", "sync directory",
+    "write replacement", "sync replacement", "rename header.copy", "sync directory",
+  ]
+  private static let change = ["write journal", "sync journal", "write mark"]
+  private static let rewriting = [
+    "write journal.next", "write journal.next", "sync journal.next", "rename journal",
+    "sync directory", "write mark",
+  ]
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  private func create() throws -> SealedFileStore {
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("value", as: "item")
+    disk.setRule(nil)
+    return store
+  }
+
+  /// A handle that has not written yet.
+  private func open() throws -> SealedFileStore {
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule(nil)
+    return store
+  }
+
+  /// What was written, synced, renamed and cut since the last look.
+  private func steps() -> [String] {
+    let steps = disk.calls.compactMap { call -> String? in
+      let name =
+        switch call.name {
+        case scratch.path: "directory"
+        case "\(scratch.place)/.": "parent"
+        default: call.name.hasPrefix("tail-") ? "tail" : call.name
+        }
+      return switch call.kind {
+      case .write, .rename, .truncate: "\(call.kind.rawValue) \(name)"
+      case .synchronize, .synchronizeData: "sync \(name)"
+      default: nil
+      }
+    }
+    disk.setRule(nil)
+    return steps
+  }
+
+  @Test func `a new store is durable from the directory above down, its header last`() throws {
+    _ = try scratch.create(StoreEnvironment(fileSystem: disk))
+    #expect(
+      steps() == [
+        "sync parent", "write journal", "sync journal", "write mark", "sync mark",
+        "sync directory",
+      ] + Self.header)
+  }
+
+  @Test func `a change is synced before it is marked`() throws {
+    let store = try create()
+    try store.put("2", as: "item")
+    #expect(steps() == Self.change)
+  }
+
+  @Test func `a handle that did not name the journal syncs the directory before its first change`()
+    throws
+  {
+    _ = try create()
+    let store = try open()
+    try store.put("2", as: "item")
+    #expect(steps() == ["sync directory"] + Self.change)
+    try store.put("3", as: "item")
+    #expect(steps() == Self.change)
+  }
+
+  @Test func `a change that may not be durable is written and synced again before the next`() throws
+  {
+    let first = try create()
+    let mark = try scratch.bytes(of: "mark")
+    try first.put("2", as: "item")
+    try scratch.overwrite("mark", with: mark)
+    let store = try open()
+    try store.put("3", as: "item")
+    #expect(steps() == ["sync directory", "write journal", "sync journal"] + Self.change)
+    #expect(try store.text("item") == "3")
+  }
+
+  @Test func `an unfinished write is kept and cut off durably before a change`() throws {
+    _ = try create()
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("journal", with: journal + [UInt8](repeating: 1, count: 300))
+    try open().put("2", as: "item")
+    #expect(
+      steps() == [
+        "sync directory", "write replacement", "sync replacement", "rename tail",
+        "sync directory", "truncate journal", "sync journal",
+      ] + Self.change)
+  }
+
+  @Test func `the old mark, and then a new journal, are durable before it takes its place`() throws
+  {
+    let store = try create()
+    try store.compact()
+    #expect(steps() == ["write mark", "sync mark"] + Self.rewriting)
+  }
+
+  @Test func `a rotation's header is durable before the journal that needs it`() throws {
+    let store = try create()
+    try store.rotate()
+    #expect(
+      steps() == ["write header.next", "sync header.next", "sync directory"] + Self.rewriting
+        + Self.header + ["sync directory"])
+  }
+
+  @Test func `a rotation is finished only when its journal's name is durable`() throws {
+    let store = try create()
+    disk.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
+    try store.rotate()
+    disk.setRule(nil)
+    try open().put("2", as: "item")
+    #expect(
+      steps() == ["sync directory"] + Self.header + ["sync directory", "sync directory"]
+        + Self.change)
+  }
+
+  @Test func `a change of slots writes the header and then its copy`() throws {
+    let store = try create()
+    try store.addSlot(scratch.key)
+    #expect(steps() == Self.header)
+  }
+
+  @Test func `a key file is durable, and its name, before anyone relies on it`() throws {
+    try SecretFile.create(scratch["key"], content: RawKey.random(), fileSystem: disk)
+    #expect(
+      steps() == ["write \(scratch["key"])", "sync \(scratch["key"])", "sync parent"])
+  }
+
+  @Test func `a damaged journal is kept durably before another takes its place`() throws {
+    _ = try create()
+    try scratch.flip("journal", at: 100)
+    let store = try open()
+    #expect(try store.repair().wasNeeded)
+    let steps = steps().filter { !$0.hasPrefix("write") }
+    let kept = try #require(steps.first { $0.hasPrefix("sync damaged-") })
+    #expect(
+      steps == [
+        kept, "sync directory", "sync mark", "sync journal.next", "rename journal",
+        "sync directory",
+      ])
+  }
+}

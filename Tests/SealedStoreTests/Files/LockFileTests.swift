@@ -1,0 +1,48 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// The file whose bytes are locked, when somebody removes it.
+@Suite struct LockFileTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  @Test func `a handle that locked a removed file and one that made a new file exclude each other`()
+    throws
+  {
+    let (old, new) = (try scratch.create(), try scratch.open())
+    try old.put("1", as: "item")
+    try FileManager.default.removeItem(atPath: scratch.file("lock"))
+    try new.put("2", as: "item")
+    #expect(try scratch.names() == storeFiles)
+    try new.withExclusiveAccess(to: name("item"), timeout: .seconds(30)) {
+      let code = try code {
+        try old.withExclusiveAccess(to: name("item"), timeout: .milliseconds(20)) {}
+      }
+      #expect(code == StoreError.timedOut)
+    }
+    try old.withExclusiveAccess(to: name("item"), timeout: .seconds(30)) {}
+    try old.put("3", as: "item")
+    #expect(try new.text("item") == "3")
+  }
+
+  @Test func `a lock file that vanishes just before it is locked is made and locked anew`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("1", as: "item")
+    let path = scratch.file("lock")
+    disk.setRule { call in
+      // The first lock is on a file that is removed before anyone else can see it.
+      if call.kind == .lock, call.number == 1 { try? FileManager.default.removeItem(atPath: path) }
+      return nil
+    }
+    try store.put("2", as: "item")
+    #expect(FileManager.default.fileExists(atPath: path))
+    #expect(try scratch.open().text("item") == "2")
+  }
+}

@@ -1,0 +1,60 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Items that are longer than the buffers they are read and rewritten through.
+@Suite struct LargeItemTests {
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  /// Bytes that differ at every place and from one item to the next.
+  private func value(_ byteCount: Int, seed: UInt64) -> SecretBytes {
+    SecretBytes(SeededRandom.bytes(byteCount, seed: seed, number: 1))
+  }
+
+  @Test func `items of every size are listed, compacted and rotated whole`() throws {
+    // The window for reading has 256 KiB, the buffer for rewriting 1 MiB.
+    let sizes = [
+      0, 100_000, 200_000, 253_000, 300_000, 600_000, 600_000, 1_500_000, 10, 3_000_000, 20,
+    ]
+    let store = try scratch.create()
+    var expected: [StoreKey: [UInt8]] = [:]
+    for (position, size) in sizes.enumerated() {
+      let key = try name("item \(position)")
+      let value = value(size, seed: UInt64(position))
+      expected[key] = value.copyBytes()
+      try store.put(secret("older"), for: key)
+      try store.put(value, for: key)
+    }
+    #expect(try store.contents() == expected)
+    #expect(try store.compact() > 0)
+    #expect(try store.contents() == expected)
+    #expect(try scratch.open().contents() == expected)
+    try store.rotate()
+    #expect(try store.contents() == expected)
+    let opened = try scratch.open()
+    #expect(try opened.contents() == expected)
+    let report = try opened.verify()
+    #expect(report.findings.isEmpty)
+    #expect(report.recordCount == sizes.count)
+    // A rewritten journal has nothing that could be left out.
+    #expect(try opened.compact() == 0)
+  }
+
+  @Test func `a change of more than a gibibyte is refused before anything is written`() throws {
+    let store = try scratch.create()
+    try store.put("value", as: "item")
+    let before = try RecordedDisk.read(scratch.path)
+    // One value for all, so that the test needs the memory once.
+    let value = SecretBytes([UInt8](repeating: 7, count: SealedFileStore.largestValueByteCount))
+    let changes = try (0..<64).map { StoreChange.put(value, for: try name("\($0)")) }
+    let error = try error { try store.apply(changes) }
+    #expect(error.code == StoreError.valueTooLarge)
+    #expect(error.remedy?.contains("\(SealedFileStore.largestChangeByteCount)") == true)
+    #expect(try RecordedDisk.read(scratch.path) == before)
+  }
+}

@@ -1,0 +1,28 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Records that somebody exchanges behind the back of an open store, which has walked the chain
+/// already and does not walk it again.
+@Suite struct ReplacedRecordTests {
+  @Test func `an older record of the same item in the place of the newest is never taken for it`()
+    throws
+  {
+    let scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("older", as: "item")
+    try store.put("newer", as: "item")
+    #expect(try store.text("item") == "newer")
+    var journal = try scratch.bytes(of: "journal")
+    let (head, record) = (64, 216)
+    #expect(journal.count == head + 2 * record)
+    // Same tag, same length, and it opens.
+    journal.replaceSubrange((head + record)..., with: journal[head..<(head + record)])
+    try scratch.overwrite("journal", with: journal)
+    #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { try store.compact() } == StoreError.corrupt)
+    #expect(try scratch.bytes(of: "journal") == journal)
+  }
+}

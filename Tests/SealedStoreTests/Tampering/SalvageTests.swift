@@ -1,0 +1,57 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// What a repair makes of a last change of which some records are there.
+@Suite struct SalvageTests {
+  let scratch: Scratch
+  private let recordByteCount = 216
+
+  /// A store of two items, the first of them damaged, that ends with a change of three.
+  init() throws {
+    scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("a", as: "a")
+    try store.put("b", as: "b")
+    try store.apply(["a", "c", "d"].map { .put(secret("new \($0)"), for: try name($0)) })
+    try scratch.flip("journal", at: 64 + 60)
+  }
+
+  private func cutLastRecord() throws {
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
+  }
+
+  private func values() throws -> [String: String] {
+    try Dictionary(
+      uniqueKeysWithValues: scratch.open().contents().map {
+        ($0.key.identifier, String(decoding: $0.value, as: UTF8.self))
+      })
+  }
+
+  @Test func `records of a last change that was never finished do not come back`() throws {
+    try cutLastRecord()
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    let report = try scratch.open().repair()
+    #expect(report.wasNeeded)
+    // The damaged record, and nothing that the unfinished change would have been.
+    #expect(report.lostRecordCount >= 1)
+    #expect(try values() == ["b": "b"])
+  }
+
+  @Test func `what is left of a last change that was confirmed comes back`() throws {
+    try cutLastRecord()
+    let report = try scratch.open().repair()
+    #expect(report.lostRecordCount == 2)
+    #expect(try values() == ["a": "new a", "b": "b", "c": "new c"])
+  }
+
+  @Test func `a last change that is whole comes back whole, whatever became of the mark`() throws {
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    let report = try scratch.open().repair()
+    #expect(report.lostRecordCount == 1)
+    #expect(try values() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
+  }
+}
