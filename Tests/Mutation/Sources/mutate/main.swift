@@ -1,0 +1,47 @@
+import Foundation
+
+// mutate SOURCES TARGET LIST: copies a target's sources with every mutant in them, and writes a
+// list of the mutants, one JSON object a line.
+
+let arguments = CommandLine.arguments.dropFirst().map { URL(filePath: $0) }
+guard arguments.count == 3 else {
+  print("usage: mutate SOURCES TARGET LIST")
+  exit(2)
+}
+let (sources, target, list) = (arguments[0], arguments[1], arguments[2])
+
+/// Leaves a file alone that says the same already, so that it is not compiled again.
+func write(_ text: String, to file: URL) throws {
+  if (try? String(contentsOf: file, encoding: .utf8)) == text { return }
+  try FileManager.default.createDirectory(
+    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+  try text.write(to: file, atomically: true, encoding: .utf8)
+}
+
+let names = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
+var mutants: [Mutant] = []
+for name in names.filter({ $0.hasSuffix(".swift") }).sorted() {
+  let source = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
+  var mutator = Mutator(source, file: name, firstNumber: mutants.count + 1)
+  try write(mutator.mutated(), to: target.appending(path: name))
+  mutants += mutator.mutants
+}
+try write(
+  """
+  import Glibc
+
+  private let active: Int = {
+    guard let text = unsafe getenv("SESSION_TOOLS_MUTANT") else { return 0 }
+    return unsafe Int(String(cString: text)) ?? 0
+  }()
+
+  /// Whether a mutant is switched on.
+  func mutated(_ number: Int) -> Bool { number == active }
+
+  """, to: target.appending(path: "Mutated.swift"))
+
+let encoder = JSONEncoder()
+encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+let lines = try mutants.map { String(decoding: try encoder.encode($0), as: UTF8.self) + "\n" }
+try write(lines.joined(), to: list)
+print("\(mutants.count) mutants in \(Set(mutants.map(\.file)).count) files")
