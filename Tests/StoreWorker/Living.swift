@@ -6,7 +6,7 @@ import SessionToolsBase
 ///
 /// Says of each step how it ended, and stops at the first that did not end well.
 func live() throws {
-  let key = try KeyFile(argument(2))
+  let key = KeyFile(argument(2))
   var store: SealedFileStore?
   let steps: [(String, () throws -> Void)] = [
     ("create", { store = try SealedFileStore.create(at: argument(1), key: key) }),

@@ -135,8 +135,13 @@ extension SealedFileStore {
         keys: keys, progress: progress)
       try install(view, after: old)
     } catch {
-      // With an unknown outcome the new journal may be in place and need this header.
-      if error.code != StoreError.outcomeUnknown {
+      if error.code == StoreError.outcomeUnknown {
+        // The new journal is in its place, though perhaps not for good, and needs this header
+        // and these keys.
+        var rotated = OpenState(header: header, keys: keys, slot: nil, journal: .failure(error))
+        rotated.isRotationPending = true
+        withStateIfOpen { $0 = rotated }
+      } else {
         directory.discard(StoreDirectory.File.headerNext)
       }
       throw error

@@ -106,7 +106,8 @@ extension StoreAnchor.Keeper {
   }
 
   private static func storeError(_ error: any Error, _ what: String, path: String) -> StoreError {
-    if let error = error as? StoreError { return error }
+    // An unknown outcome would be taken for one of the store's own.
+    if let error = error as? StoreError, error.code != StoreError.outcomeUnknown { return error }
     // The error's text is its author's, and may say more than a log should hold.
     return StoreError(
       StoreError.unavailable, store: path, reason: "\(what): \(type(of: error))",

@@ -180,7 +180,9 @@ package struct LinuxFileSystem: FileSystem {
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     var request = Self.lockRequest(F_UNLCK, byte: byte)
     // Freeing a byte that this file has locked cannot fail; closing would free it as well.
-    _ = unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+    _ = try? check("fcntl") {
+      unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+    }
   }
 
   /// `F_OFD_SETLK`: Glibc's module hides it behind `_GNU_SOURCE`.

@@ -52,6 +52,7 @@ struct JournalJudgement {
     var end = Position(byteCount: 64, number: 0, chain: Array(head[48...]))
     var position = end
     var change: [Record] = []
+    var last: (records: [Record], before: Position) = ([], end)
     var isMarkMet = mark.map { $0 == end } ?? true
     while let record = record(at: position.byteCount), record.number == position.number + 1,
       (record.flags & 2 != 0) == change.isEmpty,
@@ -60,18 +61,32 @@ struct JournalJudgement {
       position = Position(byteCount: record.range.upperBound, number: record.number, chain: chain)
       change.append(record)
       guard record.flags & 4 != 0 else { continue }
+      apply(last.records)
+      last = (change, end)
       end = position
-      for record in change {
-        items[record.tag] = record.flags & 1 != 0 ? .none : .some(open(record))
-      }
       change = []
       if end.byteCount == mark?.byteCount { isMarkMet = end == mark }
+    }
+    var broken = position.byteCount
+    if end.byteCount > mark?.byteCount ?? 0,
+      let torn = last.records.first(where: { open($0) == nil })
+    {
+      end = last.before
+      broken = torn.range.lowerBound
+    } else {
+      apply(last.records)
     }
     // A record that is not where its change says was walked over, or not: either way nothing
     // opens there that a crash leaves.
     isDamaged =
-      !isMarkMet || record(at: position.byteCount).flatMap(open) != nil
+      !isMarkMet || record(at: broken).flatMap(open) != nil
       || startsAnotherChange(behind: end.byteCount)
+  }
+
+  private mutating func apply(_ change: [Record]) {
+    for record in change {
+      items[record.tag] = record.flags & 1 != 0 ? .none : .some(open(record))
+    }
   }
 
   private func startsAnotherChange(behind end: Int) -> Bool {

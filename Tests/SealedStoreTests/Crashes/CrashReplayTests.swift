@@ -15,7 +15,7 @@ import Testing
 
   static let limits =
     TestSize.isLarge
-    ? CrashLimits(complete: 4096, chosen: 250_000) : CrashLimits(complete: 512, chosen: 10_000)
+    ? CrashLimits(complete: 4096, chosen: 250_000) : CrashLimits(complete: 512, chosen: 13_000)
 
   @Test func `a crash at any point loses nothing that was confirmed and leaves nothing half done`()
     throws

@@ -107,11 +107,6 @@ import Testing
       default: [template.before]
       }
     let world = attempt.world
-    // Whoever revokes and is not told the outcome may have to give a key that was kept.
-    let isRefused =
-      try attempt.outcome == StoreError.outcomeUnknown
-      && code { _ = try world.current?.texts() } == StoreError.wrongKey
-    if isRefused { world.close() }
     if world.current == nil {
       guard try openedAnew(world, template) else { return "the store does not open" }
     }
