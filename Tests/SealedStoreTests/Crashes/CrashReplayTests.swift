@@ -13,9 +13,10 @@ import Testing
     scratch = try Scratch()
   }
 
-  static let limits =
-    TestSize.isLarge
-    ? CrashLimits(complete: 4096, chosen: 250_000) : CrashLimits(complete: 512, chosen: 13_000)
+  static let limits = TestSize.choose(
+    small: CrashLimits(complete: 64, chosen: 100),
+    medium: CrashLimits(complete: 512, chosen: 14_000),
+    large: CrashLimits(complete: 4096, chosen: 250_000))
 
   @Test func `a crash at any point loses nothing that was confirmed and leaves nothing half done`()
     throws
@@ -28,8 +29,8 @@ import Testing
       counts[scenario.description] = outcome.stateCount
     }
     // At the large size the figures are of interest whatever they are.
-    if TestSize.isLarge { print(counts.sorted { $0.key < $1.key }) }
+    if TestSize.current == .large { print(counts.sorted { $0.key < $1.key }) }
     let total = counts.values.reduce(0, +)
-    #expect(total >= (TestSize.isLarge ? 2_000_000 : 100_000), "\(counts)")
+    #expect(total >= TestSize.choose(small: 2000, medium: 100_000, large: 2_000_000), "\(counts)")
   }
 }

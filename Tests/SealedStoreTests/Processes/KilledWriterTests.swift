@@ -5,7 +5,7 @@ import Testing
 
 /// A lone writer that is killed at any moment.
 @Suite struct KilledWriterTests {
-  static let killCount = TestSize.isLarge ? 4000 : 100
+  static let killCount = TestSize.choose(small: 40, medium: 200, large: 4000)
 
   let scratch: Scratch
   let key: String

@@ -9,7 +9,7 @@ import Testing
 ///
 /// When the last one is dead, the store is held against what they said they had done.
 @Suite struct KilledWritersTests {
-  static let roundCount = TestSize.isLarge ? 20_000 : 500
+  static let roundCount = TestSize.choose(small: 50, medium: 500, large: 20_000)
   static let writers = ["a", "b", "c", "d"]
 
   let scratch: Scratch

@@ -5,7 +5,8 @@ import StoreTestSupport
 import Testing
 
 @Suite struct LinearizabilityTests {
-  static let operationCount = TestSize.isLarge ? 5_000_000 : 200_000
+  static let operationCount = TestSize.choose(
+    small: 20_000, medium: 200_000, large: 5_000_000)
   static let clientCount = 8
 
   let scratch: Scratch

@@ -1,7 +1,28 @@
 import Foundation
 
-/// How much the slow tests do: a little on every run, a lot when they are asked to.
-enum TestSize {
-  /// Whether `SESSION_TOOLS_TEST_SIZE=large` is set.
-  static let isLarge = ProcessInfo.processInfo.environment["SESSION_TOOLS_TEST_SIZE"] == "large"
+/// How much the slow tests do: `SESSION_TOOLS_TEST_SIZE`.
+enum TestSize: String {
+  /// Under a sanitizer, where everything takes ten times as long.
+  case small
+  /// On every run.
+  case medium
+  /// When somebody asks for it, and has hours.
+  case large
+
+  static let current = {
+    let name = ProcessInfo.processInfo.environment["SESSION_TOOLS_TEST_SIZE"] ?? medium.rawValue
+    guard let size = TestSize(rawValue: name) else {
+      preconditionFailure("SESSION_TOOLS_TEST_SIZE is small, medium or large")
+    }
+    return size
+  }()
+
+  /// What is for the current size.
+  static func choose<Value>(small: Value, medium: Value, large: Value) -> Value {
+    switch current {
+    case .small: small
+    case .medium: medium
+    case .large: large
+    }
+  }
 }
