@@ -26,12 +26,15 @@ final class Tool: Sendable {
       atPath: directory["home"], withIntermediateDirectories: false)
   }
 
-  /// What the tool sees: nothing of the one who runs the tests.
+  /// What the tool sees: nothing of the one who runs the tests but what a sanitizer is told.
   var environment: [String: String] {
-    [
+    let sanitizers = ProcessInfo.processInfo.environment.filter { name, _ in
+      ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains(name)
+    }
+    return sanitizers.merging([
       "PATH": "\(BuildDirectory.path):/usr/bin:/bin",
       "HOME": "\(path)/home", "XDG_DATA_HOME": "\(path)/data", "LC_ALL": "C.UTF-8", "TERM": "xterm",
-    ]
+    ]) { $1 }
   }
 
   /// A path in the directory.
