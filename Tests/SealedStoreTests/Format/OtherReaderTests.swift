@@ -42,7 +42,9 @@ import Testing
   private func otherReading(_ options: String...) throws -> Answer {
     let reader = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../FormatReader/read_store.py").standardizedFileURL.path
-    let result = try run(["python3", reader, scratch.path, "--json"] + options)
+    // The one that Tests/run found to have PyNaCl.
+    let python = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON"] ?? "python3"
+    let result = try run([python, reader, scratch.path, "--json"] + options)
     // 0 with items, 1 with an error of the store's.
     guard [0, 1].contains(result.status), let data = result.output.data(using: .utf8),
       let answer = try? JSONDecoder().decode(Answer.self, from: data)
