@@ -37,7 +37,7 @@ extension RecordedDisk {
     _ limits: CrashLimits, seed: UInt64, _ body: (CrashState) throws -> Void
   ) rethrows {
     if mayBeMissing { try body(CrashState(content: nil)) }
-    var generator = SplitMix(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     var seen: Set<[String: Int]> = []
     for kept in keptNameChanges(&generator) {
       let names = names { kept[$0] }
@@ -60,7 +60,7 @@ extension RecordedDisk {
     }
   }
 
-  private func keptNameChanges(_ generator: inout SplitMix) -> [[Bool]] {
+  private func keptNameChanges(_ generator: inout SeededGenerator) -> [[Bool]] {
     var kept: [[Bool]] = []
     Choices([Int](repeating: 2, count: pendingCount)).forEach(
       CrashLimits(complete: 1 << Self.mostCombinedNameChanges, chosen: 32), &generator
@@ -98,7 +98,7 @@ private struct Choices {
   }
 
   func forEach(
-    _ limits: CrashLimits, _ generator: inout SplitMix, _ body: ([Int]) throws -> Void
+    _ limits: CrashLimits, _ generator: inout SeededGenerator, _ body: ([Int]) throws -> Void
   ) rethrows {
     var total = 1
     for count in counts where total <= limits.complete { total *= count }

@@ -52,6 +52,18 @@ extension FuzzTarget {
     package let bytes: [UInt8]
   }
 
+  /// What inputs break a promise, and how.
+  package func problems(with inputs: [Input]) -> [String] {
+    inputs.compactMap { input in
+      do {
+        try check(input.bytes)
+        return nil
+      } catch {
+        return "Corpus/\(name)/\(input.name): \(error)"
+      }
+    }
+  }
+
   /// The inputs that are kept for this target.
   package func corpus() throws -> [Input] {
     let directory = URL(filePath: #filePath).deletingLastPathComponent()

@@ -80,14 +80,3 @@ struct CrashLife: Sendable {
     return Moment(items: items, keys: keys)
   }
 }
-
-extension SealedFileStore {
-  /// Every item by its identifier.
-  func texts() throws(StoreError) -> [String: String] {
-    var items: [String: String] = [:]
-    for (key, value) in try contents() {
-      items[key.identifier] = String(decoding: value, as: UTF8.self)
-    }
-    return items
-  }
-}

@@ -39,7 +39,7 @@ import Testing
       try side.fileSystem.makeDirectory(side.path)
       side.descriptors.append(try side.fileSystem.openDirectory(side.path))
     }
-    var generator = SplitMix(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     for number in 0..<3000 {
       let call = generator.next() % 16
       let draws = (0..<4).map { _ in Int(generator.next() >> 33) }

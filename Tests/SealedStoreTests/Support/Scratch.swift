@@ -125,6 +125,15 @@ extension SecretStore {
     }
     return contents
   }
+
+  /// Every item by its identifier.
+  func texts() throws(StoreError) -> [String: String] {
+    var items: [String: String] = [:]
+    for (key, value) in try contents() {
+      items[key.identifier] = String(decoding: value, as: UTF8.self)
+    }
+    return items
+  }
 }
 
 /// The code of the error that a closure throws; `nil` when it returns.

@@ -36,16 +36,8 @@ import Testing
       try step()
       // Something that is only true in this generation.
       try store.put("\(number)", as: "generation")
-      return Generation(files: try RecordedDisk.read(scratch.path), items: try items(of: store))
+      return Generation(files: try RecordedDisk.read(scratch.path), items: try store.texts())
     }
-  }
-
-  private func items(of store: SealedFileStore) throws(StoreError) -> [String: String] {
-    var items: [String: String] = [:]
-    for (key, value) in try store.contents() {
-      items[key.identifier] = String(decoding: value, as: UTF8.self)
-    }
-    return items
   }
 
   /// What came of one combination of old and new files.
@@ -64,7 +56,7 @@ import Testing
     do throws(StoreError) {
       let store = try scratch.open()
       findings = try store.verify().findings
-      found = try items(of: store)
+      found = try store.texts()
     } catch {
       #expect(error.code == StoreError.corrupt, "\(error)")
       return .refused

@@ -15,13 +15,6 @@ import Testing
 
   private var scratch: Scratch { store.scratch }
 
-  private func contents() throws -> [String: String] {
-    try Dictionary(
-      uniqueKeysWithValues: scratch.open().contents().map {
-        ($0.key.identifier, String(decoding: $0.value, as: UTF8.self))
-      })
-  }
-
   private var sound: [String: String] { store.truth.compactMapValues { $0 } }
 
   /// Repairs a store whose journal is damaged, and checks what holds for every repair.
@@ -58,7 +51,7 @@ import Testing
       try scratch.flip("journal", at: 64 + number * 216 + 40)
       let report = try repair()
       #expect(report.lostRecordCount == 0)
-      #expect(try contents() == sound)
+      #expect(try scratch.open().texts() == sound)
       try store.restore("journal")
       try store.restore("mark")
       try FileManager.default.removeItem(atPath: #require(report.keptAt))
@@ -71,13 +64,13 @@ import Testing
     try scratch.flip("journal", at: 64 + 3 * 216 + 100)
     let report = try repair()
     #expect(report.lostRecordCount == 1)
-    #expect(try contents() == sound.merging(["a": "first of a"]) { $1 })
+    #expect(try scratch.open().texts() == sound.merging(["a": "first of a"]) { $1 })
   }
 
   @Test func `a record of no more use is lost without changing a value`() throws {
     try scratch.flip("journal", at: 64 + 100)
     #expect(try repair().lostRecordCount == 1)
-    #expect(try contents() == sound)
+    #expect(try scratch.open().texts() == sound)
   }
 
   @Test func `records behind zeros, inserted bytes and missing bytes are salvaged`() throws {
@@ -97,7 +90,7 @@ import Testing
       let report = try repair()
       #expect(report.lostRecordCount == lost, "\(what)")
       // The second and third records are of items that were put or removed again later.
-      #expect(try contents() == sound, "\(what)")
+      #expect(try scratch.open().texts() == sound, "\(what)")
       try FileManager.default.removeItem(atPath: #require(report.keptAt))
       try store.restore("mark")
     }
@@ -108,7 +101,7 @@ import Testing
     try scratch.overwrite("journal", with: Array(journal[..<(journal.count - 3 * 216 - 100)]))
     let report = try repair()
     #expect(report.lostRecordCount == 4)
-    #expect(try contents() == ["a": "second of a", "b": "b in a change"])
+    #expect(try scratch.open().texts() == ["a": "second of a", "b": "b in a change"])
   }
 
   @Test(arguments: [8, 20, 36, 50, 63])
@@ -119,7 +112,7 @@ import Testing
     #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
     #expect(try opened.verify().findings.map(\.place) == [.journal])
     #expect(try repair(opened).lostRecordCount == 0)
-    #expect(try contents() == sound)
+    #expect(try scratch.open().texts() == sound)
   }
 
   @Test func `a journal that is missing, empty or another store's is not repaired and not removed`()
@@ -160,7 +153,7 @@ import Testing
     let kept = try scratch.names().filter { $0.hasPrefix("tail-") }
     #expect(kept.count == 1)
     #expect(try kept.map { try scratch.bytes(of: $0) } == [tail])
-    #expect(try contents() == sound)
+    #expect(try scratch.open().texts() == sound)
   }
 
   @Test func `another handle that is open goes on after a repair`() throws {
@@ -171,7 +164,7 @@ import Testing
     #expect(store.wrongAnswer(of: other) == nil)
     #expect(try other.text("a") == "second of a")
     try other.put("new", as: "a")
-    #expect(try contents()["a"] == "new")
+    #expect(try scratch.open().texts()["a"] == "new")
   }
 
   @Test func `a repair that stops at any call loses nothing that could be salvaged`() throws {

@@ -24,13 +24,6 @@ import Testing
     try scratch.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
   }
 
-  private func values() throws -> [String: String] {
-    try Dictionary(
-      uniqueKeysWithValues: scratch.open().contents().map {
-        ($0.key.identifier, String(decoding: $0.value, as: UTF8.self))
-      })
-  }
-
   @Test func `records of a last change that was never finished do not come back`() throws {
     try cutLastRecord()
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
@@ -38,20 +31,20 @@ import Testing
     #expect(report.wasNeeded)
     // The damaged record, and nothing that the unfinished change would have been.
     #expect(report.lostRecordCount >= 1)
-    #expect(try values() == ["b": "b"])
+    #expect(try scratch.open().texts() == ["b": "b"])
   }
 
   @Test func `what is left of a last change that was confirmed comes back`() throws {
     try cutLastRecord()
     let report = try scratch.open().repair()
     #expect(report.lostRecordCount == 2)
-    #expect(try values() == ["a": "new a", "b": "b", "c": "new c"])
+    #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c"])
   }
 
   @Test func `a last change that is whole comes back whole, whatever became of the mark`() throws {
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
     let report = try scratch.open().repair()
     #expect(report.lostRecordCount == 1)
-    #expect(try values() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
+    #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
   }
 }

@@ -32,7 +32,7 @@ import Testing
     try Self.fill(again, 30..<60, as: "here")
     journal = try scratch.bytes(of: "journal")
     #expect(journal.count == 64 + Self.recordCount * Self.recordByteCount)
-    items = try Self.items(of: again)
+    items = try again.texts()
 
     let path = scratch["other"]
     try Self.fill(SealedFileStore.create(at: path, key: scratch.key), 0..<60, as: "here")
@@ -56,14 +56,6 @@ import Testing
       changes = []
     }
     try store.apply(changes)
-  }
-
-  private static func items(of store: SealedFileStore) throws(StoreError) -> [String: String] {
-    var items: [String: String] = [:]
-    for (key, value) in try store.contents() {
-      items[key.identifier] = String(decoding: value, as: UTF8.self)
-    }
-    return items
   }
 
   private func record(_ number: Int, of journal: [UInt8]) -> ArraySlice<UInt8> {
@@ -98,7 +90,7 @@ import Testing
     do throws(StoreError) {
       let store = try SealedFileStore.open(at: path, key: scratch.key)
       do throws(StoreError) {
-        let found = try Self.items(of: store)
+        let found = try store.texts()
         if found != items { return "found \(found)" }
         // What needs no item may have been hit: then verifying finds it.
         return try store.verify().findings.isEmpty == isNoticed ? "verify is mistaken" : nil
