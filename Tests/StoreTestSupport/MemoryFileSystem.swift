@@ -176,9 +176,7 @@ package final class MemoryFileSystem: FileSystem {
   ) throws(SystemCallError) {
     try with { files throws(SystemCallError) in
       let parent = try files.directory(directory, "renameat")
-      guard let node = try files.entries(of: parent)[name] else {
-        throw SystemCallError("renameat", ENOENT)
-      }
+      let node = try files.node(name, in: parent, "renameat")
       // Two names of the same file: nothing happens.
       if try files.entries(of: parent)[other] == node { return }
       try files.setEntry(other, in: parent, to: node)
@@ -191,9 +189,7 @@ package final class MemoryFileSystem: FileSystem {
   ) throws(SystemCallError) {
     try with { files throws(SystemCallError) in
       let parent = try files.directory(directory, "linkat")
-      guard let node = try files.entries(of: parent)[name] else {
-        throw SystemCallError("linkat", ENOENT)
-      }
+      let node = try files.node(name, in: parent, "linkat")
       guard try files.entries(of: parent)[other] == nil else {
         throw SystemCallError("linkat", EEXIST)
       }
@@ -204,9 +200,7 @@ package final class MemoryFileSystem: FileSystem {
   package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
     try with { files throws(SystemCallError) in
       let parent = try files.directory(directory, "unlinkat")
-      guard let node = try files.entries(of: parent)[name] else {
-        throw SystemCallError("unlinkat", ENOENT)
-      }
+      let node = try files.node(name, in: parent, "unlinkat")
       guard files.nodes[node]?.entries == nil else { throw SystemCallError("unlinkat", EISDIR) }
       try files.setEntry(name, in: parent, to: nil)
     }

@@ -106,6 +106,11 @@ struct MemoryFiles {
     return entries
   }
 
+  func node(_ name: String, in parent: Int, _ call: String) throws(SystemCallError) -> Int {
+    guard let node = try entries(of: parent)[name] else { throw SystemCallError(call, ENOENT) }
+    return node
+  }
+
   /// Lets a name stand for a node, or for none, and counts links.
   mutating func setEntry(
     _ name: String, in parent: Int, to node: Int?

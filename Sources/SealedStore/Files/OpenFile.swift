@@ -85,4 +85,37 @@ final class OpenFile: Sendable {
       throw StoreError(error, path: path)
     }
   }
+
+  /// Copies a part into another file, a mebibyte at a time.
+  ///
+  /// - Throws: `noSpace` or `io`.
+  func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
+    let buffer = ByteBuffer(byteCount: 1 << 20)
+    var done = 0
+    while done < range.count {
+      let wanted = min(buffer.byteCount, range.count - done)
+      let count = try read(at: range.lowerBound + done, into: buffer, 0..<wanted)
+      if count == 0 { return }
+      try other.write(buffer, 0..<count, at: target + done)
+      done += count
+    }
+  }
+
+  /// Whether both files have the same bytes.
+  ///
+  /// - Throws: `io`.
+  func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
+    let byteCount = try status().byteCount
+    guard try other.status().byteCount == byteCount else { return false }
+    let (ours, theirs) = (ByteBuffer(byteCount: 1 << 16), ByteBuffer(byteCount: 1 << 16))
+    var done = 0
+    while done < byteCount {
+      let count = try read(at: done, into: ours, 0..<ours.byteCount)
+      guard count > 0, try other.read(at: done, into: theirs, 0..<theirs.byteCount) == count,
+        ours.bytes(0..<count) == theirs.bytes(0..<count)
+      else { return false }
+      done += count
+    }
+    return true
+  }
 }

@@ -58,7 +58,7 @@ extension SealedFileStore {
       as: old.successor(chainKey: keys.chainKey), store: header.store, keys: keys,
       progress: progress)
     try install(view, after: old)
-    confirm(view, keys, &writer)
+    tellConfirmed(view.mark, of: header.store, keys, &writer)
     withStateIfOpen { $0.journal = .success(view) }
     return old.position.byteCount - view.end.byteCount
   }
@@ -80,12 +80,6 @@ extension SealedFileStore {
       directory.discard(StoreDirectory.File.journalNext)
       throw error
     }
-  }
-
-  /// Tells, in the mark and in the anchor, of a journal that was just put in its place.
-  func confirm(_ view: JournalView, _ keys: KeyRing, _ writer: inout WriterState) {
-    saveAnchor(view.mark, store: view.head.store)
-    writeMark(view.mark, chainKey: keys.chainKey, &writer)
   }
 
   /// Puts `journal.next` in the journal's place: the moment at which it counts.

@@ -69,10 +69,10 @@ extension SealedFileStore {
   private func salvageJournal(
     _ writer: inout WriterState, progress: StoreProgress?
   ) throws(StoreError) -> Salvage {
-    let (header, keys) = try withState { open throws(StoreError) in
+    let (header, keys, chained) = try withState { open throws(StoreError) in
       try open.refresh(from: loader)
       open.keys.beginUse()
-      return (open.header, open.keys)
+      return (open.header, open.keys, (try? open.usableJournal()).map(ChainedPart.init))
     }
     defer { keys.endUse() }
     guard let file = try directory.open(StoreDirectory.File.journal, .readWrite) else {
@@ -83,28 +83,20 @@ extension SealedFileStore {
     guard headByteCount == head.byteCount else { throw noSalvage("the journal is cut off") }
     let byteCount = try file.status().byteCount
     let mark = try loader.mark(keys: keys)
-    let successor =
-      mark?.successor(chainKey: keys.chainKey)
-      ?? JournalIdentifier(bytes: environment.random.bytes16())
-    // The identifier may be right even where the rest of the head is not; and the mark, or that
-    // of the journal before, tells it as well.
-    var journal = JournalIdentifier(bytes: Bytes16(head, at: 32))
-    var others = [mark?.journal, successor].compactMap(\.self).filter { $0 != journal }
-    var survey = try JournalSurvey(
-      file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
-      progress: progress)
-    while survey.records.isEmpty, byteCount > JournalHead.byteCount, !others.isEmpty {
-      journal = others.removeFirst()
-      survey = try JournalSurvey(
-        file, in: JournalHead.byteCount..<byteCount, journal: journal, keys: keys,
-        progress: progress)
+    let successor = mark?.successor(chainKey: keys.chainKey)
+    var candidates = [JournalIdentifier(bytes: Bytes16(head, at: 32))]
+    if chained == nil {
+      // The identifier may be right even where the rest of the head is not; and the mark, or
+      // that of the journal before, tells it as well.
+      candidates += [mark?.journal, successor].compactMap(\.self)
     }
-    guard !survey.records.isEmpty || byteCount == JournalHead.byteCount else {
-      throw noSalvage("no record in the journal opens")
-    }
+    let (journal, survey) = try survey(
+      file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
+    guard !survey.records.isEmpty || byteCount == head.byteCount || chained?.isEmpty == true
+    else { throw noSalvage("no record in the journal opens") }
 
     let confirmed = mark.map { $0.journal == journal ? $0.position.number : 0 } ?? 0
-    let newest = Self.newestRecords(survey, confirmed: confirmed)
+    let newest = Self.newestRecords(survey, chained, confirmed: confirmed)
     let last = max(survey.records.map(\.prefix.number).max() ?? 0, confirmed)
     // A number can be anything that whoever had the keys made it.
     let lost = Int(clamping: last) - Set(survey.records.map(\.prefix.number)).count
@@ -113,16 +105,49 @@ extension SealedFileStore {
     try keep(file, byteCount: byteCount, as: keptName)
     if let mark { try writeDurableMark(mark, chainKey: keys.chainKey, &writer) }
     let view = try rewrite(
-      newest, from: file, journal, as: successor, store: header.store, keys: keys)
+      newest, from: file, journal,
+      as: successor ?? JournalIdentifier(bytes: environment.random.bytes16()),
+      store: header.store, keys: keys)
     try install(view, after: nil)
     withStateIfOpen { $0.journal = .success(view) }
     return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
   }
 
+  /// What the chain vouches for, from the beginning of the journal to where it breaks.
+  private struct ChainedPart: Sendable {
+    let byteCount: Int
+    let index: ItemIndex
+    /// Whether it is the whole journal, and there is no item.
+    let isEmpty: Bool
+
+    /// - Parameter view: Only looked into here, under the state's lock.
+    init(_ view: JournalView) {
+      byteCount = view.end.byteCount
+      index = view.index
+      isEmpty = view.damage == nil && view.index.count == 0
+    }
+  }
+
+  /// What opens as records of a journal, of the first identifier for which anything does.
+  private func survey(
+    _ file: OpenFile, _ range: Range<Int>, asFirstOf journals: [JournalIdentifier],
+    _ keys: KeyRing, _ progress: StoreProgress?
+  ) throws(StoreError) -> (JournalIdentifier, JournalSurvey) {
+    var journals = journals[...]
+    while true {
+      let journal = journals.removeFirst()
+      let survey = try JournalSurvey(
+        file, in: range, journal: journal, keys: keys, progress: progress)
+      if !survey.records.isEmpty || range.isEmpty || journals.isEmpty { return (journal, survey) }
+    }
+  }
+
   /// For each item the record with the highest number; none when that is a removal, or belongs
   /// to a last change that was never finished, as far as the mark does not say that it was.
+  ///
+  /// A removal counts as well when it does not open, as long as the chain vouches for it.
   private static func newestRecords(
-    _ survey: JournalSurvey, confirmed: UInt64
+    _ survey: JournalSurvey, _ chained: ChainedPart?, confirmed: UInt64
   ) -> [ItemIndex.Entry] {
     var records = survey.records.sorted {
       ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
@@ -136,7 +161,11 @@ extension SealedFileStore {
     for record in records where newest[record.prefix.tag]?.prefix.number != record.prefix.number {
       newest[record.prefix.tag] = record
     }
-    return newest.values.filter { !$0.prefix.flags.contains(.removed) }.map(\.entry)
+    return newest.values.filter { record in
+      guard !record.prefix.flags.contains(.removed) else { return false }
+      guard let chained, record.offset < chained.byteCount else { return true }
+      return chained.index[record.prefix.tag] != nil
+    }.map(\.entry)
   }
 
   private func keep(_ file: OpenFile, byteCount: Int, as name: String) throws(StoreError) {

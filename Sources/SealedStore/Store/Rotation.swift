@@ -123,6 +123,11 @@ extension SealedFileStore {
     }
     var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
+    func setRotated(_ journal: Result<JournalView, StoreError>) {
+      var rotated = OpenState(header: header, keys: keys, slot: nil, journal: journal)
+      rotated.isRotationPending = true
+      withStateIfOpen { $0 = rotated }
+    }
 
     // If this fails and what it wrote cannot be removed, the next change does it.
     writer.isTidy = false
@@ -138,19 +143,15 @@ extension SealedFileStore {
       if error.code == StoreError.outcomeUnknown {
         // The new journal is in its place, though perhaps not for good, and needs this header
         // and these keys.
-        var rotated = OpenState(header: header, keys: keys, slot: nil, journal: .failure(error))
-        rotated.isRotationPending = true
-        withStateIfOpen { $0 = rotated }
+        setRotated(.failure(error))
       } else {
         directory.discard(StoreDirectory.File.headerNext)
       }
       throw error
     }
     // Before the headers, so that other threads of this process never look for the new keys.
-    var rotated = OpenState(header: header, keys: keys, slot: nil, journal: .success(view))
-    rotated.isRotationPending = true
-    withStateIfOpen { $0 = rotated }
-    confirm(view, keys, &writer)
+    setRotated(.success(view))
+    tellConfirmed(view.mark, of: header.store, keys, &writer)
     do throws(StoreError) {
       try installHeader(header, headerKey: keys.headerKey, &writer)
       writer.isTidy = true

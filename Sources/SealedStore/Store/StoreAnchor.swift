@@ -60,8 +60,7 @@ public struct StoreAnchor: Hashable, Sendable {
         reason: "\(bytes.count) bytes are no anchor of a store",
         remedy: "Give back the bytes that were saved")
     }
-    let buffer = ByteBuffer(byteCount: bytes.count)
-    for (position, byte) in bytes.enumerated() { buffer.store(byte, at: position) }
+    let buffer = ByteBuffer(bytes)
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 0))
     marks = stride(from: 16, to: bytes.count, by: markByteCount).map { Mark(buffer, at: $0) }
   }

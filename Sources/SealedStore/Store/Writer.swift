@@ -69,7 +69,7 @@ extension SealedFileStore {
       }
       do throws(StoreError) {
         if view.tailByteCount > 0 { try cutTail(of: view) }
-        try confirm(view)
+        try makeLastChangeDurable(view)
       } catch {
         // A sync that failed is never made again through this descriptor.
         open.journal = .failure(error)
@@ -84,7 +84,7 @@ extension SealedFileStore {
   /// durable before another follows, or a power cut could tear one that is not the last.
   /// Written again, because after a failed sync the kernel calls the lost pages clean: syncing
   /// alone would say yes and do nothing.
-  private func confirm(_ view: JournalView) throws(StoreError) {
+  private func makeLastChangeDurable(_ view: JournalView) throws(StoreError) {
     guard view.confirmedByteCount < view.end.byteCount else { return }
     let start = max(view.confirmedByteCount, view.lastChangeByteCount)
     try view.file.copy(start..<view.end.byteCount, to: view.file, at: start)
@@ -180,105 +180,5 @@ extension SealedFileStore {
       candidate = "\(name)-\(number)"
     }
     return candidate
-  }
-
-  /// Tells how far the journal is confirmed.
-  ///
-  /// The change before it is durable already, so failing here fails nothing; the mark only
-  /// helps to tell an unfinished write from damage.
-  func writeMark(_ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState) {
-    do throws(StoreError) {
-      try putMark(mark, chainKey: chainKey, &writer)
-    } catch {
-      options.onNotice?(.markNotWritten)
-    }
-  }
-
-  /// Tells how far the journal is confirmed, for a journal that is about to take its place.
-  ///
-  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; no item is changed by it.
-  func writeDurableMark(
-    _ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState
-  ) throws(StoreError) {
-    try putMark(mark, chainKey: chainKey, &writer).synchronize()
-  }
-
-  /// Keeps elsewhere how far the journal is confirmed.
-  ///
-  /// The change before it is durable already, so failing here fails nothing.
-  func saveAnchor(_ mark: Mark, store: StoreIdentifier) {
-    do throws(StoreError) {
-      try options.anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: path)
-    } catch {
-      options.onNotice?(.anchorNotSaved(error.reason))
-    }
-  }
-
-  @discardableResult
-  private func putMark(
-    _ mark: Mark, chainKey: KeyBytes, _ writer: inout WriterState
-  ) throws(StoreError) -> OpenFile {
-    do throws(StoreError) {
-      let file = try markFile(&writer)
-      try file.write(mark.encoded(chainKey: chainKey), 0..<Mark.byteCount, at: 0)
-      return file
-    } catch {
-      writer.mark = nil
-      throw error
-    }
-  }
-
-  private func markFile(_ writer: inout WriterState) throws(StoreError) -> OpenFile {
-    // Somebody may have removed or replaced the file that is held open.
-    if let file = writer.mark, try file.status().linkCount == 1 { return file }
-    let file: OpenFile
-    if let existing = try directory.open(StoreDirectory.File.mark, .readWrite) {
-      file = existing
-      // A mark of another length is none.
-      if try file.status().byteCount > Mark.byteCount { try file.truncate(to: Mark.byteCount) }
-    } else {
-      file = try directory.create(StoreDirectory.File.mark)
-      // Or a crash could bring back one that somebody removed, of whatever age.
-      try directory.synchronize()
-    }
-    writer.mark = file
-    return file
-  }
-}
-
-extension OpenFile {
-  /// Copies a part into another file, a mebibyte at a time.
-  ///
-  /// - Throws: `noSpace` or `io`.
-  func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
-    let buffer = ByteBuffer(byteCount: 1 << 20)
-    var done = 0
-    while done < range.count {
-      let wanted = min(buffer.byteCount, range.count - done)
-      let count = try read(at: range.lowerBound + done, into: buffer, 0..<wanted)
-      if count == 0 { return }
-      try other.write(buffer, 0..<count, at: target + done)
-      done += count
-    }
-  }
-}
-
-extension OpenFile {
-  /// Whether both files have the same bytes.
-  ///
-  /// - Throws: `io`.
-  fileprivate func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
-    let byteCount = try status().byteCount
-    guard try other.status().byteCount == byteCount else { return false }
-    let (ours, theirs) = (ByteBuffer(byteCount: 1 << 16), ByteBuffer(byteCount: 1 << 16))
-    var done = 0
-    while done < byteCount {
-      let count = try read(at: done, into: ours, 0..<ours.byteCount)
-      guard count > 0, try other.read(at: done, into: theirs, 0..<theirs.byteCount) == count,
-        ours.bytes(0..<count) == theirs.bytes(0..<count)
-      else { return false }
-      done += count
-    }
-    return true
   }
 }

@@ -105,9 +105,7 @@ extension SealedFileStore {
       view.confirmedByteCount = newEnd.byteCount
     }
     let mark = Mark(journal: view.head.journal, position: newEnd)
-    saveAnchor(mark, store: view.head.store)
-    // Last, so that whoever watches the mark finds the change in the index.
-    writeMark(mark, chainKey: keys.chainKey, &writer)
+    tellConfirmed(mark, of: view.head.store, keys, &writer)
     watcher.ownChangeWasMade(in: self)
   }
 

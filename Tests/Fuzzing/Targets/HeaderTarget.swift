@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 
 /// A header, with checksum and MAC right or wrong as the input says, and one of several copies.
 enum HeaderTarget {
@@ -41,7 +42,7 @@ enum HeaderTarget {
 
   private static func check(_ files: [String: [UInt8]]) throws {
     let (expected, used) = HeaderJudgement.judge(files)
-    let disk = MemoryFileSystem(files)
+    let disk = try KnownStore.disk(files)
     let store: SealedFileStore
     do throws(StoreError) {
       store = try KnownStore.open(disk)
@@ -49,8 +50,8 @@ enum HeaderTarget {
       try require(error.code == expected, "\(error), and not \(expected as Any)")
       try require(error.store.hasPrefix(KnownStore.path), "\(error) names no file")
       try require(error.remedy != nil, "\(error) says nothing of what to do")
-      try require(disk.files == files, "opening changed something")
-      try require(disk.openCount == 0, "\(disk.openCount) files stay open")
+      try require(try KnownStore.files(of: disk) == files, "opening changed something")
+      try require(disk.descriptorCount == 0, "\(disk.descriptorCount) files stay open")
       return
     }
     try require(expected == nil, "it opens, and should be \(expected as Any)")
@@ -69,10 +70,12 @@ enum HeaderTarget {
       return try require(code == StoreError.invalidKey, "a slot beyond 16: \(code as Any)")
     }
     try require(code == nil, "no slot could be added: \(code as Any)")
-    try require(disk.files["header"] != used, "a slot was added, and the header is the same")
+    let changed = try KnownStore.files(of: disk)
+    try require(changed["header"] != used, "a slot was added, and the header is the same")
     try store.removeSlot(count + 1)
+    let restored = try KnownStore.files(of: disk)
     for name in ["header", "header.copy"] {
-      try require(disk.files[name] == used, "\(name) is another one with the same content")
+      try require(restored[name] == used, "\(name) is another one with the same content")
     }
   }
 }

@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 
 /// A journal that somebody with or without the keys made, opened, read, changed and repaired.
 enum JournalTarget {
@@ -27,7 +28,7 @@ enum JournalTarget {
   private static func checkReading(
     _ files: [String: [UInt8]], _ judgement: JournalJudgement, _ sealed: Set<JournalBuilder.Item>
   ) throws -> Bool {
-    let disk = MemoryFileSystem(files)
+    let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let contents = try contents(of: store)
     let expected = judgement.items.values.compactMap(\.self)
@@ -53,12 +54,12 @@ enum JournalTarget {
       let report = try store.verify()
       if report.isSound { _ = try store.keys(in: nil) }
     }
-    try require(disk.files == files, "reading changed something")
+    try require(try KnownStore.files(of: disk) == files, "reading changed something")
     return contents != nil
   }
 
   private static func checkWriting(_ files: [String: [UInt8]], isListed: Bool) throws {
-    let disk = MemoryFileSystem(files)
+    let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let before = try contents(of: store)
     let (key, value) = (JournalBuilder.keys[1], Array("new".utf8))
@@ -66,7 +67,8 @@ enum JournalTarget {
       try succeeds({ () throws(StoreError) in try store.put(SecretBytes(value), for: key) })
     else {
       try require(!isListed, "a journal in order could not be written")
-      return try require(disk.files == files, "a refused change changed something")
+      return try require(
+        try KnownStore.files(of: disk) == files, "a refused change changed something")
     }
     for store in [store, try KnownStore.open(disk)] {
       try require(try store.value(for: key)?.copyBytes() == value, "another value than was put")
@@ -81,7 +83,7 @@ enum JournalTarget {
   private static func checkRepair(
     _ files: [String: [UInt8]], _ sealed: Set<JournalBuilder.Item>
   ) throws {
-    let disk = MemoryFileSystem(files)
+    let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let before = try contents(of: store)
     guard

@@ -76,6 +76,18 @@ enum KnownStore {
 
   static func key() throws(StoreError) -> RawKey { try RawKey(SecretBytes(wrappingKey)) }
 
+  /// A disk on which the store has these files.
+  static func disk(_ files: MemoryFileSystem.Content) throws(SystemCallError) -> MemoryFileSystem {
+    try MemoryFileSystem(path, files)
+  }
+
+  /// The store's files on a disk.
+  static func files(
+    of disk: MemoryFileSystem
+  ) throws(SystemCallError) -> MemoryFileSystem.Content {
+    try disk.content(of: path)
+  }
+
   static func open(_ disk: MemoryFileSystem) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.open(
       at: path, key: key(),

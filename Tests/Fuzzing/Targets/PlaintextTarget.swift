@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 
 /// A journal of one record that is sealed and chained as it should be, whatever is in it.
 enum PlaintextTarget {
@@ -57,7 +58,7 @@ enum PlaintextTarget {
   private static func check(
     _ journal: JournalBuilder, _ key: StoreKey?, value: [UInt8], _ isRemoved: Bool, _ isValid: Bool
   ) throws {
-    let disk = MemoryFileSystem(
+    let disk = try KnownStore.disk(
       KnownStore.files(journal: journal.bytes, mark: journal.markAtEnd))
     let store = try KnownStore.open(disk)
     var keys: [StoreKey]?

@@ -214,8 +214,8 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     preparation: filling + [
       { try $0.store().put("2", as: "c") },
       { world in
-        try FlippedByte.flip("\(world.path)/journal", at: 700)
-        try FlippedByte.flip("\(world.path)/header.copy", at: 20)
+        try Scratch.flip("\(world.path)/journal", at: 700)
+        try Scratch.flip("\(world.path)/header.copy", at: 20)
       },
     ],
     operations: [
@@ -227,18 +227,6 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     _ byteCount: Int
   ) -> @Sendable (FaultyFileSystem.Call) -> FaultyFileSystem.Fault? {
     { $0.kind == .write ? .short(byteCount) : nil }
-  }
-}
-
-/// A byte of a file that decayed.
-enum FlippedByte {
-  static func flip(_ path: String, at offset: Int) throws {
-    let handle = try FileHandle(forUpdating: URL(filePath: path))
-    defer { try? handle.close() }
-    try handle.seek(toOffset: UInt64(offset))
-    let byte = try handle.read(upToCount: 1)?.first ?? 0
-    try handle.seek(toOffset: UInt64(offset))
-    try handle.write(contentsOf: Data([byte ^ 1]))
   }
 }
 

@@ -3,6 +3,13 @@ import SessionToolsBase
 
 /// The checksum of a header, which needs no key.
 enum Checksum {
+  /// A header with the checksum that belongs to what is in front of it, as anyone can make it.
+  static func mended(_ header: [UInt8]) -> [UInt8] {
+    let checked = header.count - 48
+    let checksum = blake2b16(ByteBuffer(Array(header[..<checked])))
+    return Array(header[..<checked]) + checksum + Array(header[(checked + 16)...])
+  }
+
   static func blake2b16(_ buffer: ByteBuffer) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: 16)
     let bytes = buffer.bytes(0..<buffer.byteCount)

@@ -64,7 +64,11 @@ struct Scratch: Sendable {
   }
 
   func flip(_ name: String, at offset: Int, bit: UInt8 = 1) throws {
-    let handle = try FileHandle(forUpdating: URL(filePath: file(name)))
+    try Self.flip(file(name), at: offset, bit: bit)
+  }
+
+  static func flip(_ path: String, at offset: Int, bit: UInt8 = 1) throws {
+    let handle = try FileHandle(forUpdating: URL(filePath: path))
     defer { try? handle.close() }
     try handle.seek(toOffset: UInt64(offset))
     let byte = try #require(try handle.read(upToCount: 1)?.first)

@@ -21,9 +21,7 @@ import Testing
 
   /// Puts the same bytes in both headers, with the checksum that belongs to them.
   private func forge(_ forged: [UInt8]) throws {
-    let checked = forged.count - 48
-    let checksum = Checksum.blake2b16(ByteBuffer(Array(forged[..<checked])))
-    let bytes = Array(forged[..<checked]) + checksum + Array(forged[(checked + 16)...])
+    let bytes = Checksum.mended(forged)
     for name in ["header", "header.copy"] { try scratch.overwrite(name, with: bytes) }
   }
 

@@ -41,6 +41,38 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c"])
   }
 
+  /// The chain vouches for its prefix, so nobody can have made it up.
+  @Test func `an item whose removal no longer opens stays removed`() throws {
+    try scratch.open().remove(name("b"))
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.flip("journal", at: journal.count - recordByteCount + 60)
+    let report = try scratch.open().repair()
+    #expect(report.lostRecordCount == 2)
+    #expect(try scratch.open().texts() == ["a": "new a", "c": "new c", "d": "new d"])
+  }
+
+  @Test func `a store of removals that no longer open is repaired into an empty one`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    try store.remove(name("a"))
+    for number in 0..<2 { try other.flip("journal", at: 64 + number * recordByteCount + 60) }
+    #expect(try other.open().texts() == [:])
+    let report = try other.open().repair()
+    #expect(report.lostRecordCount == 2)
+    #expect(try other.open().verify().findings.filter(\.isDamage) == [])
+    #expect(try other.open().texts() == [:])
+  }
+
+  @Test func `a store of which no value opens is left as it is`() throws {
+    let other = try Scratch()
+    try other.create().put("a", as: "a")
+    try other.flip("journal", at: 64 + 60)
+    let files = try RecordedDisk.read(other.path)
+    #expect(try code { _ = try other.open().repair() } == StoreError.corrupt)
+    #expect(try RecordedDisk.read(other.path) == files)
+  }
+
   @Test func `a last change that is whole comes back whole, whatever became of the mark`() throws {
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
     let report = try scratch.open().repair()
