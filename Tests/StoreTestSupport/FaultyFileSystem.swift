@@ -7,7 +7,7 @@ package final class FaultyFileSystem: FileSystem {
   package struct Call: Hashable, Sendable {
     /// What is asked of the kernel.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-      case openDirectory, makeDirectory, open, status, names, read, write, truncate
+      case openDirectory, makeDirectory, open, status, names, read, nextData, write, truncate
       case synchronizeData, synchronize, rename, link, remove, lock
     }
 
@@ -163,6 +163,13 @@ package final class FaultyFileSystem: FileSystem {
   ) throws(SystemCallError) -> Int {
     _ = try fault(.read, "", descriptor)
     return try real.read(descriptor, at: offset, into: buffer, range)
+  }
+
+  package func nextData(
+    _ descriptor: Descriptor, from offset: Int
+  ) throws(SystemCallError) -> Int? {
+    _ = try fault(.nextData, "", descriptor)
+    return try real.nextData(descriptor, from: offset)
   }
 
   package func write(

@@ -145,6 +145,14 @@ package final class MemoryFileSystem: FileSystem {
     return bytes.count
   }
 
+  /// There are no holes in this file system.
+  package func nextData(
+    _ descriptor: Descriptor, from offset: Int
+  ) throws(SystemCallError) -> Int? {
+    let byteCount = try status(of: descriptor).byteCount
+    return offset < byteCount ? offset : nil
+  }
+
   package func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int {

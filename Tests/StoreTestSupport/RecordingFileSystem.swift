@@ -136,6 +136,12 @@ package final class RecordingFileSystem: FileSystem {
     try real.read(descriptor, at: offset, into: buffer, range)
   }
 
+  package func nextData(
+    _ descriptor: Descriptor, from offset: Int
+  ) throws(SystemCallError) -> Int? {
+    try real.nextData(descriptor, from: offset)
+  }
+
   package func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int {

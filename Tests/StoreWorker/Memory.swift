@@ -161,6 +161,7 @@ func probe() throws {
     say("keys " + storeOutcome { _ = try store.keys(in: nil) })
     say("verify " + storeOutcome { _ = try store.verify() })
     say("put " + storeOutcome { try store.put(SecretBytes(utf8: "new"), for: name) })
+    say("repair " + storeOutcome { _ = try store.repair() })
   }
   let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
   let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -42,6 +42,18 @@ final class OpenFile: Sendable {
     }
   }
 
+  /// Where the first byte at or behind an offset is that is not in a hole; `nil` when the rest of
+  /// the file is one.
+  ///
+  /// - Throws: `io`.
+  func nextData(from offset: Int) throws(StoreError) -> Int? {
+    do throws(SystemCallError) {
+      return try directory.fileSystem.nextData(descriptor, from: offset)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
   /// Writes a whole range.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
@@ -109,7 +121,8 @@ final class OpenFile: Sendable {
     guard try other.status().byteCount == byteCount else { return false }
     let (ours, theirs) = (ByteBuffer(byteCount: 1 << 16), ByteBuffer(byteCount: 1 << 16))
     var done = 0
-    while done < byteCount {
+    while let start = try nextData(from: done, in: other) {
+      done = start
       let count = try read(at: done, into: ours, 0..<ours.byteCount)
       guard count > 0, try other.read(at: done, into: theirs, 0..<theirs.byteCount) == count,
         ours.bytes(0..<count) == theirs.bytes(0..<count)
@@ -117,5 +130,23 @@ final class OpenFile: Sendable {
       done += count
     }
     return true
+  }
+
+  /// Where the next byte is that is not in a hole of both files.
+  private func nextData(from offset: Int, in other: OpenFile) throws(StoreError) -> Int? {
+    [try nextData(from: offset), try other.nextData(from: offset)].compactMap(\.self).min()
+  }
+
+  /// Copies everything but the holes into an empty file.
+  ///
+  /// - Throws: `noSpace` or `io`.
+  func copyData(to other: OpenFile) throws(StoreError) {
+    let byteCount = try status().byteCount
+    var done = 0
+    while let start = try nextData(from: done), start < byteCount {
+      done = min(start + 1 << 20, byteCount)
+      try copy(start..<done, to: other, at: start)
+    }
+    try other.truncate(to: byteCount)
   }
 }

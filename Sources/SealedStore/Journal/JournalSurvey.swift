@@ -97,7 +97,7 @@ struct JournalSurvey {
           continue
         }
       }
-      start += max(1, window.skippableByteCount(from: start))
+      start = try window.nextCandidate(after: start, in: range)
     }
     if let begin = gapStart {
       add(Gap(range: begin..<range.upperBound, prefix: gapPrefix))

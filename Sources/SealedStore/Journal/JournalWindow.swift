@@ -48,6 +48,17 @@ struct JournalWindow {
     return block - MemoryLayout<UInt32>.size
   }
 
+  /// Where in a range to go on searching for records behind an offset at which none starts.
+  ///
+  /// - Throws: `io`.
+  func nextCandidate(after offset: Int, in range: Range<Int>) throws(StoreError) -> Int {
+    let skippable = skippableByteCount(from: offset)
+    guard skippable > 0 else { return offset + 1 }
+    // Or reading a hole of a terabyte, which anyone can make in no time, would take hours.
+    let data = try file.nextData(from: offset) ?? range.upperBound
+    return max(offset + skippable, data - MemoryLayout<UInt32>.size)
+  }
+
   /// How many bytes of the file are in the buffer from an offset on.
   func byteCount(from offset: Int) -> Int {
     loaded.upperBound - offset

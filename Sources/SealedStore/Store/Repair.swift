@@ -102,7 +102,7 @@ extension SealedFileStore {
     let lost = Int(clamping: last) - Set(survey.records.map(\.prefix.number)).count
 
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
-    try keep(file, byteCount: byteCount, as: keptName)
+    try keep(file, as: keptName)
     if let mark { try writeDurableMark(mark, chainKey: keys.chainKey, &writer) }
     let view = try rewrite(
       newest, from: file, journal,
@@ -168,9 +168,9 @@ extension SealedFileStore {
     }.map(\.entry)
   }
 
-  private func keep(_ file: OpenFile, byteCount: Int, as name: String) throws(StoreError) {
+  private func keep(_ file: OpenFile, as name: String) throws(StoreError) {
     let copy = try directory.create(name)
-    try file.copy(0..<byteCount, to: copy, at: 0)
+    try file.copyData(to: copy)
     try copy.synchronize()
     try directory.synchronize()
   }

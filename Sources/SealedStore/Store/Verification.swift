@@ -29,8 +29,6 @@ private struct Verifier {
   let open: OpenState
   var findings: [VerificationReport.Finding] = []
 
-  private static let largestLookBehindByteCount = 4 << 30
-
   init(directory: StoreDirectory, open: OpenState) {
     self.directory = directory
     self.open = open
@@ -49,13 +47,9 @@ private struct Verifier {
         journalByteCount: try directory.status(of: StoreDirectory.File.journal)?.byteCount ?? 0)
     }
     try checkMark(of: view)
-    // Behind a break as well, so that the items there can be named; not for ever in a sparse
-    // file of terabytes.
+    // Behind a break as well, so that the items there can be named.
     let behind = view.damage == nil ? 0 : max(0, view.tailByteCount)
-    let end = view.end.byteCount + min(behind, Self.largestLookBehindByteCount)
-    if view.end.byteCount + behind > end {
-      add(.journal, "the bytes from \(end) on were not looked at", isDamage: true)
-    }
+    let end = view.end.byteCount + behind
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<end, journal: view.head.journal,
       keys: open.keys, progress: progress)

@@ -25,6 +25,11 @@ package protocol FileSystem: Sendable {
   func read(
     _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(SystemCallError) -> Int
+  /// Where the first byte at or behind an offset is that is not in a hole; `nil` when the rest of
+  /// the file is one.
+  ///
+  /// Holes read as zeros and take no time to make, so they are no reason to read for hours.
+  func nextData(_ descriptor: Descriptor, from offset: Int) throws(SystemCallError) -> Int?
   /// Writes at an offset with one call; the number of bytes written may be smaller.
   func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int

@@ -131,6 +131,16 @@ package struct LinuxFileSystem: FileSystem {
     }
   }
 
+  package func nextData(
+    _ descriptor: Descriptor, from offset: Int
+  ) throws(SystemCallError) -> Int? {
+    // SEEK_DATA of <linux/fs.h>, which Glibc's module leaves out.
+    let result = Glibc.lseek(descriptor.rawValue, off_t(offset), 3)
+    if result >= 0 { return Int(result) }
+    guard errno == ENXIO else { throw SystemCallError("lseek", errno) }
+    return nil
+  }
+
   package func truncate(
     _ descriptor: Descriptor, to byteCount: Int
   ) throws(SystemCallError) {
