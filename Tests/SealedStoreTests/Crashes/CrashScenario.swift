@@ -22,7 +22,10 @@ struct CrashScenario: Sendable, CustomStringConvertible {
 
   static let all =
     changes + slots
-    + [creation, compaction, rotation, revocation, unfinishedRotation, tail, fullDisk, repair]
+    + [
+      creation, compaction, markRemoved, rotation, revocation, unfinishedRotation, tail, fullDisk,
+      repair,
+    ]
 
   /// A text that differs in every sector.
   static func long(_ byteCount: Int) -> String {
@@ -92,6 +95,22 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().compact() },
       { try $0.store().compact() },
       { try $0.store().remove(name("b")) },
+    ])
+
+  /// Somebody removed the mark, and did not wait until that was on the disk.
+  static let markRemoved = CrashScenario(
+    description: "mark removed",
+    preparation: filling,
+    operations: [
+      { try $0.store().put("2", as: "a") },
+      { world in
+        let directory = try world.recorder.openDirectory(world.path)
+        defer { world.recorder.close(directory) }
+        try world.recorder.remove("mark", in: directory)
+      },
+      { try $0.store().put("3", as: "a") },
+      { try $0.store().compact() },
+      { try $0.store().put("4", as: "a") },
     ])
 
   static let slots = [

@@ -86,6 +86,7 @@ import Testing
     let passphrase = try Passphrase("p")
     // Four gigabytes or four billion passes would be noticed.
     #expect(try code { _ = try passphrase.wrappingKey(for: slot) } == StoreError.invalidKey)
+    #expect(try code { try passphrase.checkCost(of: [slot]) } == StoreError.invalidKey)
   }
 
   @Test(arguments: [(11, 8 << 20), (0, 8 << 20), (1, (8 << 20) - 1024), (1, (1 << 30) + 1024)])
