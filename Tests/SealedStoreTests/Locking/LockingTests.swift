@@ -1,3 +1,4 @@
+import Dispatch
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -48,6 +49,35 @@ import Testing
     #expect(!store.isKeyMemoryLocked)
     store.lock()
     #expect(store.isLocked)
+  }
+
+  /// So that whoever locked may rely on it that no key is in use any more.
+  @Test func `locking returns only when a read that is under way has ended`() throws {
+    let (isReading, mayRead) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let isLocked = DispatchSemaphore(value: 0)
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule { call in
+      guard call.kind == .read else { return nil }
+      isReading.signal()
+      mayRead.wait()
+      return nil
+    }
+    try inThreads(3) { number in
+      switch number {
+      case 0:
+        let text = try store.text("item")
+        #expect(text == "value")
+      case 1:
+        isReading.wait()
+        store.lock()
+        isLocked.signal()
+      default:
+        #expect(isLocked.wait(timeout: .now() + 0.2) == .timedOut)
+        mayRead.signal()
+      }
+    }
+    #expect(isLocked.wait(timeout: .now()) == .success)
   }
 
   @Test func `only the right key unlocks, and what others wrote meanwhile is there then`() throws {
