@@ -20,8 +20,9 @@ extension SealedFileStore {
   ///
   /// The damaged journal is kept beside it.
   ///
-  /// For each item its newest record that opens counts, so an item whose newest record is lost
-  /// goes back to an older value, or is gone: look at ``RepairReport/lostRecordCount`` and at
+  /// For each item its newest record that opens counts, and a removal also when it does not open
+  /// but is where the chain has it. So an item whose newest value is lost goes back to an older
+  /// one, or is gone: look at ``RepairReport/lostRecordCount`` and at
   /// what ``verify(progress:)`` said before.
   ///
   /// - Parameter progress: Hears how many bytes of the journal are done.
@@ -72,6 +73,7 @@ extension SealedFileStore {
     let (header, keys, chained) = try withState { open throws(StoreError) in
       try open.refresh(from: loader)
       open.keys.beginUse()
+      // Why it cannot be used, verifying says.
       return (open.header, open.keys, (try? open.usableJournal()).map(ChainedPart.init))
     }
     defer { keys.endUse() }
