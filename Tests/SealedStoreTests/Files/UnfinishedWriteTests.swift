@@ -57,6 +57,20 @@ import Testing
     #expect(try kept().count == 4)
   }
 
+  @Test func `an unfinished write in which something looks like a change is no damage`() throws {
+    try scratch.create().put("before", as: "item")
+    let journal = try scratch.bytes(of: "journal")
+    // The prefix of a record that starts and ends a change, with a sealed part that is none.
+    var prefix = journal[64..<64 + 48]
+    prefix[64 + 8] = 3
+    let torn = [UInt8](repeating: 0xA1, count: 100) + prefix + [UInt8](repeating: 0xA1, count: 400)
+    try scratch.overwrite("journal", with: journal + torn)
+    let store = try scratch.open()
+    #expect(try store.verify().isSound)
+    #expect(try store.texts() == ["item": "before"])
+    #expect(try cut() != nil)
+  }
+
   /// The shortest record has 216 bytes.
   @Test(arguments: [(1, false), (215, false), (216, true), (217, true)])
   func `a tail is kept when it is as long as a record can be`(

@@ -58,6 +58,17 @@ import Testing
     }
   }
 
+  @Test func `a record behind one whose length was changed is salvaged`() throws {
+    var journal = try scratch.bytes(of: "journal")
+    // The first record says that it is as long as the first two.
+    let length = UInt32(168 + 216)
+    for byte in 0..<4 { journal[64 + byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
+    try scratch.overwrite("journal", with: journal)
+    let report = try repair()
+    #expect(report.lostRecordCount == 1)
+    #expect(try scratch.open().texts() == sound)
+  }
+
   @Test func `an item whose newest record is lost goes back to the value before, and it is said`()
     throws
   {

@@ -35,8 +35,23 @@ try write(
     return unsafe Int(String(cString: text)) ?? 0
   }()
 
+  /// A byte for every mutant, in a file that all processes of a run share: what is reached stays
+  /// known however they end.
+  nonisolated(unsafe) private let reached: UnsafeMutablePointer<UInt8>? = {
+    guard let path = unsafe getenv("SESSION_TOOLS_MUTANTS_REACHED") else { return nil }
+    let file = unsafe open(path, O_RDWR | O_CLOEXEC)
+    defer { _ = close(file) }
+    let byteCount = Int(lseek(file, 0, SEEK_END))
+    guard byteCount > 0 else { return nil }
+    let start = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+    return unsafe start == MAP_FAILED ? nil : start?.assumingMemoryBound(to: UInt8.self)
+  }()
+
   /// Whether a mutant is switched on.
-  func mutated(_ number: Int) -> Bool { number == active }
+  func mutated(_ number: Int) -> Bool {
+    unsafe reached?[number] = 1
+    return number == active
+  }
 
   """, to: target.appending(path: "Mutated.swift"))
 
