@@ -142,10 +142,13 @@ final class OpenFile: Sendable {
   /// - Throws: `noSpace` or `io`.
   func copyData(to other: OpenFile) throws(StoreError) {
     let byteCount = try status().byteCount
+    let buffer = ByteBuffer(byteCount: 1 << 20)
     var done = 0
     while let start = try nextData(from: done), start < byteCount {
-      done = min(start + 1 << 20, byteCount)
-      try copy(start..<done, to: other, at: start)
+      let count = try read(at: start, into: buffer, 0..<buffer.byteCount)
+      if count == 0 { break }
+      try other.write(buffer, 0..<count, at: start)
+      done = start + count
     }
     try other.truncate(to: byteCount)
   }

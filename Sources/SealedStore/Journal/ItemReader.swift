@@ -26,6 +26,7 @@ struct ItemReader {
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
   ) throws(StoreError) {
     var window = JournalWindow(file)
+    var steps = ProgressSteps(progress, total: entries.count, step: 1024)
     for (done, entry) in entries.sorted(by: { $0.offset < $1.offset }).enumerated() {
       guard let record = try open(entry, &window),
         record.prefix.tag == entry.tag,
@@ -33,9 +34,9 @@ struct ItemReader {
         record.tag(nameKey: nameKey) == entry.tag
       else { throw failure(entry) }
       try body(record, entry)
-      if done & 1023 == 0 { progress?.report(done, entries.count) }
+      steps.reached(done)
     }
-    progress?.report(entries.count, entries.count)
+    steps.finish()
   }
 
   private func open(

@@ -55,6 +55,7 @@ struct JournalSurvey {
   ) throws(StoreError) {
     let opener = RecordOpener(journal: journal, keys: keys)
     var window = JournalWindow(file)
+    var steps = ProgressSteps(progress, total: range.upperBound, step: 1 << 20)
     // Forged lengths could make every offset cost a megabyte: what is behind them is given up.
     let largestTriedByteCount = max(64 << 20, 4 * range.count)
     var triedByteCount = 0
@@ -62,7 +63,7 @@ struct JournalSurvey {
     var gapStart: Int?
     var gapPrefix: RecordPrefix?
     while start < range.upperBound {
-      if records.count & 1023 == 0 { progress?.report(start, range.upperBound) }
+      steps.reached(start)
       let prefix = try Self.prefix(at: start, in: range, &window)
       if let prefix,
         let record = try opener.read(
@@ -102,7 +103,7 @@ struct JournalSurvey {
     if let begin = gapStart {
       add(Gap(range: begin..<range.upperBound, prefix: gapPrefix))
     }
-    progress?.report(range.upperBound, range.upperBound)
+    steps.finish()
   }
 
   private mutating func add(_ gap: Gap) {

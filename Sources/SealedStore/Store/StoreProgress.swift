@@ -5,8 +5,32 @@ public struct StoreProgress: Sendable {
   /// store from it.
   public let report: @Sendable (_ done: Int, _ total: Int) -> Void
 
-  /// Takes a closure that is called every thousand items or so.
+  /// Takes a closure that is called every thousand items or so, or every mebibyte.
   public init(_ report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) {
     self.report = report
+  }
+}
+
+/// Tells of progress in steps of one size, however small those of the work are.
+struct ProgressSteps {
+  private let progress: StoreProgress?
+  private let total: Int
+  private let step: Int
+  private var next = 0
+
+  init(_ progress: StoreProgress?, total: Int, step: Int) {
+    self.progress = progress
+    self.total = total
+    self.step = step
+  }
+
+  mutating func reached(_ done: Int) {
+    guard done >= next else { return }
+    next = done + step
+    progress?.report(done, total)
+  }
+
+  func finish() {
+    progress?.report(total, total)
   }
 }

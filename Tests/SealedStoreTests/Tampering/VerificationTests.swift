@@ -140,15 +140,55 @@ import Testing
   }
 
   @Test func `progress comes to its end`() throws {
-    let reports = Locked<[(done: Int, total: Int)]>([])
+    let reports = Reports()
     let opened = try scratch.open()
-    let progress = StoreProgress { done, total in reports.withLock { $0.append((done, total)) } }
-    _ = try opened.verify(progress: progress)
-    _ = try opened.keys(in: nil, progress: progress)
-    try opened.compact(progress: progress)
-    try opened.rotate(progress: progress)
-    #expect(reports.value.count >= 4)
-    #expect(reports.value.allSatisfy { $0.done <= $0.total })
-    #expect(reports.value.last.map { $0.done == $0.total } == true)
+    _ = try opened.verify(progress: reports.progress)
+    _ = try opened.keys(in: nil, progress: reports.progress)
+    try opened.compact(progress: reports.progress)
+    try opened.rotate(progress: reports.progress)
+    #expect(reports.list.count >= 4)
+    #expect(reports.list.allSatisfy { $0.done <= $0.total })
+    #expect(reports.list.last.map { $0.done == $0.total } == true)
+  }
+
+  @Test func `reading tells of every 1,024th item and of the end`() throws {
+    let opened = try scratch.open()
+    let value = SecretBytes(utf8: "value")
+    let changes = try (0..<2_100).map { StoreChange.put(value, for: try name("many \($0)")) }
+    try opened.apply(changes)
+    let reports = Reports()
+    let count = try opened.keys(in: nil, progress: reports.progress).count
+    #expect(reports.list.map(\.done) == [0, 1024, 2048, count])
+    #expect(reports.list.allSatisfy { $0.total == count })
+  }
+
+  @Test func `verifying tells of every mebibyte, and not of every byte behind damage`() throws {
+    let value = SecretBytes(Data(count: 1 << 20))
+    for number in 1...4 { try scratch.open().put(value, for: try name("large \(number)")) }
+    var content = try scratch.bytes(of: "journal")
+    content.replaceSubrange(64..<64 + 3 << 20, with: Array(repeating: 255, count: 3 << 20))
+    try scratch.overwrite("journal", with: content)
+    let reports = Reports()
+    _ = try scratch.open().verify(progress: reports.progress)
+    #expect(reports.list.count == 5)
+    #expect(reports.list.last == Reports.Report(done: content.count, total: content.count))
+  }
+}
+
+/// Keeps what a piece of work tells of its progress.
+private final class Reports: Sendable {
+  struct Report: Equatable {
+    let done: Int
+    let total: Int
+  }
+
+  private let reports = Locked<[Report]>([])
+
+  var list: [Report] { reports.value }
+
+  var progress: StoreProgress {
+    StoreProgress { [reports] done, total in
+      reports.withLock { $0.append(Report(done: done, total: total)) }
+    }
   }
 }
