@@ -176,24 +176,48 @@ public struct Passphrase: KeySource {
   private func makeMeasuredSlot(
     salt: [UInt8]
   ) throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
-    var best: (parameters: KeySlotParameters, key: WrappingKey)?
-    for memoryByteCount in [64 << 20, 128 << 20, 256 << 20] {
-      let parameters = PassphraseParameters(
-        passes: 3, memoryByteCount: memoryByteCount, salt: salt)
-      let start = ContinuousClock.now
-      guard let key = try derive(parameters) else { break }
-      let elapsed = start.duration(to: .now)
-      if best != nil, elapsed > .milliseconds(500) { break }
-      best = (.passphrase(parameters), key)
-      // Twice the memory takes a little more than twice the time.
-      if elapsed > .milliseconds(240) { break }
+    let slot = try Self.dearest { memoryByteCount throws(StoreError) in
+      try timedSlot(memoryByteCount: memoryByteCount, salt: salt)
     }
-    guard let best else {
+    guard let slot else {
       throw StoreError(
         StoreError.unavailable, store: Self.slotName,
         reason: "there are not 64 MiB of memory to derive the key")
     }
-    return best
+    return slot
+  }
+
+  private func timedSlot(
+    memoryByteCount: Int, salt: [UInt8]
+  ) throws(StoreError) -> (
+    slot: (parameters: KeySlotParameters, key: WrappingKey), elapsed: Duration
+  )? {
+    let parameters = PassphraseParameters(
+      passes: 3, memoryByteCount: memoryByteCount, salt: salt)
+    let start = ContinuousClock.now
+    guard let key = try derive(parameters) else { return nil }
+    return ((.passphrase(parameters), key), start.duration(to: .now))
+  }
+
+  /// Makes a slot with the most memory of 64, 128 and 256 MiB that takes under half a second, or
+  /// else with the least.
+  ///
+  /// - Parameter make: Makes one with so many bytes, and says how long that took; `nil` when
+  ///   there are not so many.
+  /// - Returns: The slot; `nil` when there is not even the least.
+  /// - Throws: What the closure throws.
+  package static func dearest<Slot>(
+    _ make: (Int) throws(StoreError) -> (slot: Slot, elapsed: Duration)?
+  ) throws(StoreError) -> Slot? {
+    var dearest: Slot?
+    for memoryByteCount in [64 << 20, 128 << 20, 256 << 20] {
+      guard let (slot, elapsed) = try make(memoryByteCount) else { break }
+      if dearest != nil, elapsed > .milliseconds(500) { break }
+      dearest = slot
+      // Twice the memory takes a little more than twice the time.
+      if elapsed > .milliseconds(240) { break }
+    }
+    return dearest
   }
 
   private func derive(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey? {

@@ -44,7 +44,9 @@ import Testing
 
   @Test func `a passphrase has 1 to 4096 bytes of UTF-8`() throws {
     _ = try Passphrase(String(repeating: "p", count: 4096))
-    for bytes in [[], [UInt8](repeating: 112, count: 4097), [0xFF], [0xC3], [0xED, 0xA0, 0x80]] {
+    for bytes in [
+      [], [UInt8](repeating: 112, count: 4097), [0x80], [0xFF], [0xC3], [0xED, 0xA0, 0x80],
+    ] {
       #expect(try code { _ = try Passphrase(utf8: SecretBytes(bytes)) } == StoreError.invalidKey)
     }
   }
@@ -69,6 +71,28 @@ import Testing
     #expect(
       try Passphrase.cheap("a").makeSlot().parameters != Passphrase.cheap("a").makeSlot().parameters
     )
+  }
+
+  /// How long each size takes in milliseconds; fewer than three when there is no more memory.
+  static let measurements: [(times: [Int], tried: Int, taken: Int?)] = [
+    ([50, 100, 200], 3, 256), ([120, 240, 500], 3, 256), ([120, 240, 501], 3, 128),
+    ([120, 241, 480], 2, 128), ([240, 500], 2, 128), ([240, 501], 2, 64), ([241], 1, 64),
+    ([9000], 1, 64), ([50, 100], 3, 128), ([50], 2, 64), ([], 1, nil),
+  ]
+
+  @Test(arguments: measurements)
+  func `a new slot takes as much memory as can be gone over in half a second`(
+    times: [Int], tried: Int, taken: Int?
+  ) throws {
+    var sizes: [Int] = []
+    let chosen = try Passphrase.dearest {
+      byteCount throws(StoreError) -> (slot: Int, elapsed: Duration)? in
+      sizes.append(byteCount >> 20)
+      guard sizes.count <= times.count else { return nil }
+      return (byteCount >> 20, Duration.milliseconds(times[sizes.count - 1]))
+    }
+    #expect(sizes == Array([64, 128, 256].prefix(tried)))
+    #expect(chosen == taken)
   }
 
   static let hostile: [(passes: Int, memoryByteCount: Int)] = [
