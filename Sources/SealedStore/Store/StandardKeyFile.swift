@@ -31,7 +31,12 @@ extension SealedFileStore {
   public static func createWithStandardKeyFile(
     at path: String, options: Options = Options()
   ) throws(StoreError) -> (store: SealedFileStore, keyFile: KeyFile) {
-    let environment = StoreEnvironment()
+    try createWithStandardKeyFile(at: path, options: options, environment: StoreEnvironment())
+  }
+
+  package static func createWithStandardKeyFile(
+    at path: String, options: Options = Options(), environment: StoreEnvironment
+  ) throws(StoreError) -> (store: SealedFileStore, keyFile: KeyFile) {
     try checkVacancy(of: path, environment: environment)
     let identifier = StoreIdentifier(bytes: environment.random.bytes16())
     let keyFile = KeyFile.standard(forStore: identifier.bytes.hexadecimal)

@@ -41,9 +41,16 @@ import Testing
 
   @Test func `a key file is not made over a file, and not where there is no directory`() throws {
     make(5)
-    #expect(try code { _ = try KeyFile.create(at: path) } == StoreError.alreadyExists)
+    let refusal = try error { _ = try KeyFile.create(at: path) }
+    #expect(refusal.code == StoreError.alreadyExists)
+    #expect(refusal.reason == "there is a file of that name")
     #expect(try Data(contentsOf: URL(filePath: path)).count == 5)
     #expect(try code { _ = try KeyFile.create(at: scratch["no/key"]) } != nil)
+    let disk = FaultyFileSystem { $0.kind == .open ? .fail(EIO) : nil }
+    let failure = try code {
+      try SecretFile.create(scratch["key"], content: RawKey.random(), fileSystem: disk)
+    }
+    #expect(failure == StoreError.io)
   }
 
   @Test func `a key file can be made in a directory that is reached through a link`() throws {
@@ -53,6 +60,35 @@ import Testing
       atPath: scratch["link"], withDestinationPath: scratch["real"])
     _ = try KeyFile.create(at: scratch["link/key"])
     try makeStore(with: scratch["real/key"])
+  }
+
+  /// A store whose header has its name may be there after a restart, and would need its key.
+  @Test(arguments: [
+    ("nothing", "ok", true), ("rename", "io", false), ("synchronize", "outcomeUnknown", true),
+  ])
+  func `a standard key file stays exactly when there may be a store that it opens`(
+    failing: String, outcome: String, stays: Bool
+  ) throws {
+    let worker = try Worker(
+      "standard-key", scratch.path, failing, under: ["XDG_DATA_HOME=\(scratch["data"])"])
+    #expect(worker.lines() == [outcome])
+    let place = scratch["data/session-tools/keys"]
+    let names = try FileManager.default.contentsOfDirectory(atPath: place)
+    #expect(names.count == (stays ? 1 : 0))
+    for name in names {
+      _ = try SealedFileStore.open(at: scratch.path, key: KeyFile("\(place)/\(name)"))
+    }
+  }
+
+  @Test func `no more of a file is taken for a secret than a secret can have`() throws {
+    make(33)
+    let secret = try SecretFile.read(path, largestByteCount: 33, rule: .privateFile)
+    #expect(secret.byteCount == 33)
+    let refusal = try error {
+      _ = try SecretFile.read(path, largestByteCount: 32, rule: .privateFile)
+    }
+    #expect(refusal.code == StoreError.invalidKey)
+    #expect(refusal.reason == "the file has more than 32 bytes, too many for a key")
   }
 
   @Test func `a missing key file is a missing key`() throws {
