@@ -56,6 +56,7 @@ do {
   case "rewrite": try rewriteUntilInputEnds()
   case "churn": try churn()
   case "watch": try watchUntilInputEnds()
+  case "listen-alone": try listenAlone()
   case "standard-key": try makeStandardKey()
   case "old-stores": try makeOldStores()
   case "count": try countExclusively()

@@ -1,6 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import Testing
 
 @Suite struct ChangeStreamTests {
@@ -76,6 +77,27 @@ import Testing
     try scratch.overwrite("journal", with: Array(scratch.bytes(of: "journal")[..<(length - 10)]))
     try await resynchronization(in: changes)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+  }
+
+  @Test func `a write is looked at once, and not again and again`() async throws {
+    let disk = FaultyFileSystem()
+    let watching = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let changes = watching.changes()
+    disk.setRule(nil)
+    for number in 0..<20 {
+      try await store.put(secret("value"), for: name("\(number)"))
+      _ = try await keys(of: changes, until: "\(number)")
+    }
+    // Every change writes journal and mark, and each of these is one event.
+    let lookCount = disk.calls.count {
+      $0.kind == .status && $0.name == "journal" && $0.opening == 0
+    }
+    #expect(20...40 ~= lookCount)
+  }
+
+  @Test func `own changes arrive also when the system allows no more watches`() throws {
+    let worker = try Worker("listen-alone", scratch.path, scratch.writeKeyFile(), "alone")
+    #expect(worker.lines(for: .seconds(60)) == ["changed [\"alone\"]"])
   }
 
   @Test func `streams end with their store`() async throws {
