@@ -71,7 +71,8 @@ import Testing
   @Test(.timeLimit(.minutes(10)))
   func `a journal with a gigabyte of zeros behind it is read quickly and in little memory`() throws
   {
-    #expect(unsafe truncate(scratch.file("journal"), 1 << 30) == 0)
+    // As much as the largest change can leave.
+    #expect(unsafe truncate(scratch.file("journal"), journal.count + 1 << 30) == 0)
     let store = try scratch.open()
     #expect(try store.contents().count == 1)
     #expect(try store.verify().findings.map(\.place) == [.tail])

@@ -47,7 +47,8 @@ import Testing
   }
 
   @Test func `damage to a chain value alone loses nothing`() throws {
-    for number in 0..<5 {
+    // The sixth is the first of its item.
+    for number in 0..<6 {
       try scratch.flip("journal", at: 64 + number * 216 + 40)
       let report = try repair()
       #expect(report.lostRecordCount == 0)
@@ -58,10 +59,10 @@ import Testing
     }
   }
 
-  @Test func `a record behind one whose length was changed is salvaged`() throws {
+  @Test func `records behind one whose length was changed are salvaged`() throws {
     var journal = try scratch.bytes(of: "journal")
-    // The first record says that it is as long as the first two.
-    let length = UInt32(168 + 216)
+    // The first record says that it is as long as the first five, which is a possible length.
+    let length = UInt32(168 + 4 * 216)
     for byte in 0..<4 { journal[64 + byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
     try scratch.overwrite("journal", with: journal)
     let report = try repair()
@@ -152,6 +153,22 @@ import Testing
     #expect(report.keptAt == nil)
     #expect(try opened.verify().findings == [])
     #expect(try opened.text("a") == "new")
+  }
+
+  @Test func `a damaged journal does not take the place of one that is longer by a hole`() throws {
+    // As long as what is copied at a time, so that the hole stays one.
+    let damaged = journal + [UInt8](repeating: 0xFF, count: (1 << 20) - journal.count)
+    try scratch.overwrite("journal", with: damaged)
+    #expect(unsafe truncate(scratch.file("journal"), 2 << 20) == 0)
+    try scratch.flip("journal", at: 64 + 40)
+    let longer = try #require(scratch.open().repair().keptAt)
+    try scratch.overwrite("journal", with: damaged)
+    try scratch.flip("journal", at: 64 + 40)
+    let shorter = try #require(scratch.open().repair().keptAt)
+    #expect(longer != shorter)
+    #expect(try Data(contentsOf: URL(filePath: longer)).count == 2 << 20)
+    #expect(try Data(contentsOf: URL(filePath: shorter)).count == 1 << 20)
+    #expect(try scratch.open().texts() == sound)
   }
 
   @Test func `repair cuts off an unfinished write and keeps its bytes`() throws {

@@ -40,6 +40,39 @@ import Testing
     #expect(description.contains("newest value of a of com.example.test"))
   }
 
+  @Test func `a last record that was confirmed and changed harms no other item`() throws {
+    try scratch.flip("journal", at: #require(store.files["journal"]?.count) - 20)
+    let opened = try scratch.open()
+    #expect(try code { _ = try opened.text("b") } == StoreError.corrupt)
+    #expect(try opened.text("a") == "second of a")
+    #expect(try opened.verify().findings.map(\.place) == [.journal])
+    #expect(try opened.verify().damagedItems == [name("b")])
+  }
+
+  @Test func `bytes with flags that no writer makes are no record`() throws {
+    try scratch.flip("journal", at: 64 + 216 + 4, bit: 8)
+    let findings = try scratch.open().verify().findings.map(\.description)
+    #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
+  }
+
+  @Test func `a length that no record has is none, however long the journal is`() throws {
+    var journal = try #require(store.files["journal"])
+    // Half a mebibyte more than what the largest value takes.
+    let length = UInt32(40 + 34 << 19)
+    for byte in 0..<4 { journal[64 + 216 + byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
+    try scratch.overwrite("journal", with: journal)
+    #expect(unsafe truncate(scratch.file("journal"), 20 << 20) == 0)
+    let findings = try scratch.open().verify().findings.map(\.description)
+    #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
+  }
+
+  @Test func `a change behind other bytes is damage also at the very end of the journal`() throws {
+    let journal = try #require(store.files["journal"])
+    try scratch.overwrite("journal", with: journal + [0xFF] + records()[0])
+    #expect(try !scratch.open().verify().isSound)
+    #expect(try code { _ = try scratch.open().keys(in: nil) } == StoreError.corrupt)
+  }
+
   @Test func `a changed record of no more use is a finding and no damaged item`() throws {
     try scratch.flip("journal", at: 64 + 100)
     let report = try scratch.open().verify()
@@ -137,6 +170,80 @@ import Testing
     #expect(Set(report.findings.map(\.place)) == [.header, .mark, .journal])
     #expect(report.findings.count == 4)
     #expect(report.damagedItems == [try name("a")])
+  }
+
+  /// The nine records of the journal, one after the other.
+  private func records() throws -> [[UInt8]] {
+    var rest = try #require(store.files["journal"])[64...]
+    var records: [[UInt8]] = []
+    while !rest.isEmpty {
+      let sealedByteCount = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+      records.append(Array(rest.prefix(48 + sealedByteCount)))
+      rest = rest.dropFirst(48 + sealedByteCount)
+    }
+    return records
+  }
+
+  static let orders: [[Int]] = [
+    Array(0..<9) + Array(0..<9), Array(0..<9) + (0..<9).reversed(), (0..<9).reversed(),
+    (0..<9).flatMap { [$0, $0] }, (0..<9).reversed().flatMap { [$0, $0] },
+    [3, 1, 0, 1, 2, 0, 3, 3, 8, 4, 5, 6, 7, 8, 4],
+  ]
+
+  @Test(arguments: orders)
+  func `every record counts once, wherever it and its copies stand`(order: [Int]) throws {
+    let records = try records()
+    let head = try #require(store.files["journal"]).prefix(64)
+    try scratch.overwrite("journal", with: Array(head) + order.flatMap { records[$0] })
+    let opened = try scratch.open()
+    let report = try opened.verify()
+    #expect(!report.isSound)
+    #expect(report.recordCount == 9)
+    #expect(try opened.repair().lostRecordCount == 0)
+    #expect(try opened.texts() == store.truth.compactMapValues { $0 })
+  }
+
+  @Test func `ten thousand places of damage are listed, and where the others begin is said`() throws
+  {
+    let journal = try #require(store.files["journal"])
+    let copy = try [0xFF] + records()[0]
+    try scratch.overwrite(
+      "journal", with: journal + Array(repeating: copy, count: 10_002).joined())
+    let findings = try scratch.open().verify().findings.map(\.description)
+    let others = journal.count + 10_000 * copy.count
+    #expect(findings.count == 10_002)
+    #expect(
+      findings[10_000] == "more records from byte \(others) on do not open; they are not listed")
+  }
+
+  @Test func `a header that is missing is told from one that is damaged`() throws {
+    try scratch.flip("header", at: 50)
+    #expect(
+      try scratch.open().verify().findings.map(\.description)
+        == ["the header is damaged; its copy is used"])
+    try FileManager.default.removeItem(atPath: scratch.file("header"))
+    #expect(
+      try scratch.open().verify().findings.map(\.description)
+        == ["the header is missing; its copy is used"])
+  }
+
+  @Test func `a rotation that was interrupted is told from one that was given up`() throws {
+    let disk = FaultyFileSystem()
+    let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule { $0.kind == .rename && $0.name == "journal" ? .fail(EIO) : nil }
+    let next = try #require(store.files["header"])
+    #expect(try code { try opened.rotate() } == StoreError.io)
+    try RecordedDisk.write(["header.next": next], to: scratch["given up"])
+    try FileManager.default.copyItem(
+      atPath: scratch["given up/header.next"], toPath: scratch.file("header.next"))
+    #expect(
+      try scratch.open().verify().findings.map(\.description)
+        == ["a rotation was given up; the next change removes what it left"])
+    disk.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
+    try opened.rotate()
+    #expect(
+      try scratch.open().verify().findings.map(\.description)
+        == ["a rotation was interrupted; the next change finishes it"])
   }
 
   @Test func `progress comes to its end`() throws {
