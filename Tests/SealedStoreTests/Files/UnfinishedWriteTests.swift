@@ -71,6 +71,58 @@ import Testing
     #expect(try cut() != nil)
   }
 
+  @Test func `an unfinished write that was looked at is known again by its first bytes`() throws {
+    try scratch.create().put("before", as: "item")
+    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 1000)
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try store.contains(name("item")))
+    disk.setRule(nil)
+    for _ in 0..<10 { #expect(try store.contains(name("item"))) }
+    #expect(disk.count(.read) == 10)
+  }
+
+  @Test func `a change as long as the unfinished write whose place it took is seen`() throws {
+    try scratch.create().put("before", as: "item")
+    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 216)
+    let reader = try scratch.open()
+    #expect(try reader.text("item") == "before")
+    try scratch.open().put("after", as: "item")
+    #expect(try reader.text("item") == "after")
+  }
+
+  @Test func `a change that was being written when it was looked at is seen once it is whole`()
+    throws
+  {
+    let store = try scratch.create()
+    try store.put("before", as: "item")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("after", as: "item")
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("mark", with: mark)
+    try scratch.overwrite("journal", with: Array(journal.dropLast(10)))
+    let reader = try scratch.open()
+    #expect(try reader.text("item") == "before")
+    try scratch.overwrite("journal", with: journal)
+    #expect(try reader.text("item") == "after")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a tail that is cut by someone else while it is kept is kept as far as it goes`() throws {
+    try scratch.create().put("before", as: "item")
+    let byteCount = try scratch.bytes(of: "journal").count
+    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)
+    let journal = scratch.file("journal")
+    let disk = FaultyFileSystem(
+      FaultyFileSystem.before(.open, "replacement") {
+        #expect(unsafe truncate(journal, byteCount + 100) == 0)
+      })
+    try scratch.open(StoreEnvironment(fileSystem: disk)).put("after", as: "item")
+    let tails = try kept().map { try scratch.bytes(of: $0) }
+    #expect(tails == [[UInt8](repeating: 0xA1, count: 100)])
+    #expect(try scratch.open().text("item") == "after")
+  }
+
   /// The shortest record has 216 bytes.
   @Test(arguments: [(1, false), (215, false), (216, true), (217, true)])
   func `a tail is kept when it is as long as a record can be`(

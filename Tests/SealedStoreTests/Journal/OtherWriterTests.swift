@@ -1,0 +1,124 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// What a handle sees of a store while others write it.
+@Suite struct OtherWriterTests {
+  let scratch: Scratch
+  let store: SealedFileStore
+  let disk = FaultyFileSystem()
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.create()
+    try store.put("old", as: "item")
+  }
+
+  private func open() throws(StoreError) -> SealedFileStore {
+    try scratch.open(StoreEnvironment(fileSystem: disk))
+  }
+
+  @Test func `what another handle wrote is read on, and nothing else is opened anew`() throws {
+    let reader = try open()
+    #expect(try reader.text("item") == "old")
+    disk.setRule(nil)
+    try store.put("new", as: "item")
+    #expect(try reader.text("item") == "new")
+    #expect(disk.calls.filter { $0.kind == .open }.map(\.name) == ["mark"])
+  }
+
+  @Test func `a change is seen once it is durable, also through the handle that makes it`() throws {
+    let writer = try open()
+    let seen = Locked<[String?]>([])
+    disk.setRule { call in
+      guard call.kind == .synchronizeData else { return nil }
+      #expect(throws: Never.self) {
+        let text = try writer.text("item")
+        seen.withLock { $0.append(text) }
+      }
+      return nil
+    }
+    try writer.put("new", as: "item")
+    disk.setRule(nil)
+    #expect(seen.value == ["old"])
+    #expect(try writer.text("item") == "new")
+  }
+
+  @Test func `a sound journal is looked at once`() throws {
+    _ = try open()
+    #expect(disk.calls.count { $0.kind == .open && $0.name == "mark" } == 1)
+  }
+
+  @Test func `damage that is gone when it is looked at again is none`() throws {
+    let byteCount = try scratch.bytes(of: "journal").count
+    try store.put("new", as: "item")
+    try scratch.flip("journal", at: byteCount + 40)
+    let looks = Locked(0)
+    disk.setRule { [scratch] call in
+      guard call.kind == .open, call.name == "mark" else { return nil }
+      let isSecond = looks.withLock { looks in
+        looks += 1
+        return looks == 2
+      }
+      if isSecond {
+        #expect(throws: Never.self) { try scratch.flip("journal", at: byteCount + 40) }
+      }
+      return nil
+    }
+    #expect(try open().text("item") == "new")
+    #expect(looks.value == 2)
+  }
+
+  @Test func `a damaged journal is read anew when its length has changed, and not before`() throws {
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("journal", with: Array(journal.dropLast(10)))
+    let reader = try open()
+    disk.setRule(nil)
+    for _ in 0..<3 { #expect(try code { _ = try reader.text("item") } == StoreError.corrupt) }
+    #expect(disk.count(.open) == 0)
+    try scratch.overwrite("journal", with: journal)
+    #expect(try reader.text("item") == "old")
+  }
+
+  @Test func `the mark of a copy of the store that was written apart is noticed`() throws {
+    let copy = scratch["copy"]
+    try FileManager.default.copyItem(atPath: scratch.path, toPath: copy)
+    try SealedFileStore.open(at: copy, key: scratch.key).put("there", as: "item")
+    try store.put("here", as: "item")
+    let reader = try open()
+    #expect(try reader.text("item") == "here")
+    // As far as the reader has read, but by other records.
+    try scratch.overwrite("mark", with: #require(RecordedDisk.read(copy)["mark"]))
+    try scratch.overwrite("journal", with: scratch.bytes(of: "journal") + [0])
+    #expect(try code { _ = try reader.text("item") } == StoreError.corrupt)
+  }
+
+  @Test func `a journal that is compacted while it is verified is no damage`() throws {
+    let reader = try open()
+    disk.setRule(FaultyFileSystem.before(.open, "mark") { [store] in try store.compact() })
+    #expect(try reader.verify().findings == [])
+  }
+
+  @Test func `a store that is rotated while it is verified is not damaged`() throws {
+    let reader = try open()
+    disk.setRule(FaultyFileSystem.before(.open, "journal") { [store] in try store.rotate() })
+    #expect(try reader.verify().findings == [])
+  }
+
+  @Test func `a store whose keys are revoked while it is opened opens with those that were kept`()
+    throws
+  {
+    let kept = try RawKey(RawKey.random(), label: "kept")
+    try store.addSlot(kept)
+    disk.setRule(
+      FaultyFileSystem.before(.open, "journal") { [store] in
+        try store.revoke(keeping: [kept]) { _ in true }
+      })
+    let opened = try SealedFileStore.open(
+      at: scratch.path, key: kept, environment: StoreEnvironment(fileSystem: disk))
+    #expect(try opened.text("item") == "old")
+    #expect(try code { _ = try scratch.open() } == StoreError.wrongKey)
+  }
+}
