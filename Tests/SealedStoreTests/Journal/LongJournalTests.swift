@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -57,6 +58,34 @@ import Testing
       try scratch.overwrite("journal", with: Array(journal[..<length]))
       #expect(try !scratch.open().verify().isSound, "\(length) bytes")
     }
+  }
+
+  @Test func `a long journal is opened and listed in one way from front to back`() throws {
+    let count = try fill([1000], byteCount: 2 << 20).count
+    let byteCount = try scratch.bytes(of: "journal").count
+    // A quarter of a mebibyte at a time, from the page on where a record begins.
+    let largestReadCount = byteCount / (250 << 10) + 2
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(disk.calls.count { $0.kind == .read && $0.name == "journal" } <= largestReadCount)
+    disk.setRule(nil)
+    #expect(try store.keys(in: nil).count == count)
+    #expect(disk.count(.read) <= largestReadCount)
+  }
+
+  @Test func `a hole in a damaged journal is passed over without being read`() throws {
+    let store = try scratch.create()
+    try store.put("1", as: "a")
+    let byteCount = try scratch.bytes(of: "journal").count
+    try store.put("2", as: "b")
+    try scratch.overwrite("journal", with: Array(scratch.bytes(of: "journal")[..<byteCount]))
+    #expect(unsafe truncate(scratch.file("journal"), 16 << 20) == 0)
+    let disk = FaultyFileSystem()
+    let report = try scratch.open(StoreEnvironment(fileSystem: disk)).verify()
+    #expect(!report.isSound)
+    #expect(report.recordCount == 1)
+    #expect(report.journalByteCount == 16 << 20)
+    #expect(disk.count(.read) < 40)
   }
 
   @Test func `a read that fails on the way is told of`() throws {
