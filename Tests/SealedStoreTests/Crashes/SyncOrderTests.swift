@@ -84,6 +84,40 @@ import Testing
     #expect(steps() == Self.change)
   }
 
+  @Test func `a change that another handle confirmed is not written again`() throws {
+    _ = try create()
+    let store = try open()
+    try store.put("2", as: "item")
+    try scratch.open().put("3", as: "item")
+    _ = steps()
+    try store.put("4", as: "item")
+    #expect(steps() == Self.change)
+  }
+
+  @Test func `a mark that somebody removed is made anew, its name durable before it is written`()
+    throws
+  {
+    let store = try create()
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    try store.put("2", as: "item")
+    #expect(steps() == ["write journal", "sync journal", "sync directory", "write mark"])
+    #expect(try scratch.open().verify().findings == [])
+    try store.put("3", as: "item")
+    #expect(steps() == Self.change)
+  }
+
+  @Test func `what was written of a change that failed is cut off durably`() throws {
+    let store = try create()
+    disk.setRule { call in
+      guard call.kind == .write else { return nil }
+      return call.number % 2 == 1 ? .short(100) : .fail(ENOSPC)
+    }
+    #expect(try code { try store.put("2", as: "item") } == StoreError.noSpace)
+    let failed = steps()
+    #expect(failed.suffix(3) == ["write journal", "truncate journal", "sync journal"])
+    #expect(failed.count { $0 == "write journal" } == failed.count - 2)
+  }
+
   @Test func `a change that may not be durable is written and synced again before the next`() throws
   {
     let first = try create()

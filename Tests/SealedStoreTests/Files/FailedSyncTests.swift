@@ -33,6 +33,38 @@ import Testing
     #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
   }
 
+  @Test func `a cut whose sync failed is made again through another open file`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("old", as: "item")
+    disk.setRule { call in
+      switch call.kind {
+      case .write: .fail(ENOSPC)
+      case .synchronizeData: .fail(EIO)
+      default: nil
+      }
+    }
+    #expect(try code { try store.put("new", as: "item") } == StoreError.noSpace)
+    let failed = try #require(disk.calls.last { $0.kind == .synchronizeData }?.opening)
+    disk.setRule(nil)
+    try store.put("newer", as: "item")
+    #expect(!disk.calls.contains { $0.kind == .synchronizeData && $0.opening == failed })
+    #expect(disk.count(.synchronizeData) == 1)
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `after a change that failed and was cut off the journal stays open`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("old", as: "item")
+    disk.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
+    #expect(try code { try store.put("new", as: "item") } == StoreError.noSpace)
+    disk.setRule(nil)
+    try store.put("newer", as: "item")
+    #expect(!disk.calls.contains { $0.kind == .open && $0.name == "journal" })
+    #expect(try store.text("item") == "newer")
+  }
+
   @Test func `what is confirmed after a failed sync outlasts a power cut`() throws {
     // The kernel calls the pages of a failed sync clean: the next sync saves nothing of them.
     let disk = RecordingFileSystem(scratch.path)

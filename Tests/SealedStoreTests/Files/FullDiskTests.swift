@@ -87,6 +87,14 @@ import Testing
     #expect(try scratch.open().text("item") == "old")
   }
 
+  @Test func `a new journal that cannot take the place of the old one is removed`() throws {
+    let before = try RecordedDisk.read(scratch.path)
+    disk.setRule { $0.kind == .rename ? .fail(ENOSPC) : nil }
+    #expect(try code { try store.compact() } == StoreError.noSpace)
+    #expect(try RecordedDisk.read(scratch.path) == before)
+    #expect(try store.text("item") == "old")
+  }
+
   @Test func `a compaction that does not fit is told and fails no change`() throws {
     let notices = Notices()
     let writer = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
