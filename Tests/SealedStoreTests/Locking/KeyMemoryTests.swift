@@ -175,6 +175,9 @@ import Testing
     let notices = Notices()
     let store = try scratch.create(onNotice: notices)
     #expect(store.isKeyMemoryLocked)
+    store.lock()
+    try store.unlock(with: scratch.key)
+    #expect(store.isKeyMemoryLocked)
     #expect(notices.all == [])
   }
 

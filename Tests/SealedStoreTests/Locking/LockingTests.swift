@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -78,6 +79,29 @@ import Testing
       }
     }
     #expect(isLocked.wait(timeout: .now()) == .success)
+  }
+
+  @Test func `locking waits for a read that began before the journal was read anew`() throws {
+    let other = try scratch.open()
+    let isLocked = DispatchSemaphore(value: 0)
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule(
+      FaultyFileSystem.before(.read, "journal") {
+        try other.compact()
+        #expect(try store.contains(name("item")))
+        Thread {
+          store.lock()
+          isLocked.signal()
+        }.start()
+        let isTooEarly = isLocked.wait(timeout: .now() + 0.2) == .success
+        #expect(!isTooEarly)
+        if isTooEarly { isLocked.signal() }
+      })
+    #expect(try store.text("item") == "value")
+    isLocked.wait()
+    #expect(store.isLocked)
+    disk.setRule(nil)
   }
 
   @Test func `only the right key unlocks, and what others wrote meanwhile is there then`() throws {

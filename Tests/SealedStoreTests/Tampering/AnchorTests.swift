@@ -114,6 +114,54 @@ import Testing
     #expect(creation == StoreError.unavailable)
   }
 
+  @Test func `of mark and anchor the one counts that was confirmed last`() throws {
+    let store = try create()
+    try store.put("1", as: "a")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("2", as: "a")
+    let cut = try scratch.bytes(of: "journal")
+    try store.put("3", as: "a")
+    let whole = try scratch.bytes(of: "journal")
+    try scratch.overwrite("mark", with: mark)
+    try scratch.overwrite("journal", with: cut)
+    let missing = try error { _ = try open().text("a") }
+    #expect(missing.code == StoreError.corrupt)
+    #expect(
+      missing.reason == "the journal ends before what was confirmed at byte \(cut.count)")
+    // As long as it should be, but its last record is not chained to those before.
+    try scratch.overwrite("journal", with: whole)
+    try scratch.flip("journal", at: cut.count + 40)
+    let changed = try error { _ = try open().text("a") }
+    #expect(changed.reason == "the journal breaks off at byte \(cut.count)")
+  }
+
+  @Test func `an anchor in the midst of a journal's head is noticed`() throws {
+    try create().put("1", as: "a")
+    var bytes = try #require(vault.saved.last).bytes
+    // The length that was confirmed.
+    bytes.replaceSubrange(32..<40, with: [40, 0, 0, 0, 0, 0, 0, 0])
+    try vault.put(StoreAnchor(bytes: bytes))
+    #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
+  }
+
+  @Test func `what a keeper throws is told as it is, but for an outcome that is unknown`() throws {
+    let store = try create()
+    for (code, told) in [
+      (StoreError.timedOut, StoreError.timedOut),
+      (StoreError.outcomeUnknown, StoreError.unavailable),
+    ] {
+      let failure = StoreError(code, store: "vault", reason: "the vault is closed")
+      let keeper = StoreAnchor.Keeper(load: { throw failure }, save: { _ in throw failure })
+      let refusal = try error {
+        _ = try SealedFileStore.open(
+          at: scratch.path, key: scratch.key, options: SealedFileStore.Options(anchor: keeper))
+      }
+      #expect(refusal.code == told)
+      #expect(refusal.store == (told == code ? "vault" : scratch.path))
+    }
+    #expect(try store.text("a") == nil)
+  }
+
   @Test func `a crash at any step leaves a store that fits its anchor`() throws {
     _ = try create().put("1", as: "a")
     let before = try RecordedDisk.read(scratch.path)
