@@ -166,7 +166,9 @@ import Testing
   }
 
   @Test func `no store to open is unavailable, and a file in its place is refused`() throws {
-    #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
+    let absence = try error { _ = try scratch.open() }
+    #expect(absence.code == StoreError.unavailable)
+    #expect(absence.reason == "there is no store here")
     try makeDirectory()
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
     #expect(

@@ -185,6 +185,16 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
+  @Test func `a journal of which one half is of no more use is not compacted yet`() throws {
+    let value = SecretBytes([UInt8](repeating: 7, count: 1_500_000))
+    try store.put(value, for: name("item"))
+    let recordByteCount = try scratch.bytes(of: "journal").count - 64
+    try store.put(value, for: name("item"))
+    #expect(try scratch.bytes(of: "journal").count == 64 + 2 * recordByteCount)
+    try store.put(value, for: name("item"))
+    #expect(try scratch.bytes(of: "journal").count == 64 + recordByteCount)
+  }
+
   @Test func `the async operations give what the blocking ones give`() async throws {
     let key = try name("token")
     try await store.put(secret("value"), for: key)

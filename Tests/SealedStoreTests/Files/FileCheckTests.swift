@@ -69,6 +69,7 @@ enum Swap: String, CaseIterable {
     let error = try error { try useEverything() }
     #expect(error.code == StoreError.unsafePermissions)
     #expect(error.store == path)
+    if swap == .fifo { #expect(error.reason == "it is not a regular file") }
     guard swap != .dangling else { return }
     try runRemedy(of: error)
     guard swap.keepsContent || file != "journal" else {

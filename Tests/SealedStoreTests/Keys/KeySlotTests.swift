@@ -110,6 +110,17 @@ import Testing
     #expect(try store.keySlots().count == 2)
   }
 
+  @Test func `sixteen slots with the longest labels make the longest header`() throws {
+    let label = String(repeating: "l", count: 4096)
+    try store.changeSlot(1, to: RawKey(RawKey.random(), label: label))
+    for _ in 2...15 { try store.addSlot(RawKey(RawKey.random(), label: label)) }
+    let last = try RawKey(RawKey.random(), label: label)
+    try store.addSlot(last)
+    #expect(try scratch.bytes(of: "header").count == 32 + 16 * (4 + 4096 + 72) + 72 + 16 + 32)
+    #expect(try opens(last) == nil)
+    #expect(try store.verify().findings == [])
+  }
+
   @Test func `adding a slot rewrites the header alone`() throws {
     let before = try RecordedDisk.read(scratch.path)
     try store.addSlot(RawKey(RawKey.random()))
@@ -158,7 +169,25 @@ import Testing
       _ = try SealedFileStore.open(at: scratch.path, key: Passphrase("p"))
     }
     #expect(otherKind.code == StoreError.wrongKey)
-    #expect(wrong.reason != otherKind.reason)
+    #expect(wrong.reason == "the key or passphrase does not open the store")
+    #expect(otherKind.reason == "no slot of the store opens with this kind of key")
+  }
+
+  @Test func `a slot says in a few words what it opens with`() {
+    let salt = [UInt8](repeating: 0, count: 16)
+    let descriptions: [(KeySlotParameters, String)] = [
+      (.rawKey(label: ""), "raw key"), (.rawKey(label: "backup"), "raw key (backup)"),
+      (.namedKey(reference: "keyring:1"), "key kept at keyring:1"),
+      (
+        .passphrase(PassphraseParameters(passes: 1, memoryByteCount: 8 << 20, salt: salt)),
+        "passphrase (Argon2id, 8 MiB, 1 pass)"
+      ),
+      (
+        .passphrase(PassphraseParameters(passes: 3, memoryByteCount: 64 << 20, salt: salt)),
+        "passphrase (Argon2id, 64 MiB, 3 passes)"
+      ),
+    ]
+    for (slot, text) in descriptions { #expect("\(slot)" == text) }
   }
 
   @Test func `a key that is not there is told, unless another slot opens`() throws {
