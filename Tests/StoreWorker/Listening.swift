@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import SealedStore
 import SessionToolsBase
@@ -24,5 +23,7 @@ func listenAlone() throws -> Never {
       exit(0)
     }
   }
-  dispatchMain()
+  // Whoever waits for it has gone when there is no more input.
+  while readLine() != nil {}
+  exit(0)
 }

@@ -107,6 +107,20 @@ import Testing
     #expect(try reader.text("item") == "after")
   }
 
+  @Test func `a change that was never confirmed and lost its midst is an unfinished write`() throws
+  {
+    let store = try scratch.create()
+    try store.put("before", as: "item")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("after", as: "item")
+    try scratch.overwrite("mark", with: mark)
+    // What the chain does not look at.
+    try scratch.flip("journal", at: 64 + 216 + 100)
+    #expect(try scratch.open().texts() == ["item": "before"])
+    #expect(try scratch.open().verify().findings.map(\.place) == [.tail])
+    #expect(try cut() != nil)
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func `a tail that is cut by someone else while it is kept is kept as far as it goes`() throws {
     try scratch.create().put("before", as: "item")

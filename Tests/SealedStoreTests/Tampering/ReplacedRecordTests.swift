@@ -25,4 +25,17 @@ import Testing
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try scratch.bytes(of: "journal") == journal)
   }
+
+  @Test func `a record that says that it is longer than it was is no record`() throws {
+    let scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("value", as: "item")
+    try store.put("value", as: "other")
+    #expect(try store.text("item") == "value")
+    // 16 bytes, which is a possible length.
+    try scratch.flip("journal", at: 64, bit: 168 ^ 184)
+    #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try store.text("other") == "value")
+  }
 }

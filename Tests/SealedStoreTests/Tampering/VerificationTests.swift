@@ -66,6 +66,15 @@ import Testing
     #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
   }
 
+  @Test func `a length that goes behind the end of the journal is none`() throws {
+    let journal = try #require(store.files["journal"])
+    // The last record says that it is 16 bytes longer.
+    try scratch.flip("journal", at: journal.count - 216, bit: 168 ^ 184)
+    let findings = try scratch.open().verify().findings.map(\.description)
+    #expect(
+      findings.first == "bytes \(journal.count - 216..<journal.count) are no record that opens")
+  }
+
   @Test func `a change behind other bytes is damage also at the very end of the journal`() throws {
     let journal = try #require(store.files["journal"])
     try scratch.overwrite("journal", with: journal + [0xFF] + records()[0])
