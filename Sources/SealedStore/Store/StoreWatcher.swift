@@ -9,9 +9,7 @@ extension SealedFileStore {
   /// watches, only changes made through this object are told. Names are sealed: while the
   /// store is locked nothing can be told, and unlocking tells to resynchronize.
   public func changes() -> AsyncStream<StoreEvent> {
-    let stream = watcher.observers.stream()
-    watcher.start(self)
-    return stream
+    watcher.stream(of: self)
   }
 }
 
@@ -34,29 +32,36 @@ final class StoreWatcher: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "session-tools.watcher")
 
-  /// Begins to watch, if that was not done before.
-  func start(_ store: SealedFileStore) {
+  /// A stream of what changes from now on; begins to watch, if that was not done before.
+  func stream(of store: SealedFileStore) -> AsyncStream<StoreEvent> {
     state.withLock { state in
-      guard state.source == nil else { return }
-      // Without a watch the store's own changes are told all the same. By descriptor, because a
-      // relative path leads elsewhere once the working directory was changed.
-      let notifications = try? DirectoryNotifications(
-        "/proc/self/fd/\(store.directory.descriptor.rawValue)")
-      // A locked or damaged store has no place yet: the first event resynchronizes.
-      state.seen = try? store.currentPlace()
-      guard let notifications else { return }
-      let source = DispatchSource.makeReadSource(
-        fileDescriptor: notifications.descriptor, queue: queue)
-      source.setEventHandler { [weak self, weak store] in
-        notifications.drain()
-        guard let self, let store else { return }
-        self.tellChanges(of: store)
-      }
-      // Keeps the descriptor open until the source is done with it.
-      source.setCancelHandler { withExtendedLifetime(notifications) {} }
-      source.activate()
-      state.source = source
+      let isFirst = observers.isEmpty
+      let stream = observers.stream()
+      if state.source == nil { state.source = source(of: store) }
+      // Others who listen are still to be told of what changed since the place that there is. A
+      // locked or damaged store has none yet: the first event resynchronizes.
+      if isFirst { state.seen = try? store.currentPlace() }
+      return stream
     }
+  }
+
+  private func source(of store: SealedFileStore) -> (any DispatchSourceRead)? {
+    // Without a watch the store's own changes are told all the same. By descriptor, because a
+    // relative path leads elsewhere once the working directory was changed.
+    let notifications = try? DirectoryNotifications(
+      "/proc/self/fd/\(store.directory.descriptor.rawValue)")
+    guard let notifications else { return nil }
+    let source = DispatchSource.makeReadSource(
+      fileDescriptor: notifications.descriptor, queue: queue)
+    source.setEventHandler { [weak self, weak store] in
+      notifications.drain()
+      guard let self, let store else { return }
+      self.tellChanges(of: store)
+    }
+    // Keeps the descriptor open until the source is done with it.
+    source.setCancelHandler { withExtendedLifetime(notifications) {} }
+    source.activate()
+    return source
   }
 
   /// Ends all streams.

@@ -79,6 +79,21 @@ import Testing
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
   }
 
+  @Test func `a stream tells of nothing that changed before it, also when another one has ended`()
+    async throws
+  {
+    do {
+      let earlier = store.changes()
+      try await store.put(secret("1"), for: name("earlier"))
+      _ = try await keys(of: earlier, until: "earlier")
+    }
+    try await store.put(secret("2"), for: name("between"))
+    let changes = store.changes()
+    try await store.put(secret("3"), for: name("after"))
+    let told = try await keys(of: changes, until: "after")
+    #expect(told == ["after"])
+  }
+
   @Test func `a write is looked at once, and not again and again`() async throws {
     let disk = FaultyFileSystem()
     let watching = try scratch.open(StoreEnvironment(fileSystem: disk))
