@@ -74,9 +74,9 @@ import Testing
 
   @Test func `a missing parent directory is unavailable and nothing is made`() throws {
     let path = scratch["absent/store"]
-    #expect(
-      try code { _ = try SealedFileStore.create(at: path, key: scratch.key) }
-        == StoreError.unavailable)
+    let refusal = try error { _ = try SealedFileStore.create(at: path, key: scratch.key) }
+    #expect(refusal.code == StoreError.unavailable)
+    #expect(refusal.reason == "the directory above it does not exist")
     #expect(!FileManager.default.fileExists(atPath: scratch["absent"]))
   }
 

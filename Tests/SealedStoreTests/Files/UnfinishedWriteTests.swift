@@ -151,6 +151,21 @@ import Testing
     #expect(try scratch.open().verify().findings.allSatisfy { $0.place == .files })
   }
 
+  @Test func `a tail that cannot be kept for another reason is not cut off`() throws {
+    try scratch.create().put("before", as: "item")
+    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)
+    let journal = try scratch.bytes(of: "journal")
+    let disk = FaultyFileSystem { call in
+      call.kind == .write && call.name == "replacement" ? .fail(EIO) : nil
+    }
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try code { try store.put("after", as: "item") } == StoreError.io)
+    #expect(try scratch.bytes(of: "journal") == journal)
+    disk.setRule(nil)
+    try store.put("after", as: "item")
+    #expect(try kept().count == 1)
+  }
+
   @Test func `a tail for which there is no space is cut off all the same`() throws {
     try scratch.create().put("before", as: "item")
     try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)

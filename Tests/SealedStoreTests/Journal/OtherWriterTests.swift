@@ -46,6 +46,22 @@ import Testing
     #expect(try writer.text("item") == "new")
   }
 
+  @Test func `a journal that cannot be opened for writing is read only where that is refused`()
+    throws
+  {
+    for (errno, told) in [(EACCES, nil), (EIO, StoreError.io), (EMFILE, StoreError.io)] {
+      let hasFailed = Locked(false)
+      disk.setRule { call in
+        guard call.kind == .open, call.name == "journal" else { return nil }
+        return hasFailed.withLock { hasFailed in
+          defer { hasFailed = true }
+          return hasFailed ? nil : .fail(errno)
+        }
+      }
+      #expect(try code { _ = try open().text("item") } == told)
+    }
+  }
+
   @Test func `a sound journal is looked at once`() throws {
     _ = try open()
     #expect(disk.calls.count { $0.kind == .open && $0.name == "mark" } == 1)

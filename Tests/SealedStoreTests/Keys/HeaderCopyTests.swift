@@ -69,6 +69,36 @@ import Testing
     #expect(try RecordedDisk.read(scratch.path) == before)
   }
 
+  @Test(arguments: ["header", "header.copy"])
+  func `a store without records whose last header is damaged is no interrupted creation`(
+    missing: String
+  ) throws {
+    let path = scratch["empty"]
+    _ = try SealedFileStore.create(at: path, key: scratch.key)
+    try FileManager.default.removeItem(atPath: "\(path)/\(missing)")
+    let other = missing == "header" ? "header.copy" : "header"
+    try Scratch.flip("\(path)/\(other)", at: 50)
+    let refusal = try error { _ = try SealedFileStore.open(at: path, key: scratch.key) }
+    #expect(refusal.code == StoreError.corrupt)
+    #expect(refusal.reason == "the header and its copy are damaged")
+  }
+
+  @Test func `without a header the traits say that nothing is known to open the store`() throws {
+    let store = try scratch.open()
+    for name in ["header", "header.copy"] {
+      try FileManager.default.removeItem(atPath: scratch.file(name))
+    }
+    #expect(store.traits.protection.hasSuffix("opens with nothing that can be read"))
+  }
+
+  @Test func `a copy that is another header is told, and is no damage`() throws {
+    try scratch.open().addSlot(RawKey(RawKey.random(), label: "second"))
+    try scratch.overwrite("header.copy", with: header)
+    let report = try scratch.open().verify()
+    #expect(report.findings.map(\.description) == ["the copy of the header is another one"])
+    #expect(report.isSound)
+  }
+
   @Test func `repair makes both equal through a handle that has written before`() throws {
     let store = try scratch.open()
     try store.put("new", as: "item")

@@ -194,7 +194,9 @@ import Testing
     var named = NamedKey("here", key: RawKey.random())
     try store.addSlot(named)
     named.kept = [:]
-    #expect(try opens(named) == StoreError.keyMissing)
+    let refusal = try error { _ = try SealedFileStore.open(at: scratch.path, key: named) }
+    #expect(refusal.code == StoreError.keyMissing)
+    #expect(refusal.store == "here")
     let missing = KeyFile(scratch["absent"])
     #expect(try opens(missing) == StoreError.keyMissing)
 
