@@ -75,6 +75,16 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "old"])
   }
 
+  @Test func `a tail that is longer than any change is damage, and is not searched`() throws {
+    try store.put("1", as: "a")
+    let byteCount = try scratch.bytes(of: "journal").count
+    #expect(unsafe truncate(scratch.file("journal"), byteCount + (1 << 30) + 1) == 0)
+    let disk = FaultyFileSystem()
+    let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try code { _ = try opened.texts() } == StoreError.corrupt)
+    #expect(disk.count(.read) < 40)
+  }
+
   /// Prefixes of a change with a mebibyte in its record, so that trying them all would cost
   /// more than is allowed, and behind them as much as they say.
   private var forged: [UInt8] {

@@ -50,7 +50,8 @@ import Testing
   }
 
   @Test func `bytes with flags that no writer makes are no record`() throws {
-    try scratch.flip("journal", at: 64 + 216 + 4, bit: 8)
+    // It began a change of several records, and says nothing but what is not known now.
+    try scratch.flip("journal", at: 64 + 216 + 4, bit: 2 ^ 8)
     let findings = try scratch.open().verify().findings.map(\.description)
     #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
   }
