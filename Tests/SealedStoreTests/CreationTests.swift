@@ -77,6 +77,9 @@ import Testing
     let refusal = try error { _ = try SealedFileStore.create(at: path, key: scratch.key) }
     #expect(refusal.code == StoreError.unavailable)
     #expect(refusal.reason == "the directory above it does not exist")
+    let disk = FaultyFileSystem { $0.kind == .makeDirectory ? .fail(EIO) : nil }
+    #expect(
+      try code { _ = try scratch.create(StoreEnvironment(fileSystem: disk)) } == StoreError.io)
     #expect(!FileManager.default.fileExists(atPath: scratch["absent"]))
   }
 
