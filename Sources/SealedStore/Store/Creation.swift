@@ -46,7 +46,7 @@ extension SealedFileStore {
       slot, to: directory, identifier: identifier, anchor: options.anchor,
       environment: environment)
 
-    let state = try StoreLoader(directory: directory, anchor: options.anchor)
+    let state = try StoreLoader(directory, options, environment)
       .load(by: .source(NewSlotKey(slot: slot)))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)

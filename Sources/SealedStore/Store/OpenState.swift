@@ -18,6 +18,14 @@ struct OpenState {
   /// Readers in this process do not look behind the end until it is durable.
   var lengthInFlight: Int?
 
+  /// Whether something is wrong that may be so only because others were at work meanwhile.
+  var isInDoubt: Bool {
+    switch journal {
+    case .success(let view): view.damage != nil
+    case .failure: true
+    }
+  }
+
   /// Brings the journal up to date with the file, whoever wrote it.
   ///
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.

@@ -100,8 +100,9 @@ public final class SealedFileStore: BlockingSecretStore {
   /// - Returns: The open store.
   /// - Throws: `unavailable` when there is no store, `wrongKey` when no slot opens, `corrupt`
   ///   when the header is, `unsupportedVersion`, `unsafePermissions`, `accessDenied`, `io`, or
-  ///   what the key source throws. A damaged journal is no error here: reads tell of it, and
-  ///   ``verify(progress:)`` and ``repair(progress:)`` need the store open.
+  ///   what the key source throws; `timedOut`, as any read, when other processes replace the
+  ///   files for 30 seconds faster than they can be read. A damaged journal is no error here:
+  ///   reads tell of it, and ``verify(progress:)`` and ``repair(progress:)`` need the store open.
   public static func open(
     at path: String, key: some KeySource, options: Options = Options()
   ) throws(StoreError) -> SealedFileStore {
@@ -113,8 +114,7 @@ public final class SealedFileStore: BlockingSecretStore {
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
     let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
-    let state = try StoreLoader(directory: directory, anchor: options.anchor)
-      .load(by: .source(key))
+    let state = try StoreLoader(directory, options, environment).load(by: .source(key))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
   }
@@ -131,7 +131,7 @@ public final class SealedFileStore: BlockingSecretStore {
     }.get()
   }
 
-  var loader: StoreLoader { StoreLoader(directory: directory, anchor: options.anchor) }
+  var loader: StoreLoader { StoreLoader(directory, options, environment) }
 
   /// Runs a closure with the open state, which nobody else changes meanwhile.
   ///

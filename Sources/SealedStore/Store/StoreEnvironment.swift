@@ -1,14 +1,19 @@
 package import SessionToolsBase
 
-/// What a store takes from outside of itself: the file system and randomness.
+/// What a store takes from outside of itself: the file system, randomness and time.
 package struct StoreEnvironment: Sendable {
   package var fileSystem: any FileSystem
   package var random: any RandomSource
+  /// How long files are read again that others replace meanwhile: each time takes longer than
+  /// reading them, so that a few times are enough unless the machine has no time for the reader.
+  package var readingPatience: Duration
 
   package init(
-    fileSystem: any FileSystem = LinuxFileSystem(), random: any RandomSource = SystemRandomSource()
+    fileSystem: any FileSystem = LinuxFileSystem(),
+    random: any RandomSource = SystemRandomSource(), readingPatience: Duration = .seconds(30)
   ) {
     self.fileSystem = fileSystem
     self.random = random
+    self.readingPatience = readingPatience
   }
 }

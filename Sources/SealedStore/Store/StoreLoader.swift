@@ -2,12 +2,17 @@ import SessionToolsBase
 
 /// Reads a store from its directory.
 struct StoreLoader {
-  /// A rotation or compaction by another process can fall between two of our reads, but not
-  /// every time, since each takes longer than they do.
-  private static let largestAttemptCount = 16
-
   let directory: StoreDirectory
-  let anchor: StoreAnchor.Keeper?
+  private let anchor: StoreAnchor.Keeper?
+  private let patience: Duration
+
+  init(
+    _ directory: StoreDirectory, _ options: SealedFileStore.Options, _ environment: StoreEnvironment
+  ) {
+    self.directory = directory
+    anchor = options.anchor
+    patience = environment.readingPatience
+  }
 
   /// Reads header, mark and journal, and finds the keys.
   ///
@@ -15,71 +20,74 @@ struct StoreLoader {
   /// verified and repaired.
   ///
   /// - Parameters:
-  ///   - means: Where the keys come from.
+  ///   - source: Where the keys come from.
   ///   - slot: The slot that opened the store before, to be kept.
   /// - Returns: What an unlocked store knows.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
-  ///   `unsafePermissions`, `accessDenied`, `io`, or what a key source throws.
-  func load(by means: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
-    let source = means
-    var means = means
+  ///   `unsafePermissions`, `accessDenied`, `io`, `timedOut` when others replace the files faster
+  ///   than they can be read, or what a key source throws.
+  func load(by source: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
+    let deadline = ContinuousClock.now + patience
+    var means = source
     var slot = slot
-    var attempt = 1
     while true {
       let (header, isFromCopy) = try HeaderFiles(directory: directory).read()
-      let opened: (keys: KeyRing, slot: Int?)
+      var opened: (keys: KeyRing, slot: Int?)?
+      var refusal: StoreError?
       do throws(StoreError) {
         opened = try StoreUnlocking.open(header, by: means, path: directory.path)
-      } catch {
-        if case .keys = means, case .source = source, error.code == StoreError.wrongKey {
+      } catch let error where error.code == StoreError.wrongKey {
+        switch (means, source) {
+        case (.keys, .source):
           // A revocation ended since the source was asked.
           means = source
-          guard attempt < Self.largestAttemptCount else { throw error }
-          attempt += 1
           continue
-        }
         // Keys that were in use may be those of a revocation that is not finished.
-        guard case .keys = source, error.code == StoreError.wrongKey,
-          case .success(let found) = try openJournal(),
-          let state = try stateOfPendingRotation(header, found, means: [source], slot: slot)
-        else { throw error }
-        return state
+        case (.keys, .keys): refusal = error
+        case (.source, _): throw error
+        }
       }
-      slot = opened.slot ?? slot
-      // A passphrase is not stretched again when the files have to be read again.
-      means = .keys(opened.keys)
+      if let opened {
+        slot = opened.slot ?? slot
+        // A passphrase is not stretched again when the files have to be read again.
+        means = .keys(opened.keys)
+      }
 
       let journal = try openJournal()
-      if case .success(let found) = journal, !found.head.belongs(to: header, opened.keys) {
-        if let state = try stateOfPendingRotation(
-          header, found, means: [means, source], slot: slot)
-        {
-          return state
-        }
-        if attempt < Self.largestAttemptCount {
-          attempt += 1
-          continue
-        }
-      }
-      var state = OpenState(
-        header: header, keys: opened.keys, slot: slot,
-        journal: .failure(corrupt("the journal does not belong to the header")))
-      state.isHeaderFromCopy = isFromCopy
-      state.journal = try view(of: journal, header: header, keys: opened.keys)
-      if case .success(let found) = journal, case .success(let view) = state.journal,
-        view.damage != nil, attempt < Self.largestAttemptCount, try isReplaced(found)
+      var state: OpenState
+      if let pending = try stateOfPendingRotation(
+        header, journal, keys: opened?.keys, source: source, slot: slot)
       {
-        // Compacted between our reads of the journal and of what was confirmed.
-        attempt += 1
-        continue
+        state = pending
+      } else if let opened {
+        state = OpenState(
+          header: header, keys: opened.keys, slot: slot,
+          journal: try view(of: journal, header: header, keys: opened.keys))
+        state.isHeaderFromCopy = isFromCopy
+      } else if let refusal {
+        throw refusal
+      } else {
+        preconditionFailure("a header opens or refuses")
       }
-      return state
+      // A rotation or a compaction can fall between any two of these reads.
+      guard state.isInDoubt, try !isCurrent(header, journal) else { return state }
+      guard ContinuousClock.now < deadline else {
+        throw StoreError(
+          StoreError.timedOut, store: directory.path,
+          reason: "other processes replace its files faster than they can be read",
+          remedy: "Try again")
+      }
     }
   }
 
-  private func isReplaced(_ found: FoundJournal) throws(StoreError) -> Bool {
+  /// Whether header and journal are still those that were read.
+  private func isCurrent(
+    _ header: Header, _ journal: Result<FoundJournal, StoreError>
+  ) throws(StoreError) -> Bool {
+    guard try HeaderFiles(directory: directory).read().header == header else { return false }
+    guard case .success(let found) = journal else { return true }
     let status = try directory.status(of: StoreDirectory.File.journal)
-    return try status?.isSameFile(as: found.file.status()) != true
+    return try status?.isSameFile(as: found.file.status()) == true
   }
 
   /// The mark, if there is one that the keys made for this journal.
@@ -181,11 +189,14 @@ struct StoreLoader {
 
   /// The state when the journal belongs to `header.next`; `nil` when it does not.
   private func stateOfPendingRotation(
-    _ header: Header, _ journal: FoundJournal, means: [StoreUnlocking.Means], slot: Int?
+    _ header: Header, _ journal: Result<FoundJournal, StoreError>, keys: KeyRing?,
+    source: StoreUnlocking.Means, slot: Int?
   ) throws(StoreError) -> OpenState? {
+    guard case .success(let journal) = journal else { return nil }
+    if let keys, journal.head.belongs(to: header, keys) { return nil }
     let content = try HeaderFiles(directory: directory).content(of: StoreDirectory.File.headerNext)
     guard let next = content.header, next.store == header.store else { return nil }
-    let opened = try open(next, byFirstOf: means)
+    let opened = try open(next, byFirstOf: (keys.map { [.keys($0)] } ?? []) + [source])
     guard journal.head.belongs(to: next, opened.keys) else { return nil }
     var state = OpenState(
       header: next, keys: opened.keys, slot: slot,

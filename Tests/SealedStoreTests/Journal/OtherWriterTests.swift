@@ -117,6 +117,54 @@ import Testing
     #expect(try reader.verify().findings == [])
   }
 
+  @Test func `a reader that is slower than those who compact sees no damage`() throws {
+    let reader = try open()
+    let left = Locked(40)
+    disk.setRule { [store] call in
+      guard call.kind == .open, call.name == "mark", left.value > 0 else { return nil }
+      left.withLock { $0 -= 1 }
+      #expect(throws: Never.self) { try store.compact() }
+      return nil
+    }
+    try store.compact()
+    #expect(try reader.text("item") == "old")
+    #expect(left.value == 0)
+  }
+
+  @Test func `a reader that is always slower gives up, and tells of no damage`() throws {
+    let environment = StoreEnvironment(fileSystem: disk, readingPatience: .milliseconds(50))
+    let reader = try scratch.open(environment)
+    disk.setRule { [store] call in
+      guard call.kind == .open, call.name == "mark" else { return nil }
+      #expect(throws: Never.self) { try store.compact() }
+      return nil
+    }
+    try store.compact()
+    #expect(try code { _ = try reader.text("item") } == StoreError.timedOut)
+    disk.setRule(nil)
+    #expect(try reader.text("item") == "old")
+  }
+
+  @Test func `a rotation that is finished and compacted while it is read is no damage`() throws {
+    let reader = try open()
+    let failing = FaultyFileSystem()
+    let rotating = try scratch.open(StoreEnvironment(fileSystem: failing))
+    failing.setRule { call in
+      call.kind == .rename && !call.name.hasPrefix("journal") ? .fail(EIO) : nil
+    }
+    try rotating.rotate()
+    let names = try scratch.names()
+    #expect(names.contains("header.next") && !names.contains("journal.next"))
+    disk.setRule(
+      FaultyFileSystem.before(.open, "mark") { [scratch] in
+        let other = try scratch.open()
+        try other.put("new", as: "other")
+        try other.compact()
+      })
+    #expect(try reader.text("item") == "old")
+    #expect(try reader.text("other") == "new")
+  }
+
   @Test func `a store that is rotated while it is verified is not damaged`() throws {
     let reader = try open()
     disk.setRule(FaultyFileSystem.before(.open, "journal") { [store] in try store.rotate() })
