@@ -12,7 +12,8 @@ public final class TemporaryDirectory: Sendable {
       unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
     }
     guard let made else { throw CocoaError(.fileWriteUnknown) }
-    path = made
+    // As the kernel tells it, for those who compare.
+    path = URL(filePath: made).resolvingSymlinksInPath().path
   }
 
   /// A path in it.
