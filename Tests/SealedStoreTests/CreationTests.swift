@@ -50,7 +50,9 @@ import Testing
   func `a store is not made over one that has only one of its headers`(missing: String) throws {
     _ = try scratch.create()
     try FileManager.default.removeItem(atPath: scratch.file(missing))
-    #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
+    let refusal = try error { _ = try scratch.create() }
+    #expect(refusal.code == StoreError.alreadyExists)
+    #expect(refusal.reason == "there is a store already")
   }
 
   @Test(arguments: ["notes.txt", "journal.next", "tail-1"])

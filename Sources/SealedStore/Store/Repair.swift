@@ -160,9 +160,7 @@ extension SealedFileStore {
       records.removeLast()
     }
     var newest: [ItemTag: JournalSurvey.Found] = [:]
-    for record in records where newest[record.prefix.tag]?.prefix.number != record.prefix.number {
-      newest[record.prefix.tag] = record
-    }
+    for record in records { newest[record.prefix.tag] = record }
     return newest.values.filter { record in
       guard !record.prefix.flags.contains(.removed) else { return false }
       guard let chained, record.offset < chained.byteCount else { return true }

@@ -82,6 +82,8 @@ import Testing
     #expect(
       try code { try store.revoke(keeping: [scratch.key]) { _ in true } } == StoreError.noSpace)
     #expect(try RecordedDisk.read(scratch.path) == before)
+    // With the keys it had.
+    #expect(try store.text("item") == "old")
     disk.setRule(nil)
     try store.rotate()
     #expect(try scratch.open().text("item") == "old")

@@ -181,6 +181,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, ""])
+  func `outside of a service there are no credentials, and the error says so`(
+    directory: String?
+  ) throws {
+    let credential = SystemdCredential("cred", directory: directory)
+    let refusal = try error { _ = try credential.makeSlot() }
+    #expect(refusal.code == StoreError.keyMissing)
+    #expect(refusal.reason == "CREDENTIALS_DIRECTORY is not set")
+  }
+
   @Test func `a credential that the world can read, or of another size, is refused`() throws {
     make(32, mode: 0o444, at: scratch["open"])
     make(31, mode: 0o400, at: scratch["short"])

@@ -78,6 +78,31 @@ import Testing
     try store.addSlot(scratch.key)
   }
 
+  @Test func `costs that are larger than any number are refused, whatever the limits`() throws {
+    let passphrase = try Passphrase(
+      "p",
+      limits: Passphrase.Limits(
+        passes: 1...Int.max, memoryByteCount: 1...Int.max, totalByteCount: Int.max))
+    func slot(passes: Int, memoryByteCount: Int) -> KeySlotParameters {
+      .passphrase(
+        PassphraseParameters(
+          passes: passes, memoryByteCount: memoryByteCount,
+          salt: [UInt8](repeating: 0, count: 16)))
+    }
+    let half = slot(passes: 1 << 22, memoryByteCount: 1 << 40)
+    try passphrase.checkCost(of: [half])
+    #expect(try code { try passphrase.checkCost(of: [half, half]) } == StoreError.invalidKey)
+    let whole = slot(passes: 1 << 23, memoryByteCount: 1 << 41)
+    #expect(try code { try passphrase.checkCost(of: [whole]) } == StoreError.invalidKey)
+  }
+
+  @Test func `what else a key's source has against a new slot is told as it is`() throws {
+    let store = try scratch.create()
+    let error = try error { try store.addSlot(RefusingKey()) }
+    #expect(error.code == StoreError.unavailable)
+    #expect(error.reason == "not today")
+  }
+
   @Test func `limits for one slot raise the total as far as one slot needs it`() {
     #expect(Passphrase.Limits().totalByteCount == 16 << 30)
     #expect(Passphrase.Limits(passes: 1...20).totalByteCount == 20 << 30)
@@ -101,6 +126,19 @@ import Testing
     let refusal = try error { _ = try SealedFileStore.open(at: scratch.path, key: key) }
     #expect(refusal.code == StoreError.invalidKey)
     #expect(key.spent == [10 << 30])
+  }
+}
+
+/// Has no time for new slots.
+private struct RefusingKey: KeySource {
+  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+    throw StoreError(StoreError.unavailable, store: "key", reason: "not today")
+  }
+
+  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? { nil }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    (.rawKey(label: "refusing"), try WrappingKey(RawKey.random()))
   }
 }
 

@@ -64,13 +64,25 @@ import Testing
     #expect(try other.open().texts() == [:])
   }
 
-  @Test func `a store of which no value opens is left as it is`() throws {
+  /// In its sealed part, and where the chain breaks.
+  @Test(arguments: [60, 2, 213])
+  func `a store of which no value opens is left as it is`(offset: Int) throws {
     let other = try Scratch()
     try other.create().put("a", as: "a")
-    try other.flip("journal", at: 64 + 60)
+    try other.flip("journal", at: 64 + offset)
     let files = try RecordedDisk.read(other.path)
     #expect(try code { _ = try other.open().repair() } == StoreError.corrupt)
     #expect(try RecordedDisk.read(other.path) == files)
+  }
+
+  @Test func `a journal without records is repaired whatever became of its head`() throws {
+    let other = try Scratch()
+    _ = try other.create()
+    try other.flip("journal", at: 20)
+    #expect(try code { _ = try other.open().texts() } == StoreError.corrupt)
+    #expect(try other.open().repair().lostRecordCount == 0)
+    #expect(try other.open().texts() == [:])
+    #expect(try other.open().verify().findings.filter(\.isDamage) == [])
   }
 
   @Test func `a last change that is whole comes back whole, whatever became of the mark`() throws {
