@@ -104,6 +104,20 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
     try store.put("3", as: "item")
     #expect(steps() == Self.change)
+    // Also while the one that is gone is held open.
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    try store.put("4", as: "item")
+    #expect(steps() == ["write journal", "sync journal", "sync directory", "write mark"])
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `what changes nothing writes nothing`() throws {
+    let store = try create()
+    try store.remove(name("absent"))
+    #expect(steps() == [])
+    disk.setRule(nil)
+    try store.apply([])
+    #expect(disk.calls == [])
   }
 
   @Test func `what was written of a change that failed is cut off durably`() throws {

@@ -142,6 +142,17 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
+  @Test func `a journal from before a repair is a finding, and what it is`() throws {
+    #expect(
+      FileManager.default.createFile(
+        atPath: scratch.file("damaged-1"), contents: Data(),
+        attributes: [.posixPermissions: 0o600]))
+    let findings = try scratch.open().verify().findings
+    #expect(findings.map(\.place) == [.files])
+    #expect(findings.map(\.description) == ["damaged-1 is a journal from before a repair"])
+    #expect(findings.filter(\.isDamage) == [])
+  }
+
   @Test func `what an unfinished write left is a finding and no damage, and is kept when cut off`()
     throws
   {
