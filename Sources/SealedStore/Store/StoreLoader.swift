@@ -32,10 +32,13 @@ struct StoreLoader {
     var slot = slot
     while true {
       let (header, isFromCopy) = try HeaderFiles(directory: directory).read()
-      var opened: (keys: KeyRing, slot: Int?)?
-      var refusal: StoreError?
+      let opened: Result<KeyRing, StoreError>
       do throws(StoreError) {
-        opened = try StoreUnlocking.open(header, by: means, path: directory.path)
+        let found = try StoreUnlocking.open(header, by: means, path: directory.path)
+        opened = .success(found.keys)
+        slot = found.slot ?? slot
+        // A passphrase is not stretched again when the files have to be read again.
+        means = .keys(found.keys)
       } catch let error where error.code == StoreError.wrongKey {
         switch (means, source) {
         case (.keys, .source):
@@ -43,31 +46,23 @@ struct StoreLoader {
           means = source
           continue
         // Keys that were in use may be those of a revocation that is not finished.
-        case (.keys, .keys): refusal = error
+        case (.keys, .keys): opened = .failure(error)
         case (.source, _): throw error
         }
-      }
-      if let opened {
-        slot = opened.slot ?? slot
-        // A passphrase is not stretched again when the files have to be read again.
-        means = .keys(opened.keys)
       }
 
       let journal = try openJournal()
       var state: OpenState
       if let pending = try stateOfPendingRotation(
-        header, journal, keys: opened?.keys, source: source, slot: slot)
+        header, opened, journal, source: source, slot: slot)
       {
         state = pending
-      } else if let opened {
-        state = OpenState(
-          header: header, keys: opened.keys, slot: slot,
-          journal: try view(of: journal, header: header, keys: opened.keys))
-        state.isHeaderFromCopy = isFromCopy
-      } else if let refusal {
-        throw refusal
       } else {
-        preconditionFailure("a header opens or refuses")
+        let keys = try opened.get()
+        state = OpenState(
+          header: header, keys: keys, slot: slot,
+          journal: try view(of: journal, header: header, keys: keys))
+        state.isHeaderFromCopy = isFromCopy
       }
       // A rotation or a compaction can fall between any two of these reads.
       guard state.isInDoubt, try !isCurrent(header, journal) else { return state }
@@ -189,18 +184,22 @@ struct StoreLoader {
 
   /// The state when the journal belongs to `header.next`; `nil` when it does not.
   private func stateOfPendingRotation(
-    _ header: Header, _ journal: Result<FoundJournal, StoreError>, keys: KeyRing?,
-    source: StoreUnlocking.Means, slot: Int?
+    _ header: Header, _ opened: Result<KeyRing, StoreError>,
+    _ journal: Result<FoundJournal, StoreError>, source: StoreUnlocking.Means, slot: Int?
   ) throws(StoreError) -> OpenState? {
     guard case .success(let journal) = journal else { return nil }
-    if let keys, journal.head.belongs(to: header, keys) { return nil }
+    var means = [source]
+    if case .success(let keys) = opened {
+      if journal.head.belongs(to: header, keys) { return nil }
+      means = [.keys(keys), source]
+    }
     let content = try HeaderFiles(directory: directory).content(of: StoreDirectory.File.headerNext)
     guard let next = content.header, next.store == header.store else { return nil }
-    let opened = try open(next, byFirstOf: (keys.map { [.keys($0)] } ?? []) + [source])
-    guard journal.head.belongs(to: next, opened.keys) else { return nil }
+    let found = try open(next, byFirstOf: means)
+    guard journal.head.belongs(to: next, found.keys) else { return nil }
     var state = OpenState(
-      header: next, keys: opened.keys, slot: slot,
-      journal: try view(of: .success(journal), header: next, keys: opened.keys))
+      header: next, keys: found.keys, slot: slot,
+      journal: try view(of: .success(journal), header: next, keys: found.keys))
     state.isRotationPending = true
     return state
   }
