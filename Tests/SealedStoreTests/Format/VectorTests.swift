@@ -28,7 +28,10 @@ import Testing
     for item in vector.items + vector.reads.map({ ($0.key, $0.answer) }) {
       #expect(answer(store, item.key, like: item.value) == item.value, "\(item.key)")
     }
-    guard vector.expectation != "unsupported version" else { return }
+    guard vector.expectation != "unsupported version" else {
+      #expect(try code { _ = try store.verify() } == StoreError.unsupportedVersion)
+      return
+    }
     let found = Set(try store.verify().findings.map(\.place.vectorName)).subtracting(["files"])
     #expect(found == vector.findings)
   }

@@ -150,6 +150,34 @@ import Testing
     #expect(try store.text("item 7") == "new")
   }
 
+  @Test func `a rotation that another handle finished meanwhile is not finished again`() throws {
+    let disk = FaultyFileSystem()
+    let failing = try scratch.open(StoreEnvironment(fileSystem: disk))
+    disk.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
+    try failing.rotate()
+    let notices = [Notices(), Notices()]
+    let handles = try notices.map { try scratch.open(onNotice: $0) }
+    for (number, handle) in handles.enumerated() { try handle.put("\(number)", as: "item 7") }
+    #expect(notices.map { $0.all.contains(.rotationFinished) } == [true, false])
+    #expect(try store.text("item 7") == "1")
+  }
+
+  @Test func `the header of a rotation is not installed for a journal that it was not made for`()
+    throws
+  {
+    let old = try scratch.bytes(of: "journal")
+    try store.rotate()
+    let header = try scratch.bytes(of: "header")
+    try store.rotate()
+    let next = scratch.file("header.next")
+    try FileManager.default.copyItem(atPath: scratch.file("header"), toPath: next)
+    for name in ["header", "header.copy"] { try scratch.overwrite(name, with: header) }
+    try scratch.overwrite("journal", with: old)
+    let before = try RecordedDisk.read(scratch.path)
+    #expect(try code { try scratch.open().put("new", as: "item 7") } == StoreError.corrupt)
+    #expect(try RecordedDisk.read(scratch.path) == before)
+  }
+
   @Test func `a rotation whose headers cannot be written counts, and the next write finishes it`()
     throws
   {

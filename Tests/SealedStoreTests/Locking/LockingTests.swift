@@ -120,6 +120,14 @@ import Testing
     #expect(try other.text("item") == "newer")
   }
 
+  @Test func `unlocking tells no more than opening did`() throws {
+    let notices = Notices()
+    let store = try scratch.open(onNotice: notices)
+    store.lock()
+    try store.unlock(with: scratch.key)
+    #expect(notices.all == [])
+  }
+
   @Test func `unlocking an open store asks no key source`() throws {
     try store.unlock(with: RawKey(RawKey.random()))
     #expect(try store.text("item") == "value")

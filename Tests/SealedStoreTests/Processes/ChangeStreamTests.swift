@@ -94,6 +94,36 @@ import Testing
     #expect(told == ["after"])
   }
 
+  @Test func `what changes no item is not told`() async throws {
+    let changes = store.changes()
+    let kept = scratch["kept"]
+    for number in 0..<5 {
+      // A name that comes to be there wakes the watcher; the sleep lets it look.
+      #expect(FileManager.default.createFile(atPath: scratch.file("stray"), contents: nil))
+      try FileManager.default.moveItem(atPath: scratch.file("stray"), toPath: "\(kept)\(number)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    try await store.put(secret("1"), for: name("end"))
+    let first = try await within(.seconds(60)) {
+      for await event in changes { return event }
+      throw TooLate()
+    }
+    #expect(try first == .changed([name("end")]))
+  }
+
+  @Test func `a journal that lost changes that were told tells to resynchronize`() async throws {
+    let shorter = try scratch.bytes(of: "journal")
+    try await store.put(secret("1"), for: name("lost"))
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    let changes = store.changes()
+    try scratch.overwrite("journal", with: shorter)
+    let first = try await within(.seconds(60)) {
+      for await event in changes { return event }
+      throw TooLate()
+    }
+    #expect(first == .resynchronize)
+  }
+
   @Test func `a write is looked at once, and not again and again`() async throws {
     let disk = FaultyFileSystem()
     let watching = try scratch.open(StoreEnvironment(fileSystem: disk))
