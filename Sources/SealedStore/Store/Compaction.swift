@@ -70,14 +70,14 @@ extension SealedFileStore {
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(
-        try directory.create(StoreDirectory.File.journalNext), journal: journal, store: store,
+        try directory.create(StoreFile.journalNext), journal: journal, store: store,
         keys: keys, random: environment.random)
       try forEachItem(progress: progress) { record, _ throws(StoreError) in
         try rewriter.add(record)
       }
       return try rewriter.finish()
     } catch {
-      directory.discard(StoreDirectory.File.journalNext)
+      directory.discard(StoreFile.journalNext)
       throw error
     }
   }
@@ -94,14 +94,14 @@ extension SealedFileStore {
       // Whichever of the two is there after a crash, it is anchored.
       let marks = [old, view.mark].compactMap(\.self)
       try options.anchor?.keep(StoreAnchor(store: view.head.store, marks: marks), path: path)
-      try directory.rename(StoreDirectory.File.journalNext, to: StoreDirectory.File.journal)
+      try directory.rename(StoreFile.journalNext, to: StoreFile.journal)
       view.isNameDurable = true
     } catch {
       if error.code == StoreError.outcomeUnknown {
         // Either journal may be the one after a crash; both say the same. Look again.
         withStateIfOpen { $0.journal = .failure(error) }
       } else {
-        directory.discard(StoreDirectory.File.journalNext)
+        directory.discard(StoreFile.journalNext)
       }
       throw error
     }

@@ -63,12 +63,12 @@ extension SealedFileStore {
     // Somebody may have removed or replaced the file that is held open.
     if let file = writer.mark, try file.status().linkCount == 1 { return file }
     let file: OpenFile
-    if let existing = try directory.open(StoreDirectory.File.mark, .readWrite) {
+    if let existing = try directory.open(StoreFile.mark, .readWrite) {
       file = existing
       // A mark of another length is none.
       if try file.status().byteCount > Mark.byteCount { try file.truncate(to: Mark.byteCount) }
     } else {
-      file = try directory.create(StoreDirectory.File.mark)
+      file = try directory.create(StoreFile.mark)
       // Or a crash could bring back one that somebody removed, of whatever age.
       try directory.synchronize()
     }

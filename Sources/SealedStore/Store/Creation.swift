@@ -32,13 +32,13 @@ extension SealedFileStore {
     at path: String, key: some KeySource, options: Options, environment: StoreEnvironment,
     identifier: StoreIdentifier
   ) throws(StoreError) -> SealedFileStore {
-    try makeDirectory(path, fileSystem: environment.fileSystem)
-    let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
-    try checkEmpty(directory)
     // The key first: it may ask, fail or take long, and nothing was written yet.
+    try checkVacancy(of: path, environment: environment)
     let slot = try key.makeSlot()
-    let held = try StoreLock(directory).lock(
-      byte: StoreLock.writerByte, timeout: options.lockTimeout)
+    try makeDirectory(path, fileSystem: environment.fileSystem)
+    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: environment.fileSystem)
+    let held = try LockFile(directory).lock(
+      byte: LockFile.writerByte, timeout: options.lockTimeout)
     defer { held.unlock() }
     // Once more: another process may have been faster.
     try checkEmpty(directory)
@@ -56,14 +56,28 @@ extension SealedFileStore {
   static func checkVacancy(
     of path: String, environment: StoreEnvironment
   ) throws(StoreError) {
-    let status: FileStatus?
+    let fileSystem = environment.fileSystem
+    if try exists(path, fileSystem) {
+      try checkEmpty(.ofStore(at: path, fileSystem: fileSystem))
+    } else if try !exists(path.parentPath, fileSystem) {
+      throw noParent(of: path)
+    }
+  }
+
+  private static func exists(
+    _ path: String, _ fileSystem: any FileSystem
+  ) throws(StoreError) -> Bool {
     do throws(SystemCallError) {
-      status = try environment.fileSystem.status(of: path, in: .workingDirectory)
+      return try fileSystem.status(of: path, in: .workingDirectory) != nil
     } catch {
       throw StoreError(error, path: path)
     }
-    guard status != nil else { return }
-    try checkEmpty(StoreDirectory(path, fileSystem: environment.fileSystem))
+  }
+
+  private static func noParent(of path: String, errno: Int32? = nil) -> StoreError {
+    StoreError(
+      StoreError.unavailable, store: path, reason: "the directory above it does not exist",
+      remedy: "Make it first: mkdir -p \(path.parentPath.shellQuoted)", errno: errno)
   }
 
   private static func makeDirectory(
@@ -79,9 +93,7 @@ extension SealedFileStore {
       defer { fileSystem.close(parent) }
       try fileSystem.synchronize(parent)
     } catch let error where error.errno == SystemCallError.noSuchFile {
-      throw StoreError(
-        StoreError.unavailable, store: path, reason: "the directory above it does not exist",
-        remedy: "Make it first: mkdir -p \(path.parentPath.shellQuoted)", errno: error.errno)
+      throw noParent(of: path, errno: error.errno)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -91,19 +103,19 @@ extension SealedFileStore {
   /// without records.
   ///
   /// A header is written after them, so whatever has one is a store.
-  private static func checkEmpty(_ directory: StoreDirectory) throws(StoreError) {
+  private static func checkEmpty(_ directory: PrivateDirectory) throws(StoreError) {
     let names = Set(try directory.names())
-    guard names.isDisjoint(with: [StoreDirectory.File.header, StoreDirectory.File.headerCopy])
+    guard names.isDisjoint(with: [StoreFile.header, StoreFile.headerCopy])
     else {
       throw StoreError(
         StoreError.alreadyExists, store: directory.path, reason: "there is a store already",
         remedy: "Open it, or choose another directory")
     }
     let leftOver: Set = [
-      StoreDirectory.File.lock, StoreDirectory.File.mark, StoreDirectory.File.journal,
-      StoreDirectory.File.temporary,
+      StoreFile.lock, StoreFile.mark, StoreFile.journal,
+      StoreFile.temporary,
     ]
-    let journal = try directory.status(of: StoreDirectory.File.journal)
+    let journal = try directory.status(of: StoreFile.journal)
     guard names.isSubset(of: leftOver), (journal?.byteCount ?? 0) <= JournalHead.byteCount else {
       throw StoreError(
         StoreError.alreadyExists, store: directory.path, reason: "the directory is not empty",
@@ -112,7 +124,7 @@ extension SealedFileStore {
   }
 
   private static func write(
-    _ slot: (parameters: KeySlotParameters, key: WrappingKey), to directory: StoreDirectory,
+    _ slot: (parameters: KeySlotParameters, key: WrappingKey), to directory: PrivateDirectory,
     identifier store: StoreIdentifier, anchor: StoreAnchor.Keeper?, environment: StoreEnvironment
   ) throws(StoreError) {
     let random = environment.random
@@ -128,11 +140,11 @@ extension SealedFileStore {
 
     let head = JournalHead(
       store: store, journal: JournalIdentifier(bytes: random.bytes16()), chainKey: keys.chainKey)
-    try writeNew(StoreDirectory.File.journal, head.encoded(), to: directory)
+    try writeNew(StoreFile.journal, head.encoded(), to: directory)
     let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
     let mark = Mark(journal: head.journal, position: start)
     try writeNew(
-      StoreDirectory.File.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
+      StoreFile.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
     try directory.synchronize()
     // Before the header, which makes it a store: none is without its anchor.
     try anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: directory.path)
@@ -143,7 +155,7 @@ extension SealedFileStore {
   }
 
   private static func writeNew(
-    _ name: String, _ content: ByteBuffer, to directory: StoreDirectory
+    _ name: String, _ content: ByteBuffer, to directory: PrivateDirectory
   ) throws(StoreError) {
     let file = try directory.create(name)
     try file.write(content, 0..<content.byteCount, at: 0)

@@ -42,6 +42,6 @@ extension SealedFileStore {
     let input = ByteBuffer(byteCount: 16 + key.canonicalByteCount)
     identifier.bytes.store(in: input, at: 0)
     key.storeCanonical(in: input, at: 16)
-    return StoreLock.byte(for: Sodium.hash16(input, 0..<input.byteCount, key: nil))
+    return LockFile.byte(for: Sodium.hash16(input, 0..<input.byteCount, key: nil).low)
   }
 }

@@ -2,7 +2,7 @@ import SessionToolsBase
 
 /// The header and its copy on disk.
 struct HeaderFiles {
-  let directory: StoreDirectory
+  let directory: PrivateDirectory
 
   /// What stands in one of the files.
   enum Content: Equatable {
@@ -35,9 +35,9 @@ struct HeaderFiles {
   /// - Throws: `unavailable` when there is no store, `corrupt` when neither can be used,
   ///   `unsupportedVersion`, `unsafePermissions`, `accessDenied` or `io`.
   func read() throws(StoreError) -> (header: Header, isFromCopy: Bool) {
-    let primary = try content(of: StoreDirectory.File.header)
+    let primary = try content(of: StoreFile.header)
     if let header = try usable(primary) { return (header, false) }
-    let copy = try content(of: StoreDirectory.File.headerCopy)
+    let copy = try content(of: StoreFile.headerCopy)
     if let header = try usable(copy) { return (header, true) }
     guard primary == .missing, copy == .missing else {
       throw corrupt("the header and its copy are damaged")
@@ -56,13 +56,13 @@ struct HeaderFiles {
   ///
   /// - Throws: `accessDenied` or `io`.
   func isPresent() throws(StoreError) -> Bool {
-    for name in [StoreDirectory.File.header, StoreDirectory.File.headerCopy]
+    for name in [StoreFile.header, StoreFile.headerCopy]
     where try directory.status(of: name) != nil { return true }
     return try hasRemains()
   }
 
   private func hasRemains() throws(StoreError) -> Bool {
-    let journal = try directory.status(of: StoreDirectory.File.journal)
+    let journal = try directory.status(of: StoreFile.journal)
     return (journal?.byteCount ?? 0) > JournalHead.byteCount
   }
 
@@ -91,7 +91,7 @@ struct HeaderFiles {
   /// - Throws: `accessDenied`, `noSpace` or `io`, and nothing was changed; `outcomeUnknown`.
   func write(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
     try directory.replace(
-      StoreDirectory.File.header, with: header.encoded(headerKey: headerKey))
+      StoreFile.header, with: header.encoded(headerKey: headerKey))
   }
 
   /// Writes the copy, after the header.
@@ -99,7 +99,7 @@ struct HeaderFiles {
   /// - Throws: As ``write(_:headerKey:)``.
   func writeCopy(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
     try directory.replace(
-      StoreDirectory.File.headerCopy, with: header.encoded(headerKey: headerKey))
+      StoreFile.headerCopy, with: header.encoded(headerKey: headerKey))
   }
 
   private func corrupt(_ reason: String) -> StoreError {

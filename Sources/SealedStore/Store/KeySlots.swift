@@ -15,7 +15,7 @@ extension SealedFileStore {
     } catch {
       throw StoreError(error, path: path)
     }
-    return try HeaderFiles(directory: StoreDirectory(path, fileSystem: fileSystem)).isPresent()
+    return try HeaderFiles(directory: .ofStore(at: path, fileSystem: fileSystem)).isPresent()
   }
 
   /// The ways to open a store, which anyone who can read its files may list.
@@ -23,7 +23,7 @@ extension SealedFileStore {
   /// - Throws: `unavailable` when there is no store, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied` or `io`.
   public static func keySlots(at path: String) throws(StoreError) -> [KeySlot] {
-    let directory = try StoreDirectory(path, fileSystem: LinuxFileSystem())
+    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: LinuxFileSystem())
     return try HeaderFiles(directory: directory).read().header.keySlots
   }
 
@@ -34,7 +34,7 @@ extension SealedFileStore {
   ///
   /// - Throws: As ``keySlots(at:)``.
   public static func identifier(at path: String) throws(StoreError) -> String {
-    let directory = try StoreDirectory(path, fileSystem: LinuxFileSystem())
+    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: LinuxFileSystem())
     return try HeaderFiles(directory: directory).read().header.store.bytes.hexadecimal
   }
 

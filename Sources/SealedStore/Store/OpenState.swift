@@ -31,7 +31,7 @@ struct OpenState {
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
   mutating func refresh(from loader: StoreLoader) throws(StoreError) {
     guard case .success(let view) = journal,
-      let status = try loader.directory.status(of: StoreDirectory.File.journal),
+      let status = try loader.directory.status(of: StoreFile.journal),
       status.isSameFile(as: view.identity)
     else {
       // Compacted, rotated or replaced by another process; or broken, and perhaps mended.

@@ -96,7 +96,7 @@ extension SealedFileStore {
       if let damage = view.damage {
         // Only an item whose newest record is known for sure is given out of a damaged journal.
         guard entry != nil, let behind = damage.tagsBehind, !behind.contains(tag) else {
-          throw damage.error(path: directory.pathOfFile(StoreDirectory.File.journal))
+          throw damage.error(path: directory.pathOfFile(StoreFile.journal))
         }
       }
       guard let entry else { return nil }
@@ -112,7 +112,7 @@ extension SealedFileStore {
 
   func corruptRecord(_ offset: UInt64, _ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: directory.pathOfFile(StoreDirectory.File.journal),
+      StoreError.corrupt, store: directory.pathOfFile(StoreFile.journal),
       reason: "the record at byte \(offset) cannot be opened: \(reason)",
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }

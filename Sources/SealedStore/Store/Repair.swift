@@ -77,7 +77,7 @@ extension SealedFileStore {
       return (open.header, open.keys, (try? open.usableJournal()).map(ChainedPart.init))
     }
     defer { keys.endUse() }
-    guard let file = try directory.open(StoreDirectory.File.journal, .readWrite) else {
+    guard let file = try directory.open(StoreFile.journal, .readWrite) else {
       throw noSalvage("the journal is missing")
     }
     let head = ByteBuffer(byteCount: JournalHead.byteCount)
@@ -181,7 +181,7 @@ extension SealedFileStore {
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(
-        try directory.create(StoreDirectory.File.journalNext), journal: successor, store: store,
+        try directory.create(StoreFile.journalNext), journal: successor, store: store,
         keys: keys, random: environment.random)
       let reader = ItemReader(file, journal: journal, keys: keys)
       try reader.forEach(
@@ -189,7 +189,7 @@ extension SealedFileStore {
         { record, _ throws(StoreError) in try rewriter.add(record) })
       return try rewriter.finish()
     } catch {
-      directory.discard(StoreDirectory.File.journalNext)
+      directory.discard(StoreFile.journalNext)
       throw error
     }
   }

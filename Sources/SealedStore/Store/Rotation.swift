@@ -145,7 +145,7 @@ extension SealedFileStore {
         // and these keys.
         setRotated(.failure(error))
       } else {
-        directory.discard(StoreDirectory.File.headerNext)
+        directory.discard(StoreFile.headerNext)
       }
       throw error
     }
@@ -164,13 +164,13 @@ extension SealedFileStore {
 
   private func writeNextHeader(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
     do throws(StoreError) {
-      let file = try directory.create(StoreDirectory.File.headerNext)
+      let file = try directory.create(StoreFile.headerNext)
       let content = header.encoded(headerKey: headerKey)
       try file.write(content, 0..<content.byteCount, at: 0)
       try file.synchronize()
       try directory.synchronize()
     } catch {
-      directory.discard(StoreDirectory.File.headerNext)
+      directory.discard(StoreFile.headerNext)
       throw error
     }
   }

@@ -51,7 +51,7 @@ public final class SealedFileStore: BlockingSecretStore {
 
   let environment: StoreEnvironment
   let options: Options
-  let directory: StoreDirectory
+  let directory: PrivateDirectory
   /// The process that opened the store; a forked child has the descriptors, but not the right.
   private let process = CurrentProcess.identifier
   /// `nil` while the store is locked.
@@ -65,20 +65,20 @@ public final class SealedFileStore: BlockingSecretStore {
   /// Several, so that changes can share a write.
   private let writeLanes = BlockingLanes("session-tools.sealed-store.write", count: 8)
   let names: NameLocks<StoreKey>
-  let lockFile: StoreLock
+  let lockFile: LockFile
   let watcher = StoreWatcher()
 
   init(
-    directory: StoreDirectory, state: OpenState, options: Options, environment: StoreEnvironment
+    directory: PrivateDirectory, state: OpenState, options: Options, environment: StoreEnvironment
   ) throws(StoreError) {
     path = directory.path
     self.directory = directory
     self.options = options
     self.environment = environment
     names = NameLocks(store: directory.path)
-    lockFile = StoreLock(directory)
+    lockFile = LockFile(directory)
     // Needed first by a change, and checked now: a store that others can lock is no private one.
-    _ = try directory.open(StoreDirectory.File.lock, .read)
+    _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if case .success(let view) = state.journal, !view.hasMark { options.onNotice?(.markMissing) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
@@ -113,7 +113,7 @@ public final class SealedFileStore: BlockingSecretStore {
     at path: String, key: some KeySource, options: Options = Options(),
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
-    let directory = try StoreDirectory(path, fileSystem: environment.fileSystem)
+    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: environment.fileSystem)
     let state = try StoreLoader(directory, options, environment).load(by: .source(key))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)

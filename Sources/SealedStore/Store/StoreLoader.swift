@@ -2,12 +2,13 @@ import SessionToolsBase
 
 /// Reads a store from its directory.
 struct StoreLoader {
-  let directory: StoreDirectory
+  let directory: PrivateDirectory
   private let anchor: StoreAnchor.Keeper?
   private let patience: Duration
 
   init(
-    _ directory: StoreDirectory, _ options: SealedFileStore.Options, _ environment: StoreEnvironment
+    _ directory: PrivateDirectory, _ options: SealedFileStore.Options,
+    _ environment: StoreEnvironment
   ) {
     self.directory = directory
     anchor = options.anchor
@@ -81,7 +82,7 @@ struct StoreLoader {
   ) throws(StoreError) -> Bool {
     guard try HeaderFiles(directory: directory).read().header == header else { return false }
     guard case .success(let found) = journal else { return true }
-    let status = try directory.status(of: StoreDirectory.File.journal)
+    let status = try directory.status(of: StoreFile.journal)
     return try status?.isSameFile(as: found.file.status()) == true
   }
 
@@ -106,7 +107,7 @@ struct StoreLoader {
   func mark(keys: KeyRing) throws(StoreError) -> Mark? {
     guard
       let (content, byteCount) = try directory.read(
-        StoreDirectory.File.mark, largestByteCount: Mark.byteCount),
+        StoreFile.mark, largestByteCount: Mark.byteCount),
       byteCount == Mark.byteCount
     else { return nil }
     return Mark(content, chainKey: keys.chainKey)
@@ -127,7 +128,7 @@ struct StoreLoader {
   }
 
   private func openJournal() throws(StoreError) -> Result<FoundJournal, StoreError> {
-    guard let file = try openForWritingIfPossible(StoreDirectory.File.journal) else {
+    guard let file = try openForWritingIfPossible(StoreFile.journal) else {
       return .failure(corrupt("the journal is missing"))
     }
     let buffer = ByteBuffer(byteCount: JournalHead.byteCount)
@@ -193,7 +194,7 @@ struct StoreLoader {
       if journal.head.belongs(to: header, keys) { return nil }
       means = [.keys(keys), source]
     }
-    let content = try HeaderFiles(directory: directory).content(of: StoreDirectory.File.headerNext)
+    let content = try HeaderFiles(directory: directory).content(of: StoreFile.headerNext)
     guard let next = content.header, next.store == header.store else { return nil }
     let found = try open(next, byFirstOf: means)
     guard journal.head.belongs(to: next, found.keys) else { return nil }

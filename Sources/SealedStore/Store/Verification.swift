@@ -25,11 +25,11 @@ extension SealedFileStore {
 
 /// Collects what is to be reported.
 private struct Verifier {
-  let directory: StoreDirectory
+  let directory: PrivateDirectory
   let open: OpenState
   var findings: [VerificationReport.Finding] = []
 
-  init(directory: StoreDirectory, open: OpenState) {
+  init(directory: PrivateDirectory, open: OpenState) {
     self.directory = directory
     self.open = open
   }
@@ -44,7 +44,7 @@ private struct Verifier {
       add(.journal, error.reason, isDamage: true)
       return VerificationReport(
         findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,
-        journalByteCount: try directory.status(of: StoreDirectory.File.journal)?.byteCount ?? 0)
+        journalByteCount: try directory.status(of: StoreFile.journal)?.byteCount ?? 0)
     }
     try checkMark(of: view)
     // Behind a break as well, so that the items there can be named.
@@ -74,19 +74,19 @@ private struct Verifier {
 
   private mutating func checkHeaders() throws(StoreError) {
     let headers = HeaderFiles(directory: directory)
-    if try directory.status(of: StoreDirectory.File.headerNext) != nil {
+    if try directory.status(of: StoreFile.headerNext) != nil {
       add(
         .rotation,
         open.isRotationPending
           ? "a rotation was interrupted; the next change finishes it"
           : "a rotation was given up; the next change removes what it left", isDamage: false)
     }
-    let primary = try headers.content(of: StoreDirectory.File.header)
+    let primary = try headers.content(of: StoreFile.header)
     if primary == .missing || primary == .defective(.damaged) {
       let what = primary == .missing ? "missing" : "damaged"
       add(.header, "the header is \(what); its copy is used", isDamage: true)
     }
-    switch try headers.content(of: StoreDirectory.File.headerCopy) {
+    switch try headers.content(of: StoreFile.headerCopy) {
     case .header(open.header): break
     case .missing: add(.headerCopy, "the copy of the header is missing", isDamage: true)
     // Until a rotation is finished, both headers are the old ones, as they should be.
@@ -109,7 +109,7 @@ private struct Verifier {
   private mutating func checkMark(of view: JournalView) throws(StoreError) {
     guard
       let (content, byteCount) = try directory.read(
-        StoreDirectory.File.mark, largestByteCount: Mark.byteCount)
+        StoreFile.mark, largestByteCount: Mark.byteCount)
     else {
       return add(.mark, "the mark is missing; the next change renews it", isDamage: false)
     }

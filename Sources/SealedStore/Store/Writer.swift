@@ -44,7 +44,7 @@ extension SealedFileStore {
     return try writer.withLock { writer -> Swift.Result<Result, StoreError> in
       do throws(StoreError) {
         let held = try lockFile.lock(
-          byte: StoreLock.writerByte, timeout: options.lockTimeout)
+          byte: LockFile.writerByte, timeout: options.lockTimeout)
         defer { held.unlock() }
         return .success(try body(&writer))
       } catch {
@@ -57,7 +57,7 @@ extension SealedFileStore {
     try withState { open throws(StoreError) in
       try open.refresh(from: loader)
       if open.isRotationPending { try finishRotation(&open, &writer) }
-      let view = try open.soundJournal(path: directory.pathOfFile(StoreDirectory.File.journal))
+      let view = try open.soundJournal(path: directory.pathOfFile(StoreFile.journal))
       if !view.isNameDurable {
         // Whoever renamed it may have died, or failed, before the directory's sync.
         try directory.synchronize()
@@ -97,8 +97,8 @@ extension SealedFileStore {
     try open.refreshHeader(from: loader)
     let headers = HeaderFiles(directory: directory)
     let contents = [
-      try headers.content(of: StoreDirectory.File.header),
-      try headers.content(of: StoreDirectory.File.headerCopy),
+      try headers.content(of: StoreFile.header),
+      try headers.content(of: StoreFile.headerCopy),
     ]
     if contents != [.header(open.header), .header(open.header)] {
       try headers.write(open.header, headerKey: open.keys.headerKey)
@@ -106,8 +106,8 @@ extension SealedFileStore {
       options.onNotice?(.headersMadeEqual)
     }
     for name in [
-      StoreDirectory.File.headerNext, StoreDirectory.File.journalNext,
-      StoreDirectory.File.temporary,
+      StoreFile.headerNext, StoreFile.journalNext,
+      StoreFile.temporary,
     ] {
       try directory.remove(name)
     }
@@ -137,7 +137,7 @@ extension SealedFileStore {
     let headers = HeaderFiles(directory: directory)
     try headers.write(header, headerKey: headerKey)
     try headers.writeCopy(header, headerKey: headerKey)
-    try directory.remove(StoreDirectory.File.headerNext)
+    try directory.remove(StoreFile.headerNext)
     try directory.synchronize()
   }
 
@@ -157,15 +157,15 @@ extension SealedFileStore {
     guard view.tailByteCount >= RecordPlaintext.smallestRecordByteCount else { return nil }
     let tail = view.end.byteCount..<view.end.byteCount + view.tailByteCount
     do throws(StoreError) {
-      let file = try directory.create(StoreDirectory.File.temporary)
+      let file = try directory.create(StoreFile.temporary)
       try view.file.copy(tail, to: file, at: 0)
       try file.synchronize()
       let name = try unusedName(
         "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)", for: file)
-      try directory.rename(StoreDirectory.File.temporary, to: name)
+      try directory.rename(StoreFile.temporary, to: name)
       return directory.pathOfFile(name)
     } catch let error where error.code == StoreError.noSpace {
-      directory.discard(StoreDirectory.File.temporary)
+      directory.discard(StoreFile.temporary)
       return nil
     }
   }

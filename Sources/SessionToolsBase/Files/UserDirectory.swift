@@ -9,6 +9,8 @@ package enum UserDirectory: Sendable {
   /// What must survive a restart and means nothing elsewhere: `$XDG_STATE_HOME`, by default
   /// `~/.local/state`.
   case state
+  /// What ends with the login session: `$XDG_RUNTIME_DIR`; where nothing sets that, as for state.
+  case runtime
 
   /// The directory of the current user.
   package var path: String {
@@ -23,13 +25,17 @@ package enum UserDirectory: Sendable {
   ///   - home: The user's home directory.
   /// - Returns: An absolute path.
   package func path(environment: [String: String], home: String) -> String {
-    let (variable, fallback) =
+    let (variable, fallback): (String, String?) =
       switch self {
       case .data: ("XDG_DATA_HOME", ".local/share")
       case .state: ("XDG_STATE_HOME", ".local/state")
+      case .runtime: ("XDG_RUNTIME_DIR", nil)
       }
     // The specification: a path that is not absolute is to be ignored.
     if let path = environment[variable], path.hasPrefix("/") { return path }
+    guard let fallback else {
+      return Self.state.path(environment: environment, home: home)
+    }
     return "\(home)/\(fallback)"
   }
 }

@@ -1,49 +1,49 @@
 import Foundation
-import SessionToolsBase
 import Synchronization
 
-/// The locks of a store among processes: bytes of its `lock` file.
+/// Locks among processes: bytes of a file named `lock`.
 ///
-/// Byte 0 is the writer's. Exclusive access to a name takes a byte beyond it, chosen by a keyed
-/// hash of the name. The locks belong to this open file, so the kernel frees them when the
-/// process dies, and two stores opened in one process exclude each other as well.
-final class StoreLock: Sendable {
-  static let writerByte = 0
+/// Byte 0 is the writer's. Exclusive access to a name takes a byte beyond it, chosen by a hash of
+/// the name. The locks belong to this open file, so the kernel frees them when the process dies,
+/// and two stores opened in one process exclude each other as well.
+package final class LockFile: Sendable {
+  package static let name = "lock"
+  package static let writerByte = 0
 
-  private struct LockFile {
+  private struct Opened {
     let file: OpenFile
     let identity: FileStatus
   }
 
-  private let directory: StoreDirectory
+  private let directory: PrivateDirectory
   /// Opened when it is needed first, so that a store can be read where nothing can be written.
-  private let opened = Mutex<LockFile?>(nil)
+  private let opened = Mutex<Opened?>(nil)
 
-  init(_ directory: StoreDirectory) {
+  package init(_ directory: PrivateDirectory) {
     self.directory = directory
   }
 
   /// A byte that is locked.
-  struct Held: Sendable {
+  package struct Held: Sendable {
     fileprivate let file: OpenFile
-    fileprivate let directory: StoreDirectory
+    fileprivate let directory: PrivateDirectory
     fileprivate let byte: Int
 
     /// Frees the byte.
-    func unlock() {
+    package func unlock() {
       directory.fileSystem.unlock(file.descriptor, byte: byte)
     }
   }
 
   /// The byte that stands for a name.
-  static func byte(for name: Bytes16) -> Int {
-    1 + Int(truncatingIfNeeded: name.low & (1 << 62 - 1))
+  package static func byte(for hash: UInt64) -> Int {
+    1 + Int(truncatingIfNeeded: hash & (1 << 62 - 1))
   }
 
   /// Takes a byte, blocking the thread until it is free.
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
-  func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
+  package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
     var wait = Backoff(timeout: timeout)
     while true {
       if let held = try tryLock(byte: byte) { return held }
@@ -55,7 +55,7 @@ final class StoreLock: Sendable {
   /// Takes a byte, suspending the task until it is free.
   ///
   /// - Throws: `timedOut`, `cancelled`, `unsafePermissions`, `accessDenied` or `io`.
-  func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
+  package func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
     var wait = Backoff(timeout: timeout)
     while true {
       if let held = try tryLock(byte: byte) { return held }
@@ -75,13 +75,13 @@ final class StoreLock: Sendable {
     do throws(SystemCallError) {
       guard try directory.fileSystem.tryLock(lock.file.descriptor, byte: byte) else { return nil }
     } catch {
-      throw StoreError(error, path: directory.pathOfFile(StoreDirectory.File.lock))
+      throw StoreError(error, path: directory.pathOfFile(Self.name))
     }
     let held = Held(file: lock.file, directory: directory, byte: byte)
     do throws(StoreError) {
       // Somebody may have removed the file meanwhile. Who comes later locks another one then,
       // so a lock on the old one excludes nobody.
-      let status = try directory.status(of: StoreDirectory.File.lock)
+      let status = try directory.status(of: Self.name)
       if let status, status.isSameFile(as: lock.identity) { return held }
     } catch {
       held.unlock()
@@ -92,16 +92,16 @@ final class StoreLock: Sendable {
     return nil
   }
 
-  private func lockFile() throws(StoreError) -> LockFile {
-    try opened.withLock { slot -> Result<LockFile, StoreError> in
+  private func lockFile() throws(StoreError) -> Opened {
+    try opened.withLock { slot -> Result<Opened, StoreError> in
       if let lock = slot { return .success(lock) }
       do throws(StoreError) {
-        guard let file = try directory.open(StoreDirectory.File.lock, .readWriteOrCreate) else {
+        guard let file = try directory.open(Self.name, .readWriteOrCreate) else {
           return .failure(
             StoreError(
               StoreError.unavailable, store: directory.path, reason: "the store was removed"))
         }
-        let lock = LockFile(file: file, identity: try file.status())
+        let lock = Opened(file: file, identity: try file.status())
         slot = lock
         return .success(lock)
       } catch {
@@ -114,7 +114,7 @@ final class StoreLock: Sendable {
     StoreError(
       StoreError.timedOut, store: directory.path,
       reason: "another process has held the lock for too long",
-      remedy: "Find it with fuser \(directory.pathOfFile(StoreDirectory.File.lock).shellQuoted)")
+      remedy: "Find it with fuser \(directory.pathOfFile(Self.name).shellQuoted)")
   }
 }
 
@@ -126,7 +126,7 @@ private struct Backoff {
   private let deadline: ContinuousClock.Instant
   private var pause = Duration.microseconds(20)
 
-  init(timeout: Duration) {
+  package init(timeout: Duration) {
     deadline = .now + timeout
   }
 

@@ -1,12 +1,10 @@
-import SessionToolsBase
-
-/// An open file of a store; closed when the last reference goes.
-final class OpenFile: Sendable {
-  let descriptor: Descriptor
+/// An open file of a private directory; closed when the last reference goes.
+package final class OpenFile: Sendable {
+  package let descriptor: Descriptor
   private let name: String
-  private let directory: StoreDirectory
+  private let directory: PrivateDirectory
 
-  init(_ descriptor: Descriptor, name: String, directory: StoreDirectory) {
+  package init(_ descriptor: Descriptor, name: String, directory: PrivateDirectory) {
     self.descriptor = descriptor
     self.name = name
     self.directory = directory
@@ -21,7 +19,7 @@ final class OpenFile: Sendable {
   /// What the kernel says of it.
   ///
   /// - Throws: `io`.
-  func status() throws(StoreError) -> FileStatus {
+  package func status() throws(StoreError) -> FileStatus {
     do throws(SystemCallError) {
       return try directory.fileSystem.status(of: descriptor)
     } catch {
@@ -32,7 +30,7 @@ final class OpenFile: Sendable {
   /// Reads until the range is full or the file ends; the number of bytes read.
   ///
   /// - Throws: `io`.
-  func read(
+  package func read(
     at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(StoreError) -> Int {
     do throws(SystemCallError) {
@@ -46,7 +44,7 @@ final class OpenFile: Sendable {
   /// the file is one.
   ///
   /// - Throws: `io`.
-  func nextData(from offset: Int) throws(StoreError) -> Int? {
+  package func nextData(from offset: Int) throws(StoreError) -> Int? {
     do throws(SystemCallError) {
       return try directory.fileSystem.nextData(descriptor, from: offset)
     } catch {
@@ -57,7 +55,7 @@ final class OpenFile: Sendable {
   /// Writes a whole range.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
-  func write(_ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int) throws(StoreError) {
+  package func write(_ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int) throws(StoreError) {
     do throws(SystemCallError) {
       try directory.fileSystem.writeAll(buffer, range, to: descriptor, at: offset)
     } catch {
@@ -68,7 +66,7 @@ final class OpenFile: Sendable {
   /// Cuts the file.
   ///
   /// - Throws: `io`.
-  func truncate(to byteCount: Int) throws(StoreError) {
+  package func truncate(to byteCount: Int) throws(StoreError) {
     do throws(SystemCallError) {
       try directory.fileSystem.truncate(descriptor, to: byteCount)
     } catch {
@@ -79,7 +77,7 @@ final class OpenFile: Sendable {
   /// Makes what was written to a file in use durable.
   ///
   /// - Throws: `outcomeUnknown`.
-  func synchronizeData() throws(StoreError) {
+  package func synchronizeData() throws(StoreError) {
     do throws(SystemCallError) {
       try directory.fileSystem.synchronizeData(descriptor)
     } catch {
@@ -90,7 +88,7 @@ final class OpenFile: Sendable {
   /// Makes content and metadata of a new file durable, before anyone uses it.
   ///
   /// - Throws: `io`; nothing was changed then, since nobody knows the file yet.
-  func synchronize() throws(StoreError) {
+  package func synchronize() throws(StoreError) {
     do throws(SystemCallError) {
       try directory.fileSystem.synchronize(descriptor)
     } catch {
@@ -101,7 +99,7 @@ final class OpenFile: Sendable {
   /// Copies a part into another file, a mebibyte at a time.
   ///
   /// - Throws: `noSpace` or `io`.
-  func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
+  package func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
     let buffer = ByteBuffer(byteCount: 1 << 20)
     var done = 0
     while done < range.count {
@@ -116,7 +114,7 @@ final class OpenFile: Sendable {
   /// Whether both files have the same bytes.
   ///
   /// - Throws: `io`.
-  func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
+  package func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
     let byteCount = try status().byteCount
     guard try other.status().byteCount == byteCount else { return false }
     let (ours, theirs) = (ByteBuffer(byteCount: 1 << 16), ByteBuffer(byteCount: 1 << 16))
@@ -140,7 +138,7 @@ final class OpenFile: Sendable {
   /// Copies everything but the holes into an empty file.
   ///
   /// - Throws: `noSpace` or `io`.
-  func copyData(to other: OpenFile) throws(StoreError) {
+  package func copyData(to other: OpenFile) throws(StoreError) {
     let byteCount = try status().byteCount
     let buffer = ByteBuffer(byteCount: 1 << 20)
     var done = 0

@@ -1,36 +1,20 @@
-import SessionToolsBase
-
-/// A store's directory, held open, and the files in it.
+/// A directory for this user alone, held open, and the files in it.
 ///
 /// Every file is checked when it is opened: a regular file of this user with one link that
 /// nobody else may read or write. Anything else is refused, because someone else could read
 /// it, or have put it there.
-final class StoreDirectory: Sendable {
-  /// The files of a store.
-  enum File {
-    static let header = "header"
-    static let headerCopy = "header.copy"
-    static let headerNext = "header.next"
-    static let journal = "journal"
-    static let journalNext = "journal.next"
-    static let mark = "mark"
-    static let lock = "lock"
-    /// What a file is written as before it takes another's place.
-    static let temporary = "replacement"
-  }
+package final class PrivateDirectory: Sendable {
+  /// What a file is written as before it takes another's place.
+  package static let temporaryName = "replacement"
 
-  let path: String
-  let fileSystem: any FileSystem
-  let descriptor: Descriptor
+  package let path: String
+  package let fileSystem: any FileSystem
+  package let descriptor: Descriptor
 
   /// Opens a directory and checks it.
   ///
   /// - Throws: `unavailable` when there is none, `unsafePermissions`, `accessDenied` or `io`.
-  init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
-    guard Sodium.isReady else {
-      throw StoreError(
-        StoreError.unavailable, store: path, reason: "libsodium found no source of randomness")
-    }
+  package init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemCallError) {
@@ -54,7 +38,7 @@ final class StoreDirectory: Sendable {
   /// Opens a file; `nil` when there is none.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
-  func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
+  package func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
     while true {
       let file: OpenFile
       do throws(SystemCallError) {
@@ -78,7 +62,7 @@ final class StoreDirectory: Sendable {
   /// - Returns: The content and its length; one byte more than asked for at the most, which
   ///   tells that the file is too long.
   /// - Throws: As ``open(_:_:)``.
-  func read(
+  package func read(
     _ name: String, largestByteCount: Int
   ) throws(StoreError) -> (content: ByteBuffer, byteCount: Int)? {
     guard let file = try open(name, .read) else { return nil }
@@ -90,7 +74,7 @@ final class StoreDirectory: Sendable {
   /// What stands under a name; `nil` when nothing does.
   ///
   /// - Throws: `accessDenied` or `io`.
-  func status(of name: String) throws(StoreError) -> FileStatus? {
+  package func status(of name: String) throws(StoreError) -> FileStatus? {
     try attempt(name) { () throws(SystemCallError) in
       try fileSystem.status(of: name, in: descriptor)
     }
@@ -101,7 +85,7 @@ final class StoreDirectory: Sendable {
   /// Only for names that nobody else uses while this process holds the writer's lock.
   ///
   /// - Throws: `accessDenied`, `noSpace` or `io`.
-  func create(_ name: String) throws(StoreError) -> OpenFile {
+  package func create(_ name: String) throws(StoreError) -> OpenFile {
     try remove(name)
     return try attempt(name) { () throws(SystemCallError) in
       OpenFile(try fileSystem.open(name, in: descriptor, .create), name: name, directory: self)
@@ -112,23 +96,23 @@ final class StoreDirectory: Sendable {
   ///
   /// - Throws: `accessDenied`, `noSpace`, `io`, or `outcomeUnknown` when the directory could
   ///   not be synced.
-  func replace(_ name: String, with content: ByteBuffer) throws(StoreError) {
+  package func replace(_ name: String, with content: ByteBuffer) throws(StoreError) {
     do throws(StoreError) {
-      let file = try create(File.temporary)
+      let file = try create(Self.temporaryName)
       try file.write(content, 0..<content.byteCount, at: 0)
       try file.synchronize()
     } catch {
-      discard(File.temporary)
+      discard(Self.temporaryName)
       throw error
     }
-    try rename(File.temporary, to: name)
+    try rename(Self.temporaryName, to: name)
   }
 
   /// Renames a file over another and makes that durable.
   ///
   /// - Throws: `accessDenied`, `noSpace`, `io`, or `outcomeUnknown` when the directory could
   ///   not be synced.
-  func rename(_ name: String, to other: String) throws(StoreError) {
+  package func rename(_ name: String, to other: String) throws(StoreError) {
     try attempt(name) { () throws(SystemCallError) in
       try fileSystem.rename(name, to: other, in: descriptor)
     }
@@ -138,7 +122,7 @@ final class StoreDirectory: Sendable {
   /// Makes the directory's names durable.
   ///
   /// - Throws: `outcomeUnknown`.
-  func synchronize() throws(StoreError) {
+  package func synchronize() throws(StoreError) {
     do throws(SystemCallError) {
       try fileSystem.synchronize(descriptor)
     } catch {
@@ -149,7 +133,7 @@ final class StoreDirectory: Sendable {
   /// Removes a file if there is one.
   ///
   /// - Throws: `accessDenied` or `io`.
-  func remove(_ name: String) throws(StoreError) {
+  package func remove(_ name: String) throws(StoreError) {
     do throws(SystemCallError) {
       try fileSystem.remove(name, in: descriptor)
     } catch let error where error.errno == SystemCallError.noSuchFile {
@@ -161,18 +145,18 @@ final class StoreDirectory: Sendable {
 
   /// Removes a temporary file after something else failed: that error is the one to tell, and
   /// a file left behind is removed by the next writer.
-  func discard(_ name: String) {
+  package func discard(_ name: String) {
     try? remove(name)
   }
 
   /// The names in the directory.
   ///
   /// - Throws: `accessDenied` or `io`.
-  func names() throws(StoreError) -> [String] {
+  package func names() throws(StoreError) -> [String] {
     try attempt(".") { () throws(SystemCallError) in try fileSystem.names(in: descriptor) }
   }
 
-  func pathOfFile(_ name: String) -> String { "\(path)/\(name)" }
+  package func pathOfFile(_ name: String) -> String { "\(path)/\(name)" }
 
   private func attempt<Value>(
     _ name: String, _ body: () throws(SystemCallError) -> Value
@@ -232,7 +216,7 @@ final class StoreDirectory: Sendable {
 
 extension StoreError {
   /// A sync that failed: the kernel may have dropped what was written, or may still write it.
-  static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
+  package static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: path,
       reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may be "
