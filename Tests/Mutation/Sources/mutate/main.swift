@@ -1,14 +1,16 @@
 import Foundation
 
-// mutate SOURCES TARGET LIST: copies a target's sources with every mutant in them, and writes a
-// list of the mutants, one JSON object a line.
+// mutate SOURCES TARGET LIST FOLDER...: copies folders of sources with every mutant in them, and
+// writes a list of the mutants, one JSON object a line. No two folders are of one module.
 
-let arguments = CommandLine.arguments.dropFirst().map { URL(filePath: $0) }
-guard arguments.count == 3 else {
-  print("usage: mutate SOURCES TARGET LIST")
+let arguments = CommandLine.arguments.dropFirst()
+guard arguments.count > 3 else {
+  print("usage: mutate SOURCES TARGET LIST FOLDER...")
   exit(2)
 }
-let (sources, target, list) = (arguments[0], arguments[1], arguments[2])
+let places = arguments.prefix(3).map { URL(filePath: $0) }
+let (sources, target, list) = (places[0], places[1], places[2])
+let folders = arguments.dropFirst(3)
 
 /// Leaves a file alone that says the same already, so that it is not compiled again.
 func write(_ text: String, to file: URL) throws {
@@ -18,7 +20,10 @@ func write(_ text: String, to file: URL) throws {
   try text.write(to: file, atomically: true, encoding: .utf8)
 }
 
-let names = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
+let names = folders.flatMap { folder in
+  let found = FileManager.default.enumerator(atPath: sources.appending(path: folder).path)
+  return found?.compactMap { ($0 as? String).map { "\(folder)/\($0)" } } ?? []
+}
 var mutants: [Mutant] = []
 for name in names.filter({ $0.hasSuffix(".swift") }).sorted() {
   let source = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
@@ -26,8 +31,7 @@ for name in names.filter({ $0.hasSuffix(".swift") }).sorted() {
   try write(mutator.mutated(), to: target.appending(path: name))
   mutants += mutator.mutants
 }
-try write(
-  """
+let support = """
   import Glibc
 
   private let active: Int = {
@@ -48,12 +52,13 @@ try write(
   }()
 
   /// Whether a mutant is switched on.
-  func mutated(_ number: Int) -> Bool {
+  @usableFromInline func mutated(_ number: Int) -> Bool {
     unsafe reached?[number] = 1
     return number == active
   }
 
-  """, to: target.appending(path: "Mutated.swift"))
+  """
+for folder in folders { try write(support, to: target.appending(path: "\(folder)/Mutated.swift")) }
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
