@@ -73,6 +73,25 @@ private final class ActorStore: AsyncSecretStore {
 @Suite struct `a store that is async by nature` {
   private let store = ActorStore()
 
+  /// Nobody should call it from a task, but who does is not left waiting for ever.
+  @Test func `blocking calls on every thread of the pool come to an end`() async throws {
+    let store = ActorStore()
+    let key = try StoreKey("item", in: "service")
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    let count = ProcessInfo.processInfo.activeProcessorCount * 8
+    let found = await withTaskGroup { group in
+      for _ in 0..<count { group.addTask { Self.found(in: store, key) } }
+      return await group.reduce(0) { $0 + $1 }
+    }
+    #expect(found == count)
+  }
+
+  /// In a task, Swift would pick the async twin.
+  private static func found(in store: ActorStore, _ key: StoreKey) -> Int {
+    // An error counts as not found.
+    (try? store.value(for: key)) == nil ? 0 : 1
+  }
+
   @Test func `its blocking calls wait for the async ones`() async throws {
     let store = store
     let key = try StoreKey("one", in: "service")

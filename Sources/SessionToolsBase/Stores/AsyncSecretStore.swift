@@ -7,7 +7,7 @@ import Synchronization
 /// ``SecretStore/asyncKeys(in:)`` and the two faces of exclusive access.
 ///
 /// A blocking call here holds its thread until the operation ends, so call it from threads of
-/// your own or of a dispatch queue, never from a task.
+/// your own or of a dispatch queue: from a task it takes a thread of the pool out of use.
 public protocol AsyncSecretStore: SecretStore {}
 
 extension AsyncSecretStore {
@@ -46,11 +46,14 @@ extension AsyncSecretStore {
     try await asyncValue(for: key) != nil
   }
 
-  private func waiting<Result: Sendable>(
+  /// Runs an asynchronous operation and holds the thread until it has ended.
+  ///
+  /// - Throws: What the operation throws.
+  package func waiting<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) async throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let answer = Answer<Result>()
-    Task.detached {
+    Task.detached(executorPreference: WaitingExecutor.shared) {
       do throws(StoreError) {
         answer.give(.success(try await operation(self)))
       } catch {
@@ -58,6 +61,21 @@ extension AsyncSecretStore {
       }
     }
     return try answer.wait().get()
+  }
+}
+
+/// Runs what blocking calls wait for, on a thread of its own.
+///
+/// On the cooperative pool it might never run: a program that makes such calls from tasks can have
+/// all threads of the pool waiting.
+private final class WaitingExecutor: TaskExecutor {
+  static let shared = WaitingExecutor()
+
+  private let queue = DispatchQueue(label: "session-tools.async-store")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 
