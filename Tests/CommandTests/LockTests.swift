@@ -1,4 +1,5 @@
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// What the tool does while somebody else has the store's lock.

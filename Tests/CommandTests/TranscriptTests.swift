@@ -1,17 +1,17 @@
-import Foundation
+import TestSupport
 import Testing
 
 @Suite struct TranscriptTests {
-  @Test(arguments: Transcript.all)
+  private static let all = Transcript.all(of: "CommandTests")
+
+  @Test(arguments: all)
   func answersAsWritten(_ transcript: Transcript) throws {
-    let replayed = try transcript.replayed()
-    if ProcessInfo.processInfo.environment["UPDATE_TRANSCRIPTS"] != nil {
-      return try transcript.replace(with: replayed)
-    }
+    let replayed = try transcript.replayed(by: Tool())
+    if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
     #expect(replayed == transcript.lines)
   }
 
   @Test func thereAreTranscripts() {
-    #expect(Transcript.all.count >= 10)
+    #expect(Self.all.count >= 10)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// The tool in front of a person: its own session, with a pseudo terminal that controls it.
 ///

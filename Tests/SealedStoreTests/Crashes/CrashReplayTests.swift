@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// The machine stops at every point of everything that a store does, and any part of what was

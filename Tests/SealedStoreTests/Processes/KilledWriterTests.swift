@@ -1,6 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// A lone writer that is killed at any moment.

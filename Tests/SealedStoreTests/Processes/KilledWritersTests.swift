@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// Four writers that change, compact and rotate, and are all killed in every round, while a

@@ -1,6 +1,7 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// A journal of sixty records, in which bits, records and the end are changed in every way there

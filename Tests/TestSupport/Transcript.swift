@@ -1,5 +1,4 @@
-import Foundation
-import TestSupport
+package import Foundation
 
 /// Command lines with what they answer.
 ///
@@ -15,14 +14,14 @@ import TestSupport
 /// Lines are run by bash, one after the other in one directory. The status is left out when
 /// it is 0. Run the tests with `UPDATE_TRANSCRIPTS=1` to write what is answered into the files,
 /// and read the difference.
-struct Transcript: CustomStringConvertible {
-  let url: URL
-  let lines: [String]
+package struct Transcript: CustomStringConvertible, Sendable {
+  private let url: URL
+  package let lines: [String]
 
-  static let directory = URL(filePath: SourceDirectory.path)
-    .appending(path: "Tests/CommandTests/Transcripts")
-
-  static let all: [Transcript] = {
+  /// The transcripts of a test target.
+  package static func all(of target: String) -> [Transcript] {
+    let directory = URL(filePath: SourceDirectory.path)
+      .appending(path: "Tests/\(target)/Transcripts")
     let files = try? FileManager.default.contentsOfDirectory(
       at: directory, includingPropertiesForKeys: nil)
     return (files ?? []).filter { $0.pathExtension == "txt" }
@@ -33,13 +32,20 @@ struct Transcript: CustomStringConvertible {
           url: url,
           lines: text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
       }
-  }()
+  }
 
-  var description: String { url.deletingPathExtension().lastPathComponent }
+  package var description: String { url.deletingPathExtension().lastPathComponent }
 
   /// The transcript as it should be: every command with what it answers now.
-  func replayed() throws -> [String] {
-    let tool = try Tool()
+  ///
+  /// - Parameters:
+  ///   - tool: Runs the commands.
+  ///   - environment: What they see besides the tool's own.
+  /// - Returns: The lines.
+  /// - Throws: What keeps a command from being run.
+  package func replayed(
+    by tool: Tool, environment: [String: String] = [:]
+  ) throws -> [String] {
     var replayed: [String] = []
     for line in lines {
       if ["| ", "|-", "! ", "= "].contains(where: line.hasPrefix) || line == "|" || line == "!" {
@@ -47,13 +53,20 @@ struct Transcript: CustomStringConvertible {
       }
       replayed.append(line)
       guard line.hasPrefix("$ ") else { continue }
-      replayed += Self.answer(of: try tool.run(String(line.dropFirst(2))), in: tool)
+      replayed += Self.answer(
+        of:
+          try tool.run(String(line.dropFirst(2)), environment: environment), in: tool)
     }
     return replayed
   }
 
+  /// Whether what is answered goes into the files instead.
+  package static var isBeingUpdated: Bool {
+    ProcessInfo.processInfo.environment["UPDATE_TRANSCRIPTS"] != nil
+  }
+
   /// Writes a transcript in this one's place.
-  func replace(with lines: [String]) throws {
+  package func replace(with lines: [String]) throws {
     try lines.joined(separator: "\n").write(to: url, atomically: true, encoding: .utf8)
   }
 

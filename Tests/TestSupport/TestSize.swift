@@ -1,7 +1,7 @@
 import Foundation
 
 /// How much the slow tests do: `SESSION_TOOLS_TEST_SIZE`.
-enum TestSize: String {
+public enum TestSize: String, Sendable {
   /// Under a sanitizer, where everything takes ten times as long.
   case small
   /// On every run.
@@ -9,7 +9,8 @@ enum TestSize: String {
   /// When somebody asks for it, and has hours.
   case large
 
-  static let current = {
+  /// The one that the environment says.
+  public static let current = {
     let name = ProcessInfo.processInfo.environment["SESSION_TOOLS_TEST_SIZE"] ?? medium.rawValue
     guard let size = TestSize(rawValue: name) else {
       preconditionFailure("SESSION_TOOLS_TEST_SIZE is small, medium or large")
@@ -18,7 +19,7 @@ enum TestSize: String {
   }()
 
   /// What is for the current size.
-  static func choose<Value>(small: Value, medium: Value, large: Value) -> Value {
+  public static func choose<Value>(small: Value, medium: Value, large: Value) -> Value {
     switch current {
     case .small: small
     case .medium: medium

@@ -1,33 +1,32 @@
-import Foundation
-import TestSupport
+package import Foundation
 
 /// The built `session-tools`, in a directory and an environment of its own.
-final class Tool: Sendable {
+package final class Tool: Sendable {
   /// What one command line did.
-  struct Outcome {
-    let output: Data
-    let complaint: String
-    let status: Int32
+  package struct Outcome {
+    package let output: Data
+    package let complaint: String
+    package let status: Int32
 
-    var text: String { String(decoding: output, as: UTF8.self) }
+    package var text: String { String(decoding: output, as: UTF8.self) }
   }
 
   /// The program of this build.
-  static let program = BuildDirectory.program("session-tools")
+  package static let program = BuildDirectory.program("session-tools")
 
   private let directory: TemporaryDirectory
 
   /// Where the tool runs; gone with this object.
-  var path: String { directory.path }
+  package var path: String { directory.path }
 
-  init() throws {
+  package init() throws {
     directory = try TemporaryDirectory()
     try FileManager.default.createDirectory(
       atPath: directory["home"], withIntermediateDirectories: false)
   }
 
   /// What the tool sees: nothing of the one who runs the tests but what a sanitizer is told.
-  var environment: [String: String] {
+  package var environment: [String: String] {
     let sanitizers = ProcessInfo.processInfo.environment.filter { name, _ in
       ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains(name)
     }
@@ -38,11 +37,11 @@ final class Tool: Sendable {
   }
 
   /// A path in the directory.
-  subscript(name: String) -> String { directory[name] }
+  package subscript(name: String) -> String { directory[name] }
 
   /// Runs a line of bash in a session without a terminal.
   @discardableResult
-  func run(_ line: String, environment extra: [String: String] = [:]) throws -> Outcome {
+  package func run(_ line: String, environment extra: [String: String] = [:]) throws -> Outcome {
     // Files, because a pipe that nobody reads yet would block the writer.
     let captured = try TemporaryDirectory()
     let files = try ["output", "complaint"].map { name in
