@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "SessionTools", targets: ["SessionTools"]),
     .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
     .library(name: "SealedStore", targets: ["SealedStore"]),
+    .library(name: "SecretServiceStore", targets: ["SecretServiceStore"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
   dependencies: [
@@ -21,6 +22,13 @@ let package = Package(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "SessionToolsBase"),
     .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),
+    .systemLibrary(
+      name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    .target(name: "DBus", dependencies: ["CGIO"]),
+    .systemLibrary(
+      name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    .target(
+      name: "SecretServiceStore", dependencies: ["CSecret", "DBus", "SessionToolsBase"]),
     .target(name: "SessionTools", dependencies: ["SealedStore", "SessionToolsBase"]),
     .systemLibrary(name: "CLinux"),
     .executableTarget(

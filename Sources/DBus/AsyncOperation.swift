@@ -1,0 +1,68 @@
+package import CGIO
+
+/// Begins an operation of GLib's on the D-Bus thread and waits for it without blocking.
+///
+/// Cancelling the task, or the end of the time, cancels the operation and returns at once.
+///
+/// - Parameters:
+///   - timeout: How long it may take; `nil` when it has an end of its own.
+///   - begin: Calls the function of GLib's that begins it, with the cancellable, callback and
+///     data that are given.
+///   - finish: Calls the function that ends it.
+/// - Returns: What the function that ends it gives.
+/// - Throws: What the function that ends it says, `timedOut` or `cancelled`.
+package func asyncOperation<Value: Sendable>(
+  timeout: Duration?,
+  begin:
+    @escaping @Sendable (
+      UnsafeMutablePointer<GCancellable>?, @escaping GAsyncReadyCallback, UnsafeMutableRawPointer
+    ) -> Void,
+  finish:
+    @escaping @Sendable (
+      OpaquePointer?, _ error: UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
+    ) -> Value?
+) async throws(DBusError) -> Value {
+  let cancellation = Cancellation()
+  let timer = timeout.map { timeout in
+    MainLoop.shared.perform(after: timeout) { cancellation.cancel(.timedOut) }
+  }
+  defer { withExtendedLifetime(timer) {} }
+  let result = await withTaskCancellationHandler {
+    await withCheckedContinuation { continuation in
+      let pending = unsafe Pending { result in
+        var error: UnsafeMutablePointer<GError>?
+        if let value = unsafe finish(result, &error) {
+          continuation.resume(returning: Result<Value, DBusError>.success(value))
+        } else if let error = unsafe error {
+          continuation.resume(returning: unsafe .failure(DBusError(taking: error)))
+        } else {
+          continuation.resume(returning: .failure(DBusError(.disconnected, "no answer")))
+        }
+      }
+      MainLoop.shared.perform {
+        unsafe begin(
+          cancellation.pointer,
+          { _, result, data in
+            guard let data = unsafe data else { return }
+            unsafe Unmanaged<Pending>.fromOpaque(data).takeRetainedValue().finish(result)
+          }, Unmanaged.passRetained(pending).toOpaque())
+      }
+    }
+  } onCancel: {
+    cancellation.cancel(.cancelled)
+  }
+  do throws(DBusError) {
+    return try result.get()
+  } catch let error where error.kind == .cancelled {
+    throw DBusError(cancellation.reason, error.message)
+  }
+}
+
+/// What is called when an operation has ended.
+@safe private final class Pending: Sendable {
+  let finish: @Sendable (OpaquePointer?) -> Void
+
+  init(finish: @escaping @Sendable (OpaquePointer?) -> Void) {
+    unsafe self.finish = unsafe finish
+  }
+}

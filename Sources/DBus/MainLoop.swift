@@ -1,0 +1,93 @@
+import CGIO
+import Foundation
+
+/// The thread on which GLib delivers replies and signals, one for the process.
+///
+/// GLib calls back on the main context that was the thread's default when a call was made, so
+/// everything that will be answered is begun here. Nothing here may block.
+///
+/// `GMainContext` may be used from any thread, and the pointer never changes: this makes the
+/// unchecked conformance true.
+@safe final class MainLoop: @unchecked Sendable {
+  static let shared = MainLoop()
+
+  private let context: OpaquePointer
+
+  private init() {
+    guard let context = unsafe g_main_context_new() else {
+      preconditionFailure("GLib ends the process when there is no memory")
+    }
+    unsafe self.context = unsafe context
+    let thread = Thread { [self] in
+      unsafe g_main_context_push_thread_default(self.context)
+      let loop = unsafe g_main_loop_new(self.context, 0)
+      unsafe g_main_loop_run(loop)
+    }
+    thread.name = "session-tools.dbus"
+    thread.start()
+  }
+
+  /// Runs a closure on the thread, soon.
+  func perform(_ body: @escaping @Sendable () -> Void) {
+    let call = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+    unsafe g_main_context_invoke_full(context, G_PRIORITY_DEFAULT, run, call, release)
+  }
+
+  /// Runs a closure on the thread after a while, unless the call is let go before.
+  ///
+  /// Not by a task's sleep: that would be late when the program's tasks block their threads.
+  func perform(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> DelayedCall {
+    let source = unsafe g_timeout_source_new(guint(delay.milliseconds))
+    let call = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+    unsafe g_source_set_callback(source, run, call, release)
+    unsafe g_source_attach(source, context)
+    return unsafe DelayedCall(taking: source)
+  }
+}
+
+/// Runs the closure in a box, once.
+private let run: GSourceFunc = { pointer in
+  guard let pointer = unsafe pointer else { return 0 }
+  unsafe Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(pointer).takeUnretainedValue().value()
+  return 0  // G_SOURCE_REMOVE
+}
+
+/// Lets the box go.
+private let release: GDestroyNotify = { pointer in
+  guard let pointer = unsafe pointer else { return }
+  unsafe Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(pointer).release()
+}
+
+/// Something that happens later if it is not let go before.
+///
+/// A `GSource` may be destroyed from any thread: this makes the unchecked conformance true.
+@safe final class DelayedCall: @unchecked Sendable {
+  private let source: UnsafeMutablePointer<GSource>?
+
+  init(taking source: UnsafeMutablePointer<GSource>?) {
+    unsafe self.source = unsafe source
+  }
+
+  deinit {
+    unsafe g_source_destroy(source)
+    unsafe g_source_unref(source)
+  }
+}
+
+extension Duration {
+  /// As GLib counts; at least one, since zero and less mean something else there.
+  var milliseconds: gint {
+    let (seconds, attoseconds) = components
+    let whole = min(seconds, Int64(gint.max) / 1000 - 1) * 1000
+    return gint(max(1, whole + attoseconds / 1_000_000_000_000_000))
+  }
+}
+
+/// Carries a value through a C callback.
+final class Box<Value: Sendable>: Sendable {
+  let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+  }
+}

@@ -1,0 +1,66 @@
+package import SessionToolsBase
+
+/// What is kept in the service for one item: one line of ASCII.
+///
+/// `session-tools:1:` and, in Base64, length of the key 4 ‖ key in its canonical encoding ‖ value
+/// ‖ SHA-256 of all that.
+///
+/// Providers take a secret for text, whatever its type says: they stop at a NUL, change bytes
+/// that are no UTF-8, and one of them cannot read its own file any more after a newline. The key
+/// is in it so that a value that was put under another name is noticed.
+package enum ItemLine {
+  private static let prefix = "session-tools:1:"
+  private static let anyPrefix = "session-tools:"
+
+  package static func encode(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
+    let keyByteCount = key.canonicalByteCount
+    let valueEnd = 4 + keyByteCount + value.byteCount
+    let content = ByteBuffer(byteCount: valueEnd + Checksum.byteCount, isSecret: true)
+    content.store(UInt32(keyByteCount), at: 0)
+    key.storeCanonical(in: content, at: 4)
+    content.copy(value, to: 4 + keyByteCount)
+    content.copy(Checksum.sha256(content, 0..<valueEnd), 0..<Checksum.byteCount, to: valueEnd)
+    let line = ByteBuffer(
+      byteCount: prefix.utf8.count + Base64.byteCount(ofEncoded: content.byteCount),
+      isSecret: true)
+    line.copy(prefix, to: 0)
+    Base64.encode(content, into: line, at: prefix.utf8.count)
+    return line
+  }
+
+  /// Why a line is not read.
+  package enum Defect: Error {
+    case isNone, isNewer, isDamaged
+  }
+
+  /// - Throws: Why it is not the line of an item.
+  package static func decode(_ line: SecretBytes) throws(Defect) -> (
+    key: StoreKey, value: SecretBytes
+  ) {
+    try line.withBytes { bytes throws(Defect) in
+      guard bytes.starts(with: anyPrefix) else { throw .isNone }
+      guard bytes.starts(with: prefix) else { throw .isNewer }
+      let text = bytes.extracting(prefix.utf8.count..<bytes.byteCount)
+      guard let content = Base64.decode(text) else { throw .isDamaged }
+      let byteCount = content.byteCount
+      let valueEnd = byteCount - Checksum.byteCount
+      guard valueEnd >= 4 else { throw .isDamaged }
+      let checksum = Checksum.sha256(content, 0..<valueEnd)
+      let keyByteCount = Int(content.load(UInt32.self, at: 0))
+      guard content.isEqual(valueEnd..<byteCount, checksum), 4 + keyByteCount <= valueEnd,
+        let key = StoreKey(canonicalBytes: content.bytes(4..<4 + keyByteCount))
+      else { throw .isDamaged }
+      return (key, content.secret(4 + keyByteCount..<valueEnd))
+    }
+  }
+}
+
+extension RawSpan {
+  fileprivate func starts(with text: String) -> Bool {
+    let expected = Array(text.utf8)
+    guard byteCount >= expected.count else { return false }
+    return expected.indices.allSatisfy {
+      unsafe unsafeLoad(fromByteOffset: $0, as: UInt8.self) == expected[$0]
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import DBus
+import SessionToolsBase
+
+/// One operation of a store with a provider that was reached.
+struct Operation: Sendable {
+  let store: SecretServiceStore
+  let link: ServiceLink
+  let deadline: Deadline
+
+  /// How often items are asked for that are there, not locked, and not given.
+  private static let largestRoundCount = 5
+
+  var provider: Provider { link.provider }
+
+  /// The path of the store's collection.
+  ///
+  /// - Throws: `unavailable` when there is none.
+  func collection() async throws -> String {
+    if let path = try await provider.path(of: store.collection, until: deadline) { return path }
+    let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
+    throw StoreError(
+      StoreError.unavailable, store: store.name, reason: "the service has \(what)",
+      remedy: "Make one with the keyring's own program, such as Seahorse or KeePassXC")
+  }
+
+  /// Unlocks a collection that is locked, if that takes no question, or the store's policy is to
+  /// ask.
+  ///
+  /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
+  func unlockIfLocked(_ collection: String) async throws {
+    guard try await provider.isLocked(collection, until: deadline) else { return }
+    try await unlock(collection, asking: store.options.prompts)
+  }
+
+  /// Unlocks a collection.
+  ///
+  /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
+  func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
+    try await unlocking(prompts, else: store.locked()) {
+      deadline, promptDeadline throws(DBusError) in
+      try await provider.unlock(collection, until: deadline, promptUntil: promptDeadline)
+    }
+  }
+
+  /// Unlocks items that a person has to allow this program to read.
+  ///
+  /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
+  private func allow(_ items: [String]) async throws {
+    try await unlocking(store.options.prompts, else: store.notAllowed()) {
+      deadline, promptDeadline throws(DBusError) in
+      try await provider.allow(items, until: deadline, promptUntil: promptDeadline)
+    }
+  }
+
+  private func unlocking(
+    _ prompts: SecretServiceOptions.Prompts, else refusal: StoreError,
+    _ body: (Deadline, _ promptDeadline: Deadline?) async throws(DBusError) -> Bool?
+  ) async throws {
+    let isUnlocked = try await deadline.paused {
+      try await body(
+        Deadline(in: deadline.left),
+        prompts == .ifNeeded ? Deadline(in: store.options.promptTimeout) : nil)
+    }
+    guard let isUnlocked else { throw refusal }
+    guard isUnlocked else {
+      throw StoreError(
+        StoreError.promptDismissed, store: store.name,
+        reason: "the question for the keyring's password was dismissed, or could not be shown",
+        remedy: "Try again where a question can be answered, or unlock the keyring yourself")
+    }
+  }
+
+  /// The paths of the items with some attributes, in a collection that is not locked.
+  func items(with attributes: [String: String], in collection: String) async throws -> [String] {
+    let paths = try await provider.search(collection, for: attributes, until: deadline)
+    if !paths.isEmpty { return paths }
+    // In a locked collection nothing is found as well.
+    try await unlockIfLocked(collection)
+    return try await provider.search(collection, for: attributes, until: deadline)
+  }
+
+  /// What the items with some attributes hold, as the provider keeps it.
+  ///
+  /// - Throws: `locked` and the like when any cannot be read.
+  func lines(
+    with attributes: [String: String], _ size: ItemAttributes.Size, in collection: String
+  ) async throws -> [String: SecretBytes] {
+    var paths = try await items(with: attributes, in: collection)
+    var (wasAllowed, refusal) = (false, DBusError.unexpected("GetSecrets"))
+    for _ in 0..<Self.largestRoundCount {
+      let lines = try await readableLines(of: paths, size, refusal: &refusal)
+      let missing = paths.filter { lines[$0] == nil }
+      if missing.isEmpty { return lines }
+      try await unlockIfLocked(collection)
+      // KeePassXC has items that are locked in a collection that is not, one by one and for each
+      // connection: until a person allows that to read them.
+      let (present, locked) = try await provider.present(of: missing, until: deadline)
+      // The others were removed meanwhile.
+      if present.isEmpty { return lines }
+      if !locked.isEmpty {
+        // The person allowed some of them.
+        if wasAllowed { throw store.notAllowed() }
+        try await allow(locked)
+        wasAllowed = true
+      }
+      paths = try await provider.search(collection, for: attributes, until: deadline)
+    }
+    throw refusal
+  }
+
+  /// What some items hold; those that are locked, or gone, may be left out, and with them others.
+  private func readableLines(
+    of paths: [String], _ size: ItemAttributes.Size, refusal: inout DBusError
+  ) async throws(DBusError) -> [String: SecretBytes] {
+    do throws(DBusError) {
+      return try await link.lines(of: paths, size, until: deadline)
+    } catch let error where error.saysLocked {
+      // KeePassXC gives none when one of them is locked.
+      refusal = error
+      return [:]
+    }
+  }
+
+  /// The value of an item.
+  func value(for key: StoreKey) async throws -> SecretBytes? {
+    let collection = try await collection()
+    // Asked for one by one: nobody knows how large they are.
+    let lines = try await lines(
+      with: ItemAttributes.identity(of: key), .large, in: collection)
+    guard let path = try await provider.newest(of: Array(lines.keys), until: deadline),
+      let line = lines[path]
+    else { return nil }
+    let item = try store.item(in: line)
+    guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
+    return item.value
+  }
+
+  /// The items of a namespace, or of all.
+  func items(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+    let collection = try await collection()
+    var items: [StoreKey: SecretBytes] = [:]
+    for size in [ItemAttributes.Size.small, .large] {
+      let attributes = ItemAttributes.inNamespace(namespace, size: size)
+      for line in try await lines(with: attributes, size, in: collection).values {
+        let (key, value) = try item(in: line, of: namespace)
+        // Two of one name: which of them counts takes a closer look.
+        items[key] = items[key] == nil ? value : try await self.value(for: key)
+      }
+    }
+    return items
+  }
+
+  /// The keys of a namespace, or of all.
+  ///
+  /// Small items tell their keys themselves: asking for the attributes of each takes many times
+  /// as long.
+  func keys(in namespace: Namespace?) async throws -> [StoreKey] {
+    let collection = try await collection()
+    let small = try await lines(
+      with: ItemAttributes.inNamespace(namespace, size: .small), .small, in: collection)
+    var keys = Set(try small.values.map { try item(in: $0, of: namespace).key })
+    let large = ItemAttributes.inNamespace(namespace, size: .large)
+    for path in try await items(with: large, in: collection) {
+      guard let attributes = try await provider.attributes(of: path, until: deadline) else {
+        continue
+      }
+      guard let key = ItemAttributes.key(of: attributes),
+        namespace.map({ $0 == key.namespace }) ?? true
+      else {
+        throw store.corrupt("the name of an item was changed")
+      }
+      keys.insert(key)
+    }
+    return keys.sorted()
+  }
+
+  /// An item of a namespace, or of any.
+  ///
+  /// - Throws: `corrupt` or `unsupportedVersion`.
+  private func item(
+    in line: SecretBytes, of namespace: Namespace?
+  ) throws -> (key: StoreKey, value: SecretBytes) {
+    let item = try store.item(in: line)
+    guard namespace.map({ $0 == item.key.namespace }) ?? true else {
+      throw store.corrupt("what is kept for \(item.key) is under another name")
+    }
+    return item
+  }
+}

@@ -1,0 +1,13 @@
+/// Whether a collection of the Secret Service can be used, found out without asking anyone.
+public enum SecretServiceAvailability: Hashable, Sendable {
+  /// There is no session bus, or it cannot be reached.
+  case noBus
+  /// No program on the bus provides the service, and the bus can start none.
+  case noProvider
+  /// The service has no such collection, or no default one.
+  case noCollection
+  /// The collection is locked.
+  case locked
+  /// The collection is open.
+  case unlocked
+}

@@ -1,0 +1,51 @@
+import DBus
+import SessionToolsBase
+
+/// Finding a collection, and whether it is locked.
+extension Provider {
+  /// The path of a collection; `nil` when there is none of that name.
+  ///
+  /// - Throws: `DBusError`, or `unavailable` when several have the same label.
+  func path(
+    of collection: SecretServiceCollection, until deadline: Deadline
+  ) async throws -> String? {
+    let alias = collection.name ?? "default"
+    let answer = try await call(
+      Self.path, .service, "ReadAlias", [.string(alias)], until: deadline)
+    guard let path = answer.first?.objectPath else { throw DBusError.unexpected("ReadAlias") }
+    if path != Self.noPath { return path }
+    // gnome-keyring's collection in memory has no label.
+    guard let label = collection.name, !label.isEmpty else { return nil }
+    var found: [String] = []
+    let collections = try await property("Collections", of: Self.path, .service, until: deadline)
+    guard let paths = collections.objectPaths else { throw DBusError.unexpected("Collections") }
+    for path in paths
+    where try await property("Label", of: path, .collection, until: deadline).text == label {
+      found.append(path)
+    }
+    guard found.count <= 1 else {
+      throw StoreError(
+        StoreError.unavailable, store: "secret service",
+        reason: "\(found.count) collections are labelled '\(label)'",
+        remedy: "Give the collections different labels")
+    }
+    return found.first
+  }
+
+  /// Whether a collection is locked.
+  func isLocked(_ collection: String, until deadline: Deadline) async throws(DBusError) -> Bool {
+    let value = try await property("Locked", of: collection, .collection, until: deadline)
+    guard let isLocked = value.boolean else { throw .unexpected("Locked") }
+    return isLocked
+  }
+
+  /// The paths of the items of a collection with some attributes.
+  func search(
+    _ collection: String, for attributes: [String: String], until deadline: Deadline
+  ) async throws(DBusError) -> [String] {
+    let answer = try await call(
+      collection, .collection, "SearchItems", [.strings(attributes)], until: deadline)
+    guard let paths = answer.first?.objectPaths else { throw .unexpected("SearchItems") }
+    return paths
+  }
+}
