@@ -29,7 +29,9 @@ let package = Package(
       name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore", dependencies: ["CSecret", "DBus", "SessionToolsBase"]),
-    .target(name: "SessionTools", dependencies: ["SealedStore", "SessionToolsBase"]),
+    .target(
+      name: "SessionTools",
+      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
     .systemLibrary(name: "CLinux"),
     .executableTarget(
       name: "session-tools",

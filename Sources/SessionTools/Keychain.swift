@@ -13,15 +13,14 @@ final class Keychain: BlockingSecretStore {
   private let lanes = BlockingLanes("session-tools.keychain", count: 8)
   /// Where it is.
   let path: String
+  private let config: KeychainContainerConfig
   private let opened = Mutex<SealedFileStore?>(nil)
   /// Those who listened before there was a store.
   private let early = Observers()
 
-  /// - Parameters:
-  ///   - name: The access group, or the keychain's name.
-  ///   - directory: Where keychains are.
-  init(_ name: String, in directory: String = "\(UserDirectory.data.path)/session-tools") {
-    path = "\(directory)/\(Self.directoryName(for: name))"
+  init(_ config: KeychainContainerConfig) {
+    self.config = config
+    path = "\(UserDirectory.data.path)/session-tools/\(Self.directoryName(for: config.groupName))"
   }
 
   /// A file name for any name, different for different names.
@@ -48,7 +47,7 @@ final class Keychain: BlockingSecretStore {
       ?? StoreTraits(
         isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
         largestValueByteCount: SealedFileStore.largestValueByteCount,
-        protection: "not made yet; will be sealed and open with a key file")
+        protection: "not made yet; will be sealed and \(config.protection.intention)")
   }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
@@ -98,8 +97,7 @@ final class Keychain: BlockingSecretStore {
   private func existing() throws(StoreError) -> SealedFileStore? {
     try openedOr { () throws(StoreError) in
       guard try SealedFileStore.exists(at: path) else { return nil }
-      let identifier = try SealedFileStore.identifier(at: path)
-      return try SealedFileStore.open(at: path, key: KeyFile.standard(forStore: identifier))
+      return try SealedFileStore.open(at: path, key: KeychainKey(forStoreAt: path, config))
     }
   }
 
@@ -113,7 +111,7 @@ final class Keychain: BlockingSecretStore {
     }
     let made = try openedOr { () throws(StoreError) in
       do throws(StoreError) {
-        return try SealedFileStore.createWithStandardKeyFile(at: path).store
+        return try KeychainMaker(path: path, config: config).make()
       } catch let error where error.code == StoreError.alreadyExists {
         // Another process was faster; its store is opened below.
         return nil

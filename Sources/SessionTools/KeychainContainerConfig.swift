@@ -1,15 +1,22 @@
+public import SecretServiceStore
 public import SessionToolsBase
 
 /// Which keychain a container uses, and for how long its items are meant.
 ///
-/// Two configurations are equal when they name the same items in the same keychain.
-public struct KeychainContainerConfig: Equatable, Sendable {
+/// Two configurations are equal when they name the same items in the same keychain, however that
+/// is opened.
+public struct KeychainContainerConfig: Sendable {
   /// The keychain's name as the caller gave it: the service the items belong to.
   public let serviceName: String
   /// The group of programs that share the keychain, if any.
   public let accessGroupName: String?
   /// For how long the items are meant.
   public let keychainLifeCycle: KeychainLifecycle
+  /// What is to protect the items at rest.
+  public let protection: KeychainProtection
+  /// How the Secret Service is used, where the protection needs it: whether a person may be asked
+  /// to unlock it, and how long to wait.
+  public var secretServiceOptions = SecretServiceOptions()
 
   /// Describes a keychain.
   ///
@@ -17,13 +24,15 @@ public struct KeychainContainerConfig: Equatable, Sendable {
   ///   - keychainName: The service the items belong to, such as `com.example.mail`.
   ///   - accessGroupName: The group of programs that share the keychain.
   ///   - lifecycle: For how long the items are meant.
+  ///   - protection: What is to protect a keychain that is made with this configuration.
   public init(
     keychainName: String, accessGroupName: String? = nil,
-    lifecycle: KeychainLifecycle = .unmanaged
+    lifecycle: KeychainLifecycle = .unmanaged, protection: KeychainProtection = .automatic
   ) {
     serviceName = keychainName
     self.accessGroupName = accessGroupName
     keychainLifeCycle = lifecycle
+    self.protection = protection
   }
 
   /// The install identifier and the name behind one another, as iOS-SessionTools spells it.
@@ -36,6 +45,9 @@ public struct KeychainContainerConfig: Equatable, Sendable {
     }
   }
 
+  /// The name of the keychain that the items are in, among the user's.
+  var groupName: String { accessGroupName ?? serviceName }
+
   /// Where the items are, in the keychain.
   ///
   /// - Throws: `invalidName` when a name is empty or longer than 4,096 bytes.
@@ -47,5 +59,14 @@ public struct KeychainContainerConfig: Equatable, Sendable {
       }
     return try Namespace(
       service: serviceName, accessGroup: accessGroupName, install: install)
+  }
+}
+
+extension KeychainContainerConfig: Equatable {
+  /// Whether both name the same items in the same keychain.
+  public static func == (left: KeychainContainerConfig, right: KeychainContainerConfig) -> Bool {
+    left.serviceName == right.serviceName && left.accessGroupName == right.accessGroupName
+      && left.keychainLifeCycle == right.keychainLifeCycle
+      && left.protection.keepsItemsInService == right.protection.keepsItemsInService
   }
 }

@@ -11,25 +11,33 @@ public import SessionToolsBase
 /// let container = KeychainStorageContainer<User>(config: config)
 /// ```
 ///
-/// The store is made when the first item is stored, with a key file of mode 0600 beside the
-/// keychains (`KeyFile.standard(forStore:)`). That protects a copy of the data
-/// directory without its `keys`, and nothing from whoever has the user's whole home; use a
-/// `StoreContainer` on a store with a passphrase for more.
+/// The store is made when the first item is stored, with a key that is kept where the
+/// configuration says (``KeychainProtection``): by default in the Secret Service, or in a key file
+/// (`KeyFile.standard(forStore:)`) where there is none. ``protection`` says what it came to; nothing
+/// changes it by itself, and a keychain whose key is not there is an error and never made anew.
+///
+/// A container keeps the keychain open for as long as it lives.
 public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   private let config: KeychainContainerConfig
-  private let keychain: Keychain
+  /// What the items are kept in, such as for listing, adopting or purging those of other
+  /// installations.
+  public let store: any SecretStore
 
   /// Describes a container; opens and makes nothing yet.
   public init(config: KeychainContainerConfig) {
     self.config = config
-    keychain = Keychain(config.accessGroupName ?? config.serviceName)
+    store =
+      config.protection.keepsItemsInService
+      ? SecretServiceStore(options: config.secretServiceOptions) : Keychain(config)
   }
 
   /// What protects the items at rest, in one line for a person.
-  public var protection: String { keychain.traits.protection }
+  ///
+  /// Opens the keychain, if there is one.
+  public var protection: String { store.traits.protection }
 
   private func items() throws(StoreError) -> StoreContainer<T> {
-    StoreContainer(keychain, namespace: try config.namespace())
+    StoreContainer(store, namespace: try config.namespace())
   }
 
   /// Whether there is an item; `false` also when the keychain cannot tell, which

@@ -163,14 +163,21 @@ private func permissions(of path: String) throws -> Int? {
 
 private func inTemporaryHome(_ body: (String) async throws -> Void) async throws {
   let directory = try TemporaryDirectory()
-  unsafe setenv("XDG_DATA_HOME", directory.path, 1)
+  useHome(directory.path)
   defer { withExtendedLifetime(directory) {} }
   try await body(directory.path)
 }
 
+/// Nothing of the one who runs the tests, the keyring least of all.
+private func useHome(_ path: String) {
+  unsafe setenv("XDG_DATA_HOME", path, 1)
+  unsafe setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)
+  unsafe unsetenv("DBUS_SESSION_BUS_ADDRESS")
+}
+
 private func inTemporaryHome(_ body: (String) throws -> Void) throws {
   let directory = try TemporaryDirectory()
-  unsafe setenv("XDG_DATA_HOME", directory.path, 1)
+  useHome(directory.path)
   defer { withExtendedLifetime(directory) {} }
   try body(directory.path)
 }

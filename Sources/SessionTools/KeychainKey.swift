@@ -1,0 +1,84 @@
+import SealedStore
+import SecretServiceStore
+import SessionToolsBase
+import Synchronization
+
+/// Opens a keychain by whatever its key slots say.
+final class KeychainKey: KeySource {
+  private let path: String
+  private let identifier: String
+  private let options: SecretServiceOptions
+  private let provider: PassphraseProvider?
+
+  /// - Parameters:
+  ///   - path: The keychain's store.
+  ///   - config: How the Secret Service is used, and where a passphrase comes from.
+  /// - Throws: As `SealedFileStore.identifier(at:)`.
+  init(forStoreAt path: String, _ config: KeychainContainerConfig) throws(StoreError) {
+    self.path = path
+    identifier = try SealedFileStore.identifier(at: path)
+    options = config.secretServiceOptions
+    if case .passphrase(let provider) = config.protection.choice {
+      self.provider = PassphraseProvider(provider)
+    } else {
+      provider = nil
+    }
+  }
+
+  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+    switch slot {
+    case .rawKey:
+      return try KeyFile.standard(forStore: identifier).wrappingKey(for: slot)
+    case .namedKey(let reference):
+      return try SecretServiceKey(reference: reference, options: options)?.wrappingKey(for: slot)
+    case .passphrase:
+      guard let provider else {
+        throw StoreError(
+          StoreError.keyMissing, store: path, reason: "it opens with a passphrase",
+          remedy: "Configure the container with the protection .passphrase")
+      }
+      return try provider.passphrase(for: path).wrappingKey(for: slot)
+    }
+  }
+
+  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+    guard let provider, case .passphrase = slots.last else { return }
+    try provider.passphrase(for: path).checkCost(of: slots)
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+    preconditionFailure("only opens what is there")
+  }
+}
+
+/// Asks the caller for a passphrase, once.
+final class PassphraseProvider: Sendable {
+  private let provider: @Sendable () throws -> SecretBytes
+  private let answer = Mutex<Passphrase?>(nil)
+
+  init(_ provider: @escaping @Sendable () throws -> SecretBytes) {
+    self.provider = provider
+  }
+
+  /// The passphrase.
+  ///
+  /// - Throws: `promptDismissed`, or a `StoreError` that the caller's closure throws.
+  func passphrase(for path: String) throws(StoreError) -> Passphrase {
+    try answer.withLock { answer -> Result<Passphrase, StoreError> in
+      if let passphrase = answer { return .success(passphrase) }
+      do {
+        let passphrase = try Passphrase(utf8: try provider())
+        answer = passphrase
+        return .success(passphrase)
+      } catch let error as StoreError {
+        return .failure(error)
+      } catch {
+        // Its text is its author's, and may say more than a log should hold.
+        return .failure(
+          StoreError(
+            StoreError.promptDismissed, store: path,
+            reason: "no passphrase was given: \(type(of: error))"))
+      }
+    }.get()
+  }
+}

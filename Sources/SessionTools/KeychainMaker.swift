@@ -1,0 +1,65 @@
+import SealedStore
+import SecretServiceStore
+import SessionToolsBase
+
+/// Makes a keychain's store with the key that its configuration asks for.
+struct KeychainMaker {
+  let path: String
+  let config: KeychainContainerConfig
+
+  /// - Throws: `alreadyExists` when another process was faster; `locked`, `unavailable`,
+  ///   `promptDismissed`, `timedOut`, `noSpace`, `outcomeUnknown`, `accessDenied`,
+  ///   `unsafePermissions` or `io`.
+  func make() throws(StoreError) -> SealedFileStore {
+    switch config.protection.choice {
+    case .automatic:
+      // Not `??`, which forgets what kind of error its right side throws.
+      if let store = try makeWithServiceKey() { return store }
+      return try makeWithKeyFile()
+    case .secretService: return try make(with: newServiceKey())
+    case .keyFile: return try makeWithKeyFile()
+    case .passphrase(let provider):
+      return try SealedFileStore.create(
+        at: path, key: PassphraseProvider(provider).passphrase(for: path))
+    case .secretServiceItems: preconditionFailure("items in the service need no store")
+    }
+  }
+
+  private func makeWithKeyFile() throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.createWithStandardKeyFile(at: path).store
+  }
+
+  /// `nil` when there is no service to keep the key.
+  private func makeWithServiceKey() throws(StoreError) -> SealedFileStore? {
+    let key = newServiceKey()
+    do throws(StoreError) {
+      _ = try key.makeSlot()
+    } catch let error where error.code == StoreError.unavailable {
+      return nil
+    }
+    return try make(with: key)
+  }
+
+  /// A key of this keychain's own: what was made here can be removed again.
+  private func newServiceKey() -> SecretServiceKey {
+    let unique = String(UInt128.random(in: .min ... .max), radix: 16)
+    return SecretServiceKey(
+      "\(config.groupName) \(unique)", makeIfAbsent: true, options: config.secretServiceOptions)
+  }
+
+  private func make(with key: SecretServiceKey) throws(StoreError) -> SealedFileStore {
+    do throws(StoreError) {
+      return try SealedFileStore.create(at: path, key: key)
+    } catch {
+      if isCertainlyOpen(without: key) { try? key.remove() }
+      throw error
+    }
+  }
+
+  /// Whether a key opens nothing: what failed may have left a store all the same.
+  private func isCertainlyOpen(without key: SecretServiceKey) -> Bool {
+    guard (try? SealedFileStore.exists(at: path)) != false else { return true }
+    guard let slots = try? SealedFileStore.keySlots(at: path) else { return false }
+    return !slots.contains { $0.parameters == .namedKey(reference: key.reference) }
+  }
+}
