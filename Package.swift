@@ -35,7 +35,10 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .executableTarget(
       name: "session-tools",
-      dependencies: ["CLinux", "SealedStore", "SessionTools", "SessionToolsBase", argumentParser]),
+      dependencies: [
+        "CLinux", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
+        argumentParser,
+      ]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "SessionToolsTests", dependencies: ["SessionTools", "TestSupport"]),
@@ -60,7 +63,8 @@ let package = Package(
     .target(
       name: "ProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "SealedStore", "SessionTools", "SessionToolsBase", argumentParser,
+        "CLinux", "FuzzTargets", "SealedStore", "SecretServiceStore", "SessionTools",
+        "SessionToolsBase", argumentParser,
       ],
       path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

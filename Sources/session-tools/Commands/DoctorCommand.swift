@@ -1,4 +1,5 @@
 import ArgumentParser
+import SecretServiceStore
 
 /// `session-tools doctor`.
 struct DoctorCommand: ParsableCommand {
@@ -6,7 +7,8 @@ struct DoctorCommand: ParsableCommand {
     commandName: "doctor",
     abstract: "Look at everything a store depends on, and say what mends it.",
     discussion: """
-      Without a store, looks at the machine alone. Changes nothing. Each line is ok, a note \
+      Without a store, looks at the machine and the desktop's keyring alone. Changes nothing, \
+      and asks for nothing but a passphrase. Each line is ok, a note \
       (worth knowing, nothing is broken) or a problem, with the command that mends it below. \
       The exit status is that of the worst problem, 0 when there is none.
 
@@ -15,7 +17,7 @@ struct DoctorCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("The store: PATH or sealed:PATH.", valueName: "store"),
+    help: ArgumentHelp("\(StoreLocation.help)", valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var location: StoreLocation?
 
@@ -25,8 +27,11 @@ struct DoctorCommand: ParsableCommand {
 
   func run() throws {
     var checks = MachineChecks.all()
-    if let location {
-      checks += StoreChecks(path: location.path, key: key, interaction: interaction).all()
+    switch location {
+    case nil: checks += ServiceChecks(.default, isNeeded: false).all()
+    case .secretService(let collection): checks += ServiceChecks(collection, isNeeded: true).all()
+    case .sealed(let path):
+      checks += StoreChecks(path: path, key: key, interaction: interaction).all()
     }
     let status = ExitStatus.worst(of: checks.map(\.exitStatus))
     if format.json {

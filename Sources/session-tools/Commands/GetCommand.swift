@@ -17,8 +17,10 @@ struct GetCommand: ParsableCommand {
 
   func run() throws {
     let key = try item.key()
-    let store = try opening.open().store
-    guard let value = try store.value(for: key) else { throw Failure.noItem(key, in: store.path) }
+    let open = try opening.openItems()
+    guard let value = try open.store.value(for: key) else {
+      throw Failure.noItem(key, in: open.location)
+    }
     try StandardOutput.write(value)
     if StandardOutput.isTerminal { try StandardOutput.write("\n") }
   }
@@ -26,7 +28,7 @@ struct GetCommand: ParsableCommand {
 
 extension Failure {
   /// An item that is not there.
-  static func noItem(_ key: StoreKey, in path: String) -> Failure {
-    Failure(.notFound, "\(path): there is no \(key)")
+  static func noItem(_ key: StoreKey, in location: StoreLocation) -> Failure {
+    Failure(.notFound, "\(location): there is no \(key)")
   }
 }

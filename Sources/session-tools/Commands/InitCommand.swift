@@ -10,16 +10,14 @@ struct InitCommand: ParsableCommand {
     discussion: """
       Without a key option, and without SESSION_TOOLS_KEY_FILE, a key file is made in \
       $XDG_DATA_HOME/session-tools/keys (~/.local/share by default), where the other commands \
-      find it. A key file that is named and does not exist is made as well. Whoever has the \
-      store and its key reads everything; without the key nobody does: back up both, apart.
+      find it. A key file, or a key in the Secret Service, that is named and does not exist is \
+      made as well. Whoever has the store and its key reads everything; without the key nobody does: back up both, apart.
       """)
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
   @OptionGroup var interaction: InteractionOptions
-
-  private var path: String { store.location.path }
 
   private var named: KeyArgument? {
     key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
@@ -30,19 +28,22 @@ struct InitCommand: ParsableCommand {
   }
 
   func run() throws {
-    guard let named else { return try makeWithKeyOfItsOwn() }
+    let path = try store.location.sealedPath()
+    guard let named else { return try makeWithKeyOfItsOwn(at: path) }
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
     let key = try NewKey(named, cost: cost.cost, prompt)
-    let store = try key.using(on: path) { try create(with: key.source) }
+    let store = try key.using(on: path) { try create(at: path, with: key.source) }
     Protection.say(of: store, keyPlace: key.place)
   }
 
-  private func create(with key: some KeySource) throws(StoreError) -> SealedFileStore {
+  private func create(
+    at path: String, with key: some KeySource
+  ) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.create(
       at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.tell))
   }
 
-  private func makeWithKeyOfItsOwn() throws {
+  private func makeWithKeyOfItsOwn(at path: String) throws {
     let (store, keyFile) = try SealedFileStore.createWithStandardKeyFile(
       at: path, options: SealedFileStore.Options(onNotice: Notices.tell))
     Protection.say(of: store, keyPlace: keyFile.path)

@@ -28,10 +28,7 @@ struct ListCommand: ParsableCommand {
   @OptionGroup var format: JSONOption
 
   func run() throws {
-    let store = try opening.open().store
-    let keys = try ProgressLine.during("listing") { progress in
-      try store.keys(in: nil, progress: progress)
-    }.filter(isWanted)
+    let keys = try keys(in: opening.openItems().store).filter(isWanted)
     if format.json { return try format.write(Output(items: keys.map(ItemOutput.init))) }
     var table = Table(["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"])
     table.rows = keys.map { key in
@@ -42,6 +39,11 @@ struct ListCommand: ParsableCommand {
       ]
     }
     try table.write()
+  }
+
+  private func keys(in store: any SecretStore) throws -> [StoreKey] {
+    guard let store = store as? SealedFileStore else { return try store.keys(in: nil) }
+    return try ProgressLine.during("listing") { try store.keys(in: nil, progress: $0) }
   }
 
   private func isWanted(_ key: StoreKey) -> Bool {

@@ -8,8 +8,8 @@ struct RemoveCommand: ParsableCommand {
     commandName: "remove",
     abstract: "Remove an item.",
     discussion: """
-      Exit status 3 when there is no such item. What was removed stays in the journal, sealed, \
-      until the next compaction.
+      Exit status 3 when there is no such item. What was removed from a sealed store stays in \
+      its journal, sealed, until the next compaction.
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -17,10 +17,11 @@ struct RemoveCommand: ParsableCommand {
 
   func run() throws {
     let key = try item.key()
-    let store = try opening.open().store
+    let open = try opening.openItems()
+    let store = open.store
     // Of two that remove it at the same time, one finds nothing.
     try store.withExclusiveAccess(to: key, timeout: .seconds(opening.timeout)) {
-      guard try store.contains(key) else { throw Failure.noItem(key, in: store.path) }
+      guard try store.contains(key) else { throw Failure.noItem(key, in: open.location) }
       try store.remove(key)
     }
   }

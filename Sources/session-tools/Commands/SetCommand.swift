@@ -27,21 +27,23 @@ struct SetCommand: ParsableCommand {
 
   func run() throws {
     let key = try item.key()
-    let open = try opening.open()
+    let open = try opening.openItems()
     let store = open.store
     let value = try readValue(for: key, atMost: store.traits.largestValueByteCount)
     if noOverwrite {
       // Two that ask at the same time must not both find nothing.
       try store.withExclusiveAccess(to: key, timeout: .seconds(opening.timeout)) {
         if try store.contains(key) {
-          throw Failure(.alreadyExists, "\(store.path): there is \(key) already")
+          throw Failure(.alreadyExists, "\(open.location): there is \(key) already")
         }
         try store.put(value, for: key)
       }
     } else {
       try store.put(value, for: key)
     }
-    if StandardError.isTerminal { Protection.say(of: store, keyPlace: open.keyPlace) }
+    if StandardError.isTerminal {
+      Protection.say(of: store, at: open.location, keyPlace: open.keyPlace)
+    }
   }
 
   private func readValue(for key: StoreKey, atMost byteCount: Int) throws -> SecretBytes {
@@ -51,6 +53,6 @@ struct SetCommand: ParsableCommand {
     guard opening.interaction.canAsk else {
       throw Failure(.usage, "give the value on standard input")
     }
-    return try Question.ask("Value of \(key): ", about: opening.path, isHidden: true)
+    return try Question.ask("Value of \(key): ", about: "\(opening.location)", isHidden: true)
   }
 }

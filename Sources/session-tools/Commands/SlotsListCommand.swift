@@ -19,7 +19,7 @@ struct SlotsListCommand: ParsableCommand {
   @OptionGroup var format: JSONOption
 
   func run() throws {
-    let path = store.location.path
+    let path = try store.location.sealedPath()
     let slots = try SealedFileStore.keySlots(at: path)
     if format.json {
       return try format.write(

@@ -1,5 +1,6 @@
 import Foundation
 import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// What can be said of one store, with its key or without.
@@ -20,8 +21,11 @@ struct StoreChecks {
   }
 
   private func checks(slots: [KeySlot]) -> [Check] {
-    [permissions, FileSystemCheck.check(path), writerLock, leftovers, protection(slots)]
-      .compactMap(\.self) + checksWithKey()
+    let service = slots.lazy.compactMap(\.serviceKey).first.map { key in
+      ServiceChecks(key.collection, isNeeded: true).all()
+    }
+    return [permissions, FileSystemCheck.check(path), writerLock, leftovers, protection(slots)]
+      .compactMap(\.self) + (service ?? []) + checksWithKey()
   }
 
   // MARK: - Without the key

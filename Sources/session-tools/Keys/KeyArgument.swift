@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// A key or passphrase as it is named on the command line.
@@ -10,12 +11,25 @@ enum KeyArgument {
   case passphraseDescriptor(Int32)
   case passphrasePrompt
   case credential(String)
+  case secretService(SecretServiceKey)
 
   var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential: false
+    case .keyFile, .credential, .secretService: false
     }
+  }
+
+  /// Reads `secret-service:NAME` or `secret-service:COLLECTION/NAME`.
+  ///
+  /// - Throws: `ValidationError` for anything else.
+  static func serviceKey(_ argument: String) throws -> SecretServiceKey {
+    guard let key = SecretServiceKey(reference: argument) else {
+      throw ValidationError(
+        "'\(argument)' is no key in the Secret Service. Write secret-service:NAME, or "
+          + "secret-service:COLLECTION/NAME; in both, % is %25 and / is %2f.")
+    }
+    return key
   }
 
   /// A key that exists, to open a store with.
@@ -28,6 +42,8 @@ enum KeyArgument {
     case .credential(let name):
       return ChosenKey(
         SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
+    case .secretService(let key):
+      return ChosenKey(key, name: "the key \(key.reference)", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)

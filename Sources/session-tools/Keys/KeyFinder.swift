@@ -1,11 +1,13 @@
 import Foundation
 import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// Finds the key of a store and opens it.
 ///
 /// The order: what the options say; the file that `SESSION_TOOLS_KEY_FILE` names; the file
-/// that `init` made; a passphrase asked for on the terminal.
+/// that `init` made; the key in the Secret Service that a slot names; a passphrase asked for on
+/// the terminal.
 struct KeyFinder {
   static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
 
@@ -24,8 +26,9 @@ struct KeyFinder {
 
   /// Opens the store with the first key in the order, and tells the key.
   ///
-  /// A key that was asked for and does not fit is an error; the file that `init` made gives
-  /// way to a passphrase, because the store's slots may have been changed since.
+  /// A key that was asked for and does not fit is an error; the file that `init` made and a key
+  /// in the Secret Service give way to a passphrase, because the store's slots may have been
+  /// changed since, and a keyring may be locked.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` when there is no key.
   func open(
@@ -36,10 +39,10 @@ struct KeyFinder {
     let hasPassphrase = slots.contains(where: \.isPassphrase)
     if let key = try defaultKey(slots) {
       let opened = Result { () throws(StoreError) in try open(with: key, storeOptions) }
-      guard case .failure(let error) = opened, error.code == StoreError.wrongKey, hasPassphrase,
+      guard case .failure(let error) = opened, key.givesWay(after: error), hasPassphrase,
         interaction.canAsk
       else { return try opened.get() }
-      StandardError.say("\(key.name) does not open \(path)")
+      StandardError.say("\(key.name) does not open \(path): \(error.reason)")
     }
     guard hasPassphrase, interaction.canAsk else { throw keyMissing(slots) }
     return try open(with: try KeyArgument.passphrasePrompt.choose(prompt), storeOptions)
@@ -55,8 +58,11 @@ struct KeyFinder {
 
   private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
     let file = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
-    guard slots.contains(where: \.isRawKey), Files.exists(file.path) else { return nil }
-    return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
+    if slots.contains(where: \.isRawKey), Files.exists(file.path) {
+      return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
+    }
+    guard let key = slots.lazy.compactMap(\.serviceKey).first else { return nil }
+    return try KeyArgument.secretService(key).choose(prompt)
   }
 
   private func open(
@@ -75,6 +81,7 @@ struct KeyFinder {
   private func keyMissing(_ slots: [KeySlot]) -> StoreError {
     var remedies: [String] = []
     if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
+    if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("--key") }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("--passphrase-file or --passphrase-fd")
     }
@@ -91,8 +98,21 @@ extension KeySlot {
     if case .rawKey = parameters { true } else { false }
   }
 
+  /// The key in the Secret Service that opens it.
+  var serviceKey: SecretServiceKey? {
+    guard case .namedKey(let reference) = parameters else { return nil }
+    return SecretServiceKey(reference: reference)
+  }
+
   /// Whether a passphrase may open it.
   var isPassphrase: Bool {
     if case .passphrase = parameters { true } else { false }
+  }
+}
+
+extension ChosenKey {
+  /// Whether a passphrase may be asked for instead, after an error.
+  fileprivate func givesWay(after error: StoreError) -> Bool {
+    error.code == StoreError.wrongKey || source is SecretServiceKey
   }
 }

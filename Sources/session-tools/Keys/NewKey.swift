@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// A key for a new slot, made for it or brought along.
@@ -13,7 +14,7 @@ struct NewKey {
   /// Takes or makes what an argument names.
   ///
   /// - Parameters:
-  ///   - argument: A key file is made when there is none.
+  ///   - argument: A key file, or a key in the Secret Service, is made when there is none.
   ///   - cost: What a passphrase costs to guess at.
   ///   - prompt: Asks for a passphrase.
   /// - Throws: As the key sources, and a usage failure for a key file inside the store.
@@ -32,6 +33,9 @@ struct NewKey {
       place = path
     case .credential(let name):
       source = SystemdCredential(name)
+      place = nil
+    case .secretService(let key):
+      source = key.makingIfAbsent
       place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let bytes = try argument.readPassphrase { try prompt.askForNew() }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SessionTools
 
 /// The keys that go on opening a store when all others are revoked.
 struct KeepOptions: ParsableArguments {
@@ -26,10 +27,18 @@ struct KeepOptions: ParsableArguments {
     name: .long, help: ArgumentHelp("Keep the slots of a systemd credential.", valueName: "name"))
   var keepCredential: [String] = []
 
+  @Option(
+    name: .customLong("keep-key"),
+    help: ArgumentHelp(
+      "Keep the slots of a key in the Secret Service.", valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  var keepServiceKey: [SecretServiceKey] = []
+
   /// All that were given.
   var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
+      + keepServiceKey.map(KeyArgument.secretService)
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SessionTools
 
 /// What opens a store, or its first key slot.
 struct KeyOptions: ParsableArguments {
@@ -29,6 +30,13 @@ struct KeyOptions: ParsableArguments {
       "A systemd credential of 32 bytes ($CREDENTIALS_DIRECTORY).", valueName: "name"))
   var credential: String?
 
+  @Option(
+    name: .customLong("key"),
+    help: ArgumentHelp(
+      "A key in the Secret Service, the desktop's keyring.", valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  var serviceKey: SecretServiceKey?
+
   /// The one that was given, if any.
   var argument: KeyArgument? { arguments.first }
 
@@ -37,6 +45,7 @@ struct KeyOptions: ParsableArguments {
       keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
+      serviceKey.map(KeyArgument.secretService),
     ].compactMap(\.self)
   }
 

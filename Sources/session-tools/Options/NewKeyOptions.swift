@@ -1,4 +1,5 @@
 import ArgumentParser
+import SessionTools
 
 /// What a new or changed key slot opens with.
 struct NewKeyOptions: ParsableArguments {
@@ -25,11 +26,20 @@ struct NewKeyOptions: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("A systemd credential of 32 bytes.", valueName: "name"))
   var newCredential: String?
 
+  @Option(
+    name: .customLong("new-key"),
+    help: ArgumentHelp(
+      "A key in the Secret Service; it is made when there is none.",
+      valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  var newServiceKey: SecretServiceKey?
+
   private var arguments: [KeyArgument] {
     [
       newKeyFile.map(KeyArgument.keyFile), newPassphraseFile.map(KeyArgument.passphraseFile),
       newPassphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       newPassphrase ? .passphrasePrompt : nil, newCredential.map(KeyArgument.credential),
+      newServiceKey.map(KeyArgument.secretService),
     ].compactMap(\.self)
   }
 

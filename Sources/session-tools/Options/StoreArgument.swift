@@ -3,7 +3,7 @@ import ArgumentParser
 /// The argument that names a store.
 struct StoreArgument: ParsableArguments {
   @Argument(
-    help: ArgumentHelp("The store: PATH or sealed:PATH.", valueName: "store"),
+    help: ArgumentHelp("\(StoreLocation.help)", valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var location: StoreLocation
 }

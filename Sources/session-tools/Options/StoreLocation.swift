@@ -1,42 +1,68 @@
 import ArgumentParser
+import SecretServiceStore
 
-/// Which store: a directory, with the kind of store in front or not.
+/// Which store: a directory, with the kind of store in front or not, or the desktop's keyring.
 enum StoreLocation: CustomStringConvertible {
   /// A sealed store in a directory.
   case sealed(path: String)
+  /// A collection of the Secret Service.
+  case secretService(SecretServiceCollection)
 
-  /// Reads `PATH` or `sealed:PATH`.
+  static let help = "The store: PATH, sealed:PATH, secret-service: or secret-service:COLLECTION."
+
+  /// Reads `PATH`, `sealed:PATH`, `secret-service:` or `secret-service:COLLECTION`.
   ///
   /// Never looks at what exists: the same words name the same store everywhere. A path whose
   /// start looks like another kind of store is written with `./` or `sealed:` in front.
   ///
   /// - Throws: `ValidationError` for an unknown kind or an empty path.
   init(_ argument: String) throws {
-    var path = argument[...]
-    if let kind = Self.kind(of: argument) {
-      guard kind == "sealed" else {
-        throw ValidationError(
-          "There is no kind of store '\(kind)'. For a directory of that name, write "
-            + "./\(argument) or sealed:\(argument).")
-      }
-      path = path[argument.utf8.index(after: kind.endIndex)...]
+    guard let kind = Self.kind(of: argument) else {
+      self = try Self.sealed(at: argument[...])
+      return
     }
+    let rest = argument[argument.utf8.index(after: kind.endIndex)...]
+    switch kind {
+    case "sealed": self = try Self.sealed(at: rest)
+    case "secret-service":
+      self = .secretService(rest.isEmpty ? .default : .named(String(rest)))
+    default:
+      throw ValidationError(
+        "There is no kind of store '\(kind)'. For a directory of that name, write "
+          + "./\(argument) or sealed:\(argument).")
+    }
+  }
+
+  private static func sealed(at path: Substring) throws -> StoreLocation {
+    var path = path
     // Behind a slash at the end the kernel would follow a symbolic link.
     while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
       path = Substring(path.utf8.dropLast())
     }
     guard !path.isEmpty else { throw ValidationError("The path of the store is empty.") }
-    self = .sealed(path: String(path))
+    return .sealed(path: String(path))
   }
 
   /// The store's directory.
-  var path: String {
+  ///
+  /// - Throws: A usage failure for a store that has none.
+  func sealedPath() throws -> String {
     switch self {
-    case .sealed(let path): path
+    case .sealed(let path): return path
+    case .secretService:
+      throw Failure(
+        .usage,
+        "this command is for sealed stores; for the \(self) there are set, get, list, remove, "
+          + "unlock and doctor")
     }
   }
 
-  var description: String { path }
+  var description: String {
+    switch self {
+    case .sealed(let path): path
+    case .secretService(let collection): collection.description
+    }
+  }
 
   /// What stands before the first colon, if it has the form of a URI's scheme (RFC 3986).
   private static func kind(of argument: String) -> Substring? {

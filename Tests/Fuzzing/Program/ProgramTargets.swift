@@ -1,5 +1,6 @@
 import ArgumentParser
 package import FuzzTargets
+import SecretServiceStore
 import SessionToolsBase
 
 extension FuzzTarget {
@@ -10,7 +11,8 @@ extension FuzzTarget {
   ]
 }
 
-/// The argument that names a store: `PATH` or `sealed:PATH`.
+/// The argument that names a store: `PATH`, `sealed:PATH`, `secret-service:` with a collection or
+/// without.
 enum LocationTarget {
   static func check(_ bytes: [UInt8]) throws {
     let text = String(decoding: bytes, as: UTF8.self)
@@ -22,7 +24,15 @@ enum LocationTarget {
         isRefused(text) && !error.message.isEmpty, "\(text) is refused: \(error.message)")
     }
     try require(!isRefused(text), "\(text) is taken for \(location)")
-    let path = location.path
+    let path: String
+    switch location {
+    case .sealed(let given): path = given
+    case .secretService(let collection):
+      let name = text.utf8.dropFirst("secret-service:".utf8.count)
+      return try require(
+        text.utf8.starts(with: "secret-service:".utf8)
+          && name.elementsEqual((collection.name ?? "").utf8), "\(text) is taken for \(location)")
+    }
     try require(!path.isEmpty, "an empty path")
     try require(path.utf8.count == 1 || path.utf8.last != 0x2F, "\(path) ends with a slash")
     let rest = text.utf8.starts(with: "sealed:".utf8) ? text.utf8.dropFirst(7) : text.utf8[...]
@@ -30,7 +40,8 @@ enum LocationTarget {
     try require(
       rest.dropFirst(path.utf8.count).allSatisfy { $0 == 0x2F }, "\(text) lost more than slashes")
     let again = try StoreLocation("sealed:" + path)
-    try require(again.path.utf8.elementsEqual(path.utf8), "\(path) is \(again.path) when named so")
+    try require(
+      "\(again)".utf8.elementsEqual(path.utf8), "\(path) is \(again) when named so")
   }
 
   /// Whether there is another kind of store in front, or no path behind.
@@ -41,7 +52,7 @@ enum LocationTarget {
     let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     let others = letters.union("0123456789+-.".utf8)
     let isKind = letters.contains(utf8[0]) && utf8[..<colon].allSatisfy(others.contains)
-    return isKind && (kind != "sealed" || colon == utf8.count - 1)
+    return isKind && kind != "secret-service" && (kind != "sealed" || colon == utf8.count - 1)
   }
 }
 
