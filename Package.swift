@@ -77,6 +77,13 @@ let package = Package(
         "StoreWorker", "TestSupport",
       ]),
     .testTarget(
+      name: "SecretServiceStoreTests",
+      dependencies: [
+        "DBus", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
+        "TestSupport", "session-tools",
+      ],
+      exclude: ["Transcripts"]),
+    .testTarget(
       name: "CommandTests",
       dependencies: [
         "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport", "session-tools",

@@ -17,20 +17,32 @@ import Testing
   func `a Swift block compiles as it stands`(block: String) throws {
     let directory = try TemporaryDirectory()
     try block.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
-    let compiler = Process()
-    compiler.executableURL = URL(filePath: "/usr/bin/env")
-    compiler.arguments = [
-      "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors",
-      "-I", "\(BuildDirectory.path)/Modules", "-I", "\(SourceDirectory.path)/Sources/CSodium",
-      directory["main.swift"],
-    ]
+    let modules = ["CSodium", "CGIO", "CSecret"].map { "\(SourceDirectory.path)/Sources/\($0)" }
+    let headers = try run("pkg-config", "--cflags-only-I", "libsecret-1")
+    #expect(headers.status == 0)
+    let compiler = try run(
+      ["swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors"]
+        + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
+        + headers.output.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
+        + [directory["main.swift"]])
+    #expect(compiler.status == 0, "\(compiler.output)")
+  }
+
+  private func run(_ command: String...) throws -> (status: Int32, output: String) {
+    try run(command)
+  }
+
+  private func run(_ command: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = command
     let output = Pipe()
-    compiler.standardOutput = output
-    compiler.standardError = output
-    try compiler.run()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
     let said = try output.fileHandleForReading.readToEnd() ?? Data()
-    compiler.waitUntilExit()
-    #expect(compiler.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: said, as: UTF8.self))
   }
 
   @Test func `the first example has at most 20 lines and stands before line 30`() throws {

@@ -1,0 +1,159 @@
+import DBus
+import SecretServiceStore
+import SessionToolsBase
+import Synchronization
+import Testing
+
+/// What a stream has told up to now.
+private final class Told: Sendable {
+  private let events = Mutex<[StoreEvent]>([])
+  private let ended = Mutex(false)
+
+  init(_ stream: AsyncStream<StoreEvent>) {
+    Task {
+      for await event in stream { events.withLock { $0.append(event) } }
+      ended.withLock { $0 = true }
+    }
+  }
+
+  var isEnded: Bool { ended.withLock { $0 } }
+
+  /// What was told since the last call of this.
+  func take() -> [StoreEvent] {
+    events.withLock { events in
+      defer { events = [] }
+      return events
+    }
+  }
+
+  /// Waits for an event that concerns a key, and forgets what came until then.
+  func wait(for event: StoreEvent) async throws {
+    try await SecretServiceStoreTests.wait(until: "\(event)") { take().contains(event) }
+  }
+}
+
+@Suite(.fewAtATime) struct ChangeStreamTests {
+  private let key: StoreKey
+
+  init() throws {
+    key = try StoreKey("item", in: "service")
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `changes are told, whoever makes them`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    let (store, other) = (service.bus.store(), service.bus.store())
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    try await told.wait(for: .changed([key]))
+    try await other.put(SecretBytes(utf8: "2"), for: key)
+    try await told.wait(for: .changed([key]))
+    try await other.remove(key)
+    try await told.wait(for: .changed([key]))
+    #expect(!told.isEnded)
+  }
+
+  @Test func `what another program does with an item is told, and with its own is not`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    try await bus.run("/usr/bin/secret-tool", "store", "--label=l", "a", "b", input: "theirs")
+    let client = try await OtherClient(on: bus)
+    let items = try await client.items()
+    for item in items where try await client.attributes(of: item)["session-tools:id"] != nil {
+      try await client.call(item, "Item", "Delete")
+    }
+    // The name of an item that was never seen is not known.
+    try await wait(until: "a deletion is told") {
+      let events = told.take()
+      #expect(!events.contains { if case .changed = $0 { true } else { false } })
+      return events.contains(.resynchronize)
+    }
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `what another program writes over an item is told, and is no value`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    let client = try await OtherClient(on: bus)
+    let attributes = try await client.attributes(of: client.items()[0])
+    try await Program.run(
+      "/usr/bin/secret-tool", ["store", "--label=l"] + attributes.flatMap { [$0.key, $0.value] },
+      input: "theirs", environment: bus.environment)
+    try await told.wait(for: .changed([key]))
+    #expect(await failure { try await store.value(for: key) } == StoreError.corrupt)
+    try await store.put(SecretBytes(utf8: "2"), for: key)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "2"))
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `locking, unlocking and restarting are told`() async throws {
+    let bus = try await PrivateBus()
+    var keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    try await OtherClient(on: bus).lock()
+    try await told.wait(for: .resynchronize)
+    try await GnomeKeyring.logIn(on: bus)
+    try await told.wait(for: .resynchronize)
+    keyring.kill()
+    try await told.wait(for: .resynchronize)
+    keyring = try await GnomeKeyring(on: bus)
+    try await told.wait(for: .resynchronize)
+    try await bus.store().put(SecretBytes(utf8: "2"), for: key)
+    try await told.wait(for: .changed([key]))
+    withExtendedLifetime(store) {}
+  }
+
+  @Test func `a bus that comes later is waited for`() async throws {
+    let bus = try await PrivateBus()
+    let store = bus.store()
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    let keyring = try await GnomeKeyring(on: bus)
+    try await told.wait(for: .resynchronize)
+    try await bus.store().put(SecretBytes(utf8: "1"), for: key)
+    try await told.wait(for: .changed([key]))
+    withExtendedLifetime((store, keyring)) {}
+  }
+
+  @Test func `a stream ends with its store`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    weak var weakStore: SecretServiceStore?
+    var told: [Told] = []
+    do {
+      let store = bus.store()
+      weakStore = store
+      told = [Told(store.changes()), Told(store.changes())]
+      for one in told { try await one.wait(for: .resynchronize) }
+      try await store.put(SecretBytes(utf8: "1"), for: key)
+    }
+    try await wait(until: "the streams ended") { told.allSatisfy(\.isEnded) }
+    #expect(weakStore == nil)
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a stream without a bus ends with its store`() async throws {
+    var told: Told?
+    do {
+      let store = SecretServiceStore(
+        collection: .default, options: SecretServiceOptions(),
+        bus: SessionBus(address: "unix:path=/nonexistent/bus"))
+      told = Told(store.changes())
+    }
+    try await wait(until: "the stream ended") { told?.isEnded == true }
+  }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `session-tools` on a bus of its own, with gnome-keyring or without.
+@Suite(.fewAtATime) struct CommandTranscriptTests {
+  private static let all = Transcript.all(of: "SecretServiceStoreTests")
+
+  @Test(arguments: all)
+  func `it answers as written`(_ transcript: Transcript) async throws {
+    let bus = try await PrivateBus()
+    let tool = try Tool()
+    let environment = bus.environment.filter { tool.environment[$0.key] == nil }
+    let keyring = transcript.description == "no-provider" ? nil : try await GnomeKeyring(on: bus)
+    let replayed = try await onThread {
+      try transcript.replayed(by: tool, environment: environment)
+    }
+    withExtendedLifetime((bus, keyring)) {}
+    if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
+    #expect(replayed == transcript.lines)
+  }
+
+  @Test func `there are transcripts`() {
+    #expect(Self.all.count == 4)
+  }
+}

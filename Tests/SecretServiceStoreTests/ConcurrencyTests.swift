@@ -1,0 +1,84 @@
+import Foundation
+import SecretServiceStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// Many who use one collection at the same time.
+@Suite(.fewAtATime) struct ConcurrencyTests {
+  /// Changes items of its own, and some that all change, and checks what it can know.
+  static func work(_ store: SecretServiceStore, worker: String, rounds: Int) throws {
+    let shared = try (0..<3).map { try StoreKey("shared \($0)", in: "shared") }
+    for round in 0..<rounds {
+      let own = try StoreKey("\(worker) \(round % 4)", in: "own")
+      let value = SecretBytes(utf8: "\(worker) \(round)")
+      try store.put(value, for: own)
+      let key = shared[round % shared.count]
+      try store.put(value, for: key)
+      if let read = try store.value(for: key) {
+        // Of whomever, but whole.
+        let text = String(decoding: read.copyBytes(), as: UTF8.self)
+        guard text.hasPrefix("worker ") else { throw WrongValue(text: text) }
+      }
+      guard try store.value(for: own) == value else { throw WrongValue(text: worker) }
+      if round % 3 == 2 { try store.remove(shared[(round + 1) % shared.count]) }
+      if round % 8 == 7 {
+        try store.remove(own)
+        guard try !store.contains(own) else { throw WrongValue(text: "\(worker), removed") }
+      }
+      _ = try store.keys(in: "own")
+    }
+  }
+
+  struct WrongValue: Error {
+    let text: String
+  }
+
+  /// What a worker's own items are after its rounds.
+  private func left(by worker: String, rounds: Int) -> [String: String] {
+    var left: [String: String] = [:]
+    for round in 0..<rounds {
+      left["\(worker) \(round % 4)"] = round % 8 == 7 ? nil : "\(worker) \(round)"
+    }
+    return left
+  }
+
+  @Test func `eight threads and four processes lose nothing`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let rounds = TestSize.choose(small: 6, medium: 12, large: 400)
+    let store = bus.store()
+    try await withThrowingTaskGroup { group in
+      for number in 0..<8 {
+        group.addTask {
+          try await onThread {
+            try Self.work(store, worker: "worker thread \(number)", rounds: rounds)
+          }
+        }
+      }
+      for number in 0..<4 {
+        group.addTask { [address = bus.address] in
+          await #expect(processExitsWith: .success) {
+            [address = address as String, number = number as Int, rounds = rounds as Int] in
+            let store = SecretServiceStore(
+              collection: .default, options: SecretServiceOptions(),
+              bus: SessionBus(address: address))
+            try Self.work(store, worker: "worker process \(number)", rounds: rounds)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    var expected: [String: String] = [:]
+    let workers = (0..<8).map { "worker thread \($0)" } + (0..<4).map { "worker process \($0)" }
+    for worker in workers {
+      expected.merge(left(by: worker, rounds: rounds)) { first, _ in first }
+    }
+    var found: [String: String] = [:]
+    for (key, value) in try await store.items(in: "own") {
+      found[key.identifier] = String(decoding: value.copyBytes(), as: UTF8.self)
+    }
+    #expect(found == expected)
+    #expect(keyring.isRunning)
+  }
+}

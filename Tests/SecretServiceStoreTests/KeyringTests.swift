@@ -1,0 +1,192 @@
+import Foundation
+import SecretServiceStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// What every provider has to do for the store.
+@Suite(.fewAtATime) struct KeyringTests {
+  private let key: StoreKey
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `what is put is there, and what is removed is not`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let store = service.bus.store()
+    #expect(try await store.value(for: key) == nil)
+    #expect(try await store.contains(key) == false)
+    #expect(try await store.keys(in: nil) == [])
+    #expect(try await store.items(in: nil) == [:])
+    #expect(try await store.isLocked() == false)
+    try await store.unlock()
+    try await store.put(SecretBytes(utf8: "first"), for: key)
+    try await store.put(SecretBytes(utf8: "second"), for: key)
+    let other = service.bus.store()
+    #expect(try await other.value(for: key) == SecretBytes(utf8: "second"))
+    #expect(try await other.contains(key))
+    #expect(try await other.keys(in: nil) == [key])
+    #expect(try await other.items(in: nil) == [key: SecretBytes(utf8: "second")])
+    try await store.remove(key)
+    #expect(try await store.value(for: key) == nil)
+    #expect(try await other.contains(key) == false)
+    #expect(try await other.keys(in: nil) == [])
+    try await store.remove(key)
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `threads that block get the same answers`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let (store, key) = (service.bus.store(), key)
+    try await onThread {
+      #expect(try store.value(for: key) == nil)
+      try store.put(SecretBytes(utf8: "value"), for: key)
+      #expect(try store.value(for: key) == SecretBytes(utf8: "value"))
+      #expect(try store.contains(key))
+      #expect(try store.keys(in: key.namespace) == [key])
+      try store.remove(key)
+      #expect(try store.contains(key) == false)
+    }
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `every value comes back byte for byte`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let store = service.bus.store()
+    var values: [[UInt8]] = [
+      [], [0], [10], [0xff], [0, 0, 0], Array("a\u{0}b\n\r\n \t".utf8), [0xc3, 0x28, 0xed, 0xa0],
+      Array(0...255), Array(repeating: 0, count: 4096), Array("session-tools:1:".utf8),
+    ]
+    // On both sides of what is asked for in bulk, and growing and shrinking over it.
+    for byteCount in [32 << 10, (32 << 10) + 1, 1 << 20, 3] {
+      values.append((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) })
+    }
+    for value in values {
+      try await store.put(SecretBytes(value), for: key)
+      #expect(try await store.value(for: key)?.copyBytes() == value)
+      #expect(try await store.items(in: nil)[key]?.copyBytes() == value)
+      #expect(try await store.keys(in: nil) == [key])
+    }
+    let items = try await OtherClient(on: service.bus).items()
+    #expect(items.count == 1, "a larger value is not another item")
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `names of every kind are kept apart`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let store = service.bus.store()
+    var items: [StoreKey: SecretBytes] = [:]
+    for (position, key) in try Names.odd().enumerated() {
+      items[key] = SecretBytes(utf8: "\(position)")
+      try await store.put(SecretBytes(utf8: "\(position)"), for: key)
+    }
+    #expect(try await store.items(in: nil) == items)
+    #expect(try await store.keys(in: nil) == items.keys.sorted())
+    for (key, value) in items {
+      #expect(try await store.value(for: key) == value)
+    }
+    for namespace in Set(items.keys.map(\.namespace)) {
+      let inside = items.filter { $0.key.namespace == namespace }
+      #expect(try await store.items(in: namespace) == inside)
+      #expect(try await store.keys(in: namespace) == inside.keys.sorted())
+    }
+    for key in items.keys.sorted().prefix(items.count / 2) {
+      try await store.remove(key)
+      items[key] = nil
+    }
+    #expect(try await store.items(in: nil) == items)
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `items of other programs are left alone`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    let store = service.bus.store()
+    let tool = "/usr/bin/secret-tool"
+    // What others would call the same item.
+    try await service.bus.run(
+      tool, "store", "--label=mail", "service", "com.example.mail", "username", "item",
+      input: "theirs")
+    #expect(try await store.keys(in: nil) == [])
+    #expect(try await store.value(for: key) == nil)
+    try await store.put(SecretBytes(utf8: "ours"), for: key)
+    try await store.remove(key)
+    try await store.put(SecretBytes(utf8: "ours"), for: key)
+    #expect(
+      try await service.bus.run(tool, "lookup", "service", "com.example.mail", "username", "item")
+        == "theirs")
+    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "ours")])
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `a provider that is restarted between two calls is not noticed`(
+    _ kind: Keyring
+  ) async throws {
+    var service = try await KeyringOnBus(kind, saves: true)
+    let (store, key) = (service.bus.store(), key)
+    try await service.keyring.saving {
+      try await store.put(SecretBytes(utf8: "1"), for: key)
+    }
+    try await service.restart()
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "1"))
+    try await service.restart()
+    try await service.keyring.saving {
+      try await store.put(SecretBytes(utf8: "2"), for: key)
+    }
+    #expect(try await service.bus.store().value(for: key) == SecretBytes(utf8: "2"))
+    try await service.restart()
+    #expect(try await store.keys(in: nil) == [key])
+    try await service.restart()
+    try await store.remove(key)
+    #expect(try await store.contains(key) == false)
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `a provider that was killed is an error, not an absent item`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    let store = service.bus.store()
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    service.keyring.kill()
+    for call in reads + changes {
+      #expect(
+        await failure { try await call.run(store, key) } == StoreError.unavailable, "\(call.name)")
+    }
+    #expect(await failure { try await store.isLocked() } == StoreError.unavailable)
+    #expect(await failure { try await store.unlock() } == StoreError.unavailable)
+  }
+
+  @Test(arguments: Keyring.allCases)
+  func `a value that is too large is refused before anything is written`(
+    _ kind: Keyring
+  ) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let store = service.bus.store()
+    let large = SecretBytes([UInt8](repeating: 1, count: store.traits.largestValueByteCount + 1))
+    let other = try StoreKey("other", in: "com.example.mail")
+    let changes: [StoreChange] = [
+      .put(SecretBytes(utf8: "value"), for: other), .put(large, for: key),
+    ]
+    #expect(await failure { try await store.apply(changes) } == StoreError.valueTooLarge)
+    #expect(try await OtherClient(on: service.bus).items() == [])
+  }
+
+  @Test(.serialized, arguments: Keyring.allCases)
+  func `a value of the largest size comes back`(_ kind: Keyring) async throws {
+    let service = try await KeyringOnBus(kind)
+    defer { withExtendedLifetime(service) {} }
+    let store = service.bus.store { $0.timeout = .seconds(300) }
+    let byteCount = TestSize.choose(small: 2 << 20, medium: 16 << 20, large: 16 << 20)
+    // Twice as long each time: a closure for every byte takes seconds.
+    var bytes = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) }
+    while bytes.count < byteCount { bytes += bytes }
+    let value = SecretBytes(Array(bytes.prefix(byteCount)))
+    try await store.put(value, for: key)
+    #expect(try await store.value(for: key) == value)
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import SecretServiceStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// In a process of its own, whose memory nobody else uses.
+@Suite(.fewAtATime) struct LeakTests {
+  /// Of this process.
+  static func residentByteCount() throws -> Int {
+    let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * 4096
+  }
+
+  static func descriptorCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+
+  /// Runs rounds of which the first let memory grow to what it takes, and the others must not.
+  static func expectNoGrowth(
+    rounds: Int, bytesEach: Int, _ name: String, _ body: () async throws -> Void
+  ) async throws {
+    for _ in 0..<max(100, rounds / 2) { try await body() }
+    let before = (try residentByteCount(), try descriptorCount())
+    for _ in 0..<rounds { try await body() }
+    var after = (try residentByteCount(), try descriptorCount())
+    // What is closed is closed by another thread, soon.
+    let end = ContinuousClock.now + .seconds(30)
+    while after.1 > before.1, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(10))
+      after.1 = try descriptorCount()
+    }
+    print("\(name): \(rounds) rounds, \(after.0 - before.0) bytes, \(after.1 - before.1) files")
+    precondition(after.1 <= before.1, "files")
+    precondition(after.0 - before.0 < rounds * bytesEach + (1 << 20), "memory")
+  }
+
+  /// What was measured is for people.
+  private static func show(_ result: ExitTest.Result?) {
+    print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self), terminator: "")
+  }
+
+  @Test func `operations leave nothing behind`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let rounds = TestSize.choose(small: 30, medium: 200, large: 2000)
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      [address = bus.address as String, rounds = rounds as Int] in
+      let store = SecretServiceStore(
+        collection: .default, options: .patient, bus: SessionBus(address: address))
+      let keys = try (0..<4).map { try StoreKey("item \($0)", in: "service") }
+      // A GVariant, a task or a session that is lost each time is some hundred bytes.
+      try await Self.expectNoGrowth(rounds: rounds, bytesEach: 300, "five operations") {
+        let key = keys[Int.random(in: 0..<4)]
+        try await store.put(SecretBytes(utf8: "value"), for: key)
+        _ = try await store.value(for: key)
+        _ = try await store.contains(key)
+        _ = try await store.keys(in: nil)
+        try await store.remove(keys[0])
+      }
+    }
+    Self.show(result)
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `stores and streams leave nothing behind`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let rounds = TestSize.choose(small: 20, medium: 150, large: 2000)
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      [address = bus.address as String, rounds = rounds as Int] in
+      let key = try StoreKey("item", in: "service")
+      // A connection that is lost each time is some thousand bytes and a file.
+      try await Self.expectNoGrowth(rounds: rounds, bytesEach: 1000, "stores with streams") {
+        let store = SecretServiceStore(
+          collection: .default, options: .patient,
+          bus: SessionBus(address: address))
+        for await event in store.changes() where event == .resynchronize { break }
+        _ = try await store.contains(key)
+      }
+    }
+    Self.show(result)
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `questions leave nothing behind`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    try await OtherClient(on: bus).lock()
+    let rounds = TestSize.choose(small: 20, medium: 100, large: 1000)
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      [address = bus.address as String, rounds = rounds as Int] in
+      let key = try StoreKey("item", in: "service")
+      var options = SecretServiceOptions.patient
+      options.prompts = .ifNeeded
+      let store = SecretServiceStore(
+        collection: .default, options: options, bus: SessionBus(address: address))
+      try await Self.expectNoGrowth(rounds: rounds, bytesEach: 1000, "questions") {
+        let code = await failure { try await store.value(for: key) }
+        precondition(code == StoreError.promptDismissed)
+      }
+    }
+    Self.show(result)
+    #expect(keyring.isRunning)
+  }
+}

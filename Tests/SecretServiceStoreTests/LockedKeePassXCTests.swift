@@ -1,0 +1,91 @@
+import SecretServiceStore
+import SessionToolsBase
+import Testing
+
+/// KeePassXC's two ways not to give an item: a locked database, and an item that a person has to
+/// allow each program to read.
+///
+/// It asks in windows, which nobody answers, except for one test.
+@Suite(.fewAtATime) struct LockedKeePassXCTests {
+  private let (key, absent): (StoreKey, StoreKey)
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+    absent = try StoreKey("absent", in: "com.example.mail")
+  }
+
+  private func asking(_ bus: PrivateBus) -> SecretServiceStore {
+    bus.store {
+      $0.prompts = .ifNeeded
+      $0.promptTimeout = .milliseconds(300)
+    }
+  }
+
+  @Test func `a locked database is never an absent item`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await KeePassXC(on: bus, saves: true)
+    let store = bus.store()
+    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: key) }
+    try await OtherClient(on: bus).lock()
+    try await wait(until: "the database is locked") { try await store.isLocked() }
+    for key in [key, absent] {
+      for call in reads + changes {
+        #expect(
+          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+      }
+      for call in reads + changes {
+        let told = await failure { try await call.run(asking(bus), key) }
+        #expect(told == StoreError.timedOut, "\(call.name)")
+      }
+    }
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `an item that is not allowed is locked, and what lists it is too`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await KeePassXC(on: bus, confirms: true)
+    let maker = bus.store()
+    try await maker.put(SecretBytes(utf8: "value"), for: key)
+    #expect(try await maker.value(for: key) == SecretBytes(utf8: "value"), "the maker may read it")
+
+    let store = bus.store()
+    for call in reads.filter({ $0.name != "contains" }) {
+      #expect(
+        await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+      let told = await failure { try await call.run(asking(bus), key) }
+      #expect(told == StoreError.timedOut, "\(call.name)")
+    }
+    #expect(await failure { try await changes[0].run(store, key) } == StoreError.locked)
+    #expect(try await store.contains(key))
+    #expect(try await store.value(for: absent) == nil)
+    #expect(try await maker.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a person who allows an item is asked once`() async throws {
+    let (bus, display) = (try await PrivateBus(), try Display())
+    let keyring = try await KeePassXC(on: bus, confirms: true, display: display)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+
+    let store = bus.store { $0.prompts = .ifNeeded }
+    async let value = store.value(for: key)
+    try await display.press("Return", inWindowNamed: "Access Request")
+    #expect(try await value == SecretBytes(utf8: "value"))
+    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "value")])
+    try await store.put(SecretBytes(utf8: "new"), for: key)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "new"))
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `an item that a person allows too late is there the next time`() async throws {
+    let (bus, display) = (try await PrivateBus(), try Display())
+    let keyring = try await KeePassXC(on: bus, confirms: true, display: display)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+
+    let store = asking(bus)
+    #expect(await failure { try await store.value(for: key) } == StoreError.timedOut)
+    try await display.press("Return", inWindowNamed: "Access Request")
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(keyring.isRunning)
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import SecretServiceStore
+import SessionToolsBase
+import Testing
+
+/// Found, absent and locked are three answers of gnome-keyring's, however it got locked.
+@Suite(.fewAtATime) struct LockedTests {
+  /// How a collection becomes one that cannot be read.
+  enum Kind: String, CaseIterable {
+    case lockedByOther, lockedSinceStart
+  }
+
+  private let (key, absent): (StoreKey, StoreKey)
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+    absent = try StoreKey("absent", in: "com.example.mail")
+  }
+
+  /// A bus with a locked keyring that has one item, which has the value "value".
+  private func lockedKeyring(
+    _ kind: Kind, _ services: PrivateBus.Services = .none
+  ) async throws -> (PrivateBus, GnomeKeyring) {
+    let bus = try await PrivateBus(services)
+    let keyring = try await GnomeKeyring(on: bus)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    switch kind {
+    case .lockedByOther:
+      try await OtherClient(on: bus).lock()
+      return (bus, keyring)
+    case .lockedSinceStart:
+      keyring.kill()
+      return (bus, try await GnomeKeyring(on: bus, .locked))
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a locked collection is never an absent item, and nobody is asked`(
+    _ kind: Kind
+  ) async throws {
+    let (bus, keyring) = try await lockedKeyring(kind)
+    let prompter = try await SilentPrompter(on: bus)
+    let store = bus.store()
+    #expect(try await store.isLocked())
+    for key in [key, absent] {
+      #expect(await failure { try await store.value(for: key) } == StoreError.locked)
+      #expect(
+        await failure { try await store.put(SecretBytes(utf8: "other"), for: key) }
+          == StoreError.locked)
+      #expect(await failure { try await store.remove(key) } == StoreError.locked)
+    }
+    #expect(try await store.contains(key), "that it is there can be read")
+    #expect(await failure { try await store.contains(absent) } == StoreError.locked)
+    for namespace in [nil, key.namespace, "another"] {
+      #expect(await failure { try await store.keys(in: namespace) } == StoreError.locked)
+      #expect(await failure { try await store.items(in: namespace) } == StoreError.locked)
+    }
+    #expect(try await prompter.count() == 0)
+    try await GnomeKeyring.logIn(on: bus)
+    #expect(try await store.isLocked() == false)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: absent) == nil)
+    #expect(try await store.keys(in: nil) == [key])
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a keyring without a password needs no question`() async throws {
+    let bus = try await PrivateBus()
+    try PlainKeyring.write([key: SecretBytes(utf8: "value")], on: bus)
+    let keyring = try await GnomeKeyring(on: bus, .locked)
+    let prompter = try await SilentPrompter(on: bus)
+    let store = bus.store()
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: absent) == nil)
+    #expect(try await prompter.count() == 0)
+    #expect(keyring.isRunning)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a question that cannot be shown is dismissed`(_ kind: Kind) async throws {
+    let (bus, keyring) = try await lockedKeyring(kind)
+    let store = bus.store { $0.prompts = .ifNeeded }
+    for call in reads.filter({ $0.name != "contains" }) + changes {
+      #expect(
+        await failure { try await call.run(store, key) } == StoreError.promptDismissed,
+        "\(call.name)")
+    }
+    #expect(await failure { try await store.contains(absent) } == StoreError.promptDismissed)
+    #expect(await failure { try await bus.store().unlock() } == StoreError.promptDismissed)
+    #expect(keyring.isRunning)
+    try await GnomeKeyring.logIn(on: bus)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+  }
+
+  @Test func `a prompter that cannot start is dismissed`() async throws {
+    // The one that is installed, which has no display.
+    let (bus, keyring) = try await lockedKeyring(.lockedByOther, .standard)
+    let store = bus.store { $0.prompts = .ifNeeded }
+    #expect(
+      await failure { try await store.value(for: key) } == StoreError.promptDismissed)
+    #expect(keyring.isRunning)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a question that nobody answers ends in time, and the keyring goes on`(
+    _ kind: Kind
+  ) async throws {
+    let (bus, keyring) = try await lockedKeyring(kind)
+    let prompter = try await SilentPrompter(on: bus)
+    let store = bus.store {
+      $0.prompts = .ifNeeded
+      $0.promptTimeout = .milliseconds(300)
+    }
+    for call in reads.filter({ $0.name != "contains" }) + changes {
+      #expect(
+        await failure { try await call.run(store, key) } == StoreError.timedOut, "\(call.name)")
+    }
+    #expect(await failure { try await store.unlock() } == StoreError.timedOut)
+    #expect(try await prompter.count() > 0)
+    #expect(keyring.isRunning)
+    try await GnomeKeyring.logIn(on: bus)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    try await store.put(SecretBytes(utf8: "new"), for: key)
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a task that is cancelled takes its question back`() async throws {
+    let (bus, keyring) = try await lockedKeyring(.lockedByOther)
+    let prompter = try await SilentPrompter(on: bus)
+    let store = bus.store {
+      $0.prompts = .ifNeeded
+      $0.promptTimeout = .seconds(600)
+      $0.timeout = .seconds(600)
+    }
+    for round in 0..<5 {
+      let task = Task { [key] in try await store.value(for: key) }
+      // It asks the prompter one question at a time, and this one never answers.
+      try await wait(until: "a question was asked in round \(round)") {
+        try await prompter.count() > 0
+      }
+      #expect(try await store.isLocked())
+      task.cancel()
+      #expect(await failure { try await task.value } == StoreError.cancelled)
+      #expect(try await store.isLocked(), "it answers")
+      #expect(keyring.isRunning)
+    }
+    try await GnomeKeyring.logIn(on: bus)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a keyring that ends during its question is an error at once`() async throws {
+    let (bus, keyring) = try await lockedKeyring(.lockedByOther)
+    let prompter = try await SilentPrompter(on: bus)
+    let store = bus.store {
+      $0.prompts = .ifNeeded
+      $0.promptTimeout = .seconds(600)
+    }
+    let task = Task { [key] in try await store.value(for: key) }
+    try await wait(until: "a question was asked") { try await prompter.count() > 0 }
+    keyring.kill()
+    #expect(await failure { try await task.value } == StoreError.unavailable)
+  }
+}

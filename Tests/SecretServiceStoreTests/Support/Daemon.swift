@@ -1,0 +1,73 @@
+import Foundation
+
+/// A program that runs until it is ended, at the latest with the test.
+final class Daemon: Sendable {
+  private let child: Child
+
+  /// Starts it, with a text as its standard input.
+  init(
+    _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
+  ) throws {
+    let pipe = try ClosedPipe()
+    // It fits into the pipe, so nobody waits for anybody.
+    try pipe.writer.write(contentsOf: Data(input.utf8))
+    try pipe.writer.close()
+    child = try Child(
+      program, arguments, environment: environment,
+      input: pipe.reader.fileDescriptor)
+    try pipe.reader.close()
+  }
+
+  deinit {
+    child.kill()
+    child.waitUntilExit()
+  }
+
+  var isRunning: Bool { child.isRunning }
+
+  func signal(_ signal: Int32) { child.kill(signal) }
+
+  /// Ends it, as a crash does.
+  func kill() {
+    child.kill()
+    child.waitUntilExit()
+  }
+}
+
+/// A program that does its work and ends.
+enum Program {
+  struct Failure: Error {
+    let program: String
+    let status: Int32
+    let output: String
+  }
+
+  /// Runs it to its end.
+  ///
+  /// - Returns: What it wrote.
+  /// - Throws: `Failure` when it says that it failed.
+  @discardableResult
+  static func run(
+    _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
+  ) async throws -> String {
+    // Its end is waited for, and the pool has few threads.
+    try await onThread {
+      let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
+      try standardInput.writer.write(contentsOf: Data(input.utf8))
+      try standardInput.writer.close()
+      let child = try Child(
+        program, arguments, environment: environment,
+        input: standardInput.reader.fileDescriptor,
+        output: standardOutput.writer.fileDescriptor)
+      try standardInput.reader.close()
+      try standardOutput.writer.close()
+      let written = try standardOutput.reader.readToEnd() ?? Data()
+      let output = String(decoding: written, as: UTF8.self)
+      let status = child.waitUntilExit()
+      guard status == 0 else {
+        throw Failure(program: program, status: status, output: output)
+      }
+      return output
+    }
+  }
+}

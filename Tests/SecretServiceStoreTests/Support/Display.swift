@@ -1,0 +1,44 @@
+import Foundation
+
+/// A display that nobody sees, for programs that ask in windows, and someone who answers them.
+final class Display: Sendable {
+  private let server: Child
+  /// As programs are told it.
+  let name: String
+
+  init() throws {
+    let output = try ClosedPipe()
+    server = try Child(
+      "/usr/bin/Xvfb", ["-displayfd", "1", "-nolisten", "tcp"],
+      environment: ["PATH": "/usr/bin:/bin"], output: output.writer.fileDescriptor)
+    try output.writer.close()
+    // It chooses a number that is free, and says it when programs may come.
+    var line = Data()
+    while line.last != UInt8(ascii: "\n"), let byte = try output.reader.read(upToCount: 1) {
+      line += byte
+    }
+    name = ":" + String(decoding: line.dropLast(), as: UTF8.self)
+  }
+
+  deinit {
+    server.kill()
+    server.waitUntilExit()
+  }
+
+  /// Presses a key in the window of a title until that is gone.
+  func press(_ key: String, inWindowNamed title: String) async throws {
+    let search = ["search", "--onlyvisible", "--name", title]
+    try await wait(until: "the window is there") { await isDone(search) }
+    try await wait(until: "the window is gone") {
+      _ = await isDone(search + ["windowfocus", "--sync", "key", key])
+      return await !isDone(search)
+    }
+  }
+
+  /// Whether xdotool did what it was told.
+  private func isDone(_ arguments: [String]) async -> Bool {
+    let output = try? await Program.run(
+      "/usr/bin/xdotool", arguments, environment: ["PATH": "/usr/bin:/bin", "DISPLAY": name])
+    return output != nil
+  }
+}

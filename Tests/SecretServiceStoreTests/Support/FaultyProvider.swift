@@ -1,0 +1,56 @@
+import DBus
+import Foundation
+import TestSupport
+
+/// A provider that does wrong when it is told to: `Tests/FaultyProvider` says what it can.
+final class FaultyProvider: Sendable {
+  static let script = "\(SourceDirectory.path)/Tests/FaultyProvider/provider.py"
+
+  private let daemon: Daemon
+  private let connection: DBusConnection
+
+  init(on bus: PrivateBus) async throws {
+    daemon = try .faulty([], on: bus)
+    try await bus.waitForOwner(of: OtherClient.provider)
+    connection = try await DBusConnection.open(address: bus.address, timeout: .seconds(30))
+  }
+
+  /// From now on a method or property goes wrong in some way; as it should, when that is empty.
+  func set(_ name: String, _ fault: String) async throws {
+    let method = DBusMethod(
+      OtherClient.provider, OtherClient.root, "org.sessiontools.Faults", "Set")
+    _ = try await connection.call(method, [.string(name), .string(fault)], timeout: .seconds(30))
+  }
+
+  func lock() async throws { try await set("locked", "yes") }
+
+  func kill() { daemon.kill() }
+}
+
+/// A program that is asked to show gnome-keyring's questions, and never answers.
+final class SilentPrompter: Sendable {
+  private static let name = "org.gnome.keyring.SystemPrompter"
+  private let daemon: Daemon
+  private let connection: DBusConnection
+
+  init(on bus: PrivateBus) async throws {
+    daemon = try .faulty(["prompter"], on: bus)
+    try await bus.waitForOwner(of: Self.name)
+    connection = try await DBusConnection.open(address: bus.address, timeout: .seconds(30))
+  }
+
+  /// How often it was asked anything.
+  func count() async throws -> Int {
+    let method = DBusMethod(
+      Self.name, "/org/gnome/keyring/Prompter", "org.sessiontools.Faults", "Count")
+    let answer = try await connection.call(method, timeout: .seconds(30))
+    return answer.children.first?.text.flatMap(Int.init) ?? -1
+  }
+}
+
+extension Daemon {
+  fileprivate static func faulty(_ arguments: [String], on bus: PrivateBus) throws -> Daemon {
+    try Daemon(
+      "/usr/bin/python3", [FaultyProvider.script] + arguments, environment: bus.environment)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+/// KeePassXC on a bus, without a display: one database, "secrets", a group of which is shown to
+/// other programs.
+final class KeePassXC: Sendable {
+  private static let program = "/usr/bin/keepassxc"
+  private let daemon: Daemon
+  private let database: String
+
+  /// Starts it with the bus's database, which the first one makes.
+  ///
+  /// Saves it after every change only when told so. The thread that does so reads what the other
+  /// one changes meanwhile: 2.7.4 crashes when the list of entries becomes larger just then, from
+  /// 14 to 15 and from 30 to 31.
+  ///
+  /// - Parameters:
+  ///   - bus: Where it is.
+  ///   - saves: Whether it saves after every change.
+  ///   - confirms: Whether it asks the person before a program reads an item that another made.
+  ///   - display: Where its windows are; by default nowhere.
+  /// - Throws: When it cannot be started.
+  init(
+    on bus: PrivateBus, saves: Bool = false, confirms: Bool = false, display: Display? = nil
+  ) async throws {
+    database = Self.database(on: bus)
+    if !FileManager.default.fileExists(atPath: Self.database(on: bus)) {
+      try await Self.emptyDatabase.value.write(to: URL(filePath: Self.database(on: bus)))
+      try Self.writeSettings(on: bus, saves: saves, confirms: confirms)
+    }
+    var environment = bus.environment
+    if let display {
+      environment["QT_QPA_PLATFORM"] = "xcb"
+      environment["DISPLAY"] = display.name
+    }
+    daemon = try Daemon(
+      Self.program, ["--pw-stdin", Self.database(on: bus)], input: "pw\n",
+      environment: environment)
+    try await bus.waitForOwner(of: OtherClient.provider)
+    let client = try await OtherClient(on: bus)
+    try await wait(until: "the database is open") {
+      guard try await client.collection() != "/" else { return false }
+      return try await !client.isLocked()
+    }
+  }
+
+  private static func database(on bus: PrivateBus) -> String { bus["data/secrets.kdbx"] }
+
+  /// Made once: deriving its key takes seconds.
+  private static let emptyDatabase = Task { try await makeDatabase(on: PrivateBus()) }
+
+  private static func makeDatabase(on bus: PrivateBus) async throws -> Data {
+    let (plain, changed) = (bus["plain.kdbx"], bus["changed.xml"])
+    let tool = "/usr/bin/keepassxc-cli"
+    try await bus.run(tool, "db-create", "-t", "100", "-p", plain, input: "pw\npw\n")
+    try await bus.run(tool, "mkdir", plain, "Secrets", input: "pw\n")
+    var document = try await bus.run(tool, "export", "-f", "xml", plain, input: "pw\n")
+    // The only way to say which group is shown that needs no window.
+    let entry =
+      "<Item><Key>FDO_SECRETS_EXPOSED_GROUP</Key>"
+      + "<Value>\(try group("Secrets", in: document))</Value></Item>"
+    let end = try #require(document.range(of: "</Meta>"))
+    if let start = document.range(of: "<CustomData>"), start.upperBound < end.lowerBound {
+      document.insert(contentsOf: entry, at: start.upperBound)
+    } else {
+      document.insert(contentsOf: "<CustomData>\(entry)</CustomData>", at: end.lowerBound)
+    }
+    try document.write(toFile: changed, atomically: true, encoding: .utf8)
+    try await bus.run(
+      tool, "import", "-t", "100", "-p", changed, database(on: bus), input: "pw\npw\n")
+    return try Data(contentsOf: URL(filePath: database(on: bus)))
+  }
+
+  /// The UUID of a group as KeePassXC's own settings write it.
+  private static func group(_ name: String, in document: String) throws -> String {
+    let group = try Regex("<UUID>([^<]*)</UUID>\\s*<Name>\(name)")
+    let match = try #require(try group.firstMatch(in: document))
+    let bytes = [UInt8](try #require(Data(base64Encoded: String(match[1].substring ?? ""))))
+    let digits = bytes.map { String(format: "%02x", $0) }
+    let parts = [digits[..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10...]]
+    return "{\(parts.map { $0.joined() }.joined(separator: "-"))}"
+  }
+
+  private static func writeSettings(
+    on bus: PrivateBus, saves: Bool, confirms: Bool
+  ) throws {
+    let directory = bus["config/keepassxc"]
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
+    let settings = """
+      [General]
+      AutoSaveAfterEveryChange=\(saves)
+
+      [FdoSecrets]
+      Enabled=true
+      ConfirmAccessItem=\(confirms)
+      ConfirmDeleteItem=false
+      ShowNotification=false
+      UnlockBeforeSearch=false
+
+      """
+    try settings.write(
+      toFile: "\(directory)/keepassxc.ini", atomically: true, encoding: .utf8)
+  }
+
+  var isRunning: Bool { daemon.isRunning }
+
+  /// Makes changes, and waits until they are on the disk.
+  func saving(_ change: () async throws -> Void) async throws {
+    let before = try identityOfFile()
+    try await change()
+    try await wait(until: "the database is saved") { try identityOfFile() != before }
+  }
+
+  /// Every change writes a new file.
+  private func identityOfFile() throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: database)
+    return try #require(attributes[.systemFileNumber] as? Int)
+  }
+
+  /// Ends it, as a crash does.
+  func kill() { daemon.kill() }
+}

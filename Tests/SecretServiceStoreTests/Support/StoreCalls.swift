@@ -1,0 +1,17 @@
+import SecretServiceStore
+import SessionToolsBase
+
+/// What reads and asks without a change, each by its name.
+let reads: [(name: String, run: @Sendable (SecretServiceStore, StoreKey) async throws -> Void)] = [
+  ("value", { store, key in _ = try await store.value(for: key) }),
+  ("contains", { store, key in _ = try await store.contains(key) }),
+  ("keys", { store, _ in _ = try await store.keys(in: nil) }),
+  ("items", { store, _ in _ = try await store.items(in: nil) }),
+]
+
+/// What changes something.
+let changes: [(name: String, run: @Sendable (SecretServiceStore, StoreKey) async throws -> Void)] =
+  [
+    ("put", { store, key in try await store.put(SecretBytes(utf8: "other"), for: key) }),
+    ("remove", { store, key in try await store.remove(key) }),
+  ]

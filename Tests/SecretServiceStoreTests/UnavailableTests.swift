@@ -1,0 +1,133 @@
+import Foundation
+import SecretServiceStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// Where there is no keyring to ask, nothing is absent.
+@Suite(.fewAtATime) struct UnavailableTests {
+  private let key: StoreKey
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+  }
+
+  private func expectEveryCallFails(
+    with code: StoreError.Code, _ store: SecretServiceStore,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    for call in reads + changes {
+      let found = await failure { try await call.run(store, key) }
+      #expect(found == code, "\(call.name)", sourceLocation: sourceLocation)
+    }
+    #expect(
+      await failure { try await store.isLocked() } == code, sourceLocation: sourceLocation)
+    #expect(await failure { try await store.unlock() } == code, sourceLocation: sourceLocation)
+  }
+
+  @Test func `without a bus`() async {
+    let store = SecretServiceStore(
+      collection: .default, options: SecretServiceOptions(),
+      bus: SessionBus(address: "unix:path=/nonexistent/bus"))
+    await expectEveryCallFails(with: StoreError.unavailable, store)
+  }
+
+  @Test func `without an environment that names a bus`() async {
+    await #expect(processExitsWith: .success) {
+      _ = unsafe unsetenv("DBUS_SESSION_BUS_ADDRESS")
+      _ = unsafe setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)
+      let key = try StoreKey("item", in: "service")
+      let store = SecretServiceStore()
+      let code = await failure { try await store.value(for: key) }
+      precondition(code == StoreError.unavailable)
+    }
+  }
+
+  @Test func `the environment names the bus`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    await #expect(processExitsWith: .success) { [address = bus.address as String] in
+      let key = try StoreKey("item", in: "com.example.mail")
+      _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
+      let value = try await SecretServiceStore().value(for: key)
+      precondition(value == SecretBytes(utf8: "value"))
+    }
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `a bus without a provider`() async throws {
+    let bus = try await PrivateBus()
+    await expectEveryCallFails(with: StoreError.unavailable, bus.store())
+    withExtendedLifetime(bus) {}
+  }
+
+  @Test func `a bus that ends`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    bus.kill()
+    await expectEveryCallFails(with: StoreError.unavailable, store)
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `a keyring without a collection`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus, .locked)
+    #expect(try await OtherClient(on: bus).collection() == "/")
+    await expectEveryCallFails(with: StoreError.unavailable, bus.store())
+    await expectEveryCallFails(
+      with: StoreError.unavailable, bus.store { $0.prompts = .ifNeeded })
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a collection of that name`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    await expectEveryCallFails(with: StoreError.unavailable, bus.store(.named("nonexistent")))
+    await expectEveryCallFails(with: StoreError.unavailable, bus.store(.named("")))
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a provider that does not answer`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store { $0.timeout = .milliseconds(200) }
+    let patient = bus.store()
+    try await patient.put(SecretBytes(utf8: "value"), for: key)
+    _ = try? await store.value(for: key)
+    keyring.pause()
+    await expectEveryCallFails(with: StoreError.timedOut, store)
+    let task = Task { [key] in try await patient.value(for: key) }
+    task.cancel()
+    #expect(await failure { try await task.value } == StoreError.cancelled)
+    keyring.goOn()
+    #expect(try await patient.value(for: key) == SecretBytes(utf8: "value"))
+  }
+}
+
+/// A store uses the collection that it was told to.
+@Suite(.fewAtATime) struct CollectionTests {
+  @Test func `collections have aliases and labels`() async throws {
+    let bus = try await PrivateBus()
+    let key = try StoreKey("item", in: "service")
+    try PlainKeyring.write([key: SecretBytes(utf8: "plain")], label: "Work mail", on: bus)
+    let keyring = try await GnomeKeyring(on: bus)
+    let named = bus.store(.named("Work mail"))
+    #expect(try await named.value(for: key) == SecretBytes(utf8: "plain"))
+    let login = bus.store(.named("login"))
+    #expect(try await login.value(for: key) == nil)
+    try await login.put(SecretBytes(utf8: "login"), for: key)
+    let session = bus.store(.named("session"))
+    #expect(try await session.value(for: key) == nil)
+    try await session.put(SecretBytes(utf8: "session"), for: key)
+    #expect(try await named.value(for: key) == SecretBytes(utf8: "plain"))
+    #expect(try await login.value(for: key) == SecretBytes(utf8: "login"))
+    #expect(try await session.value(for: key) == SecretBytes(utf8: "session"))
+    try await login.remove(key)
+    #expect(try await session.contains(key))
+    #expect(login.traits.isDurable && !session.traits.isDurable)
+    #expect(keyring.isRunning)
+  }
+}
