@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Command lines with what they answer.
 ///
