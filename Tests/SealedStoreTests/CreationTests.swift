@@ -109,6 +109,18 @@ import Testing
     #expect(try scratch.names() == [])
   }
 
+  @Test func `the files have their mode whatever the mask of the process`() throws {
+    try makeDirectory(mode: 0o700)
+    let worker = try Worker("masked", scratch.path, scratch.writeKeyFile())
+    #expect(worker.lines() == ["done"])
+    let names = try scratch.names()
+    #expect(names == storeFiles)
+    for name in names {
+      let attributes = try FileManager.default.attributesOfItem(atPath: scratch.file(name))
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+    }
+  }
+
   @Test func `a key source that fails leaves nothing, and creating can be tried again`() throws {
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch.path, key: FailingKey()) }

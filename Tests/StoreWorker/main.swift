@@ -70,6 +70,7 @@ do {
   case "probe": try probe()
   case "fill": try fillFileSystem()
   case "live": try live()
+  case "masked": try makeWithMask()
   default: fail("there is no command \(argument(0))")
   }
 } catch {

@@ -25,6 +25,14 @@ import Testing
     scratch = try Scratch()
   }
 
+  @Test func `a directory that is made is on the disk with each of those above it`() throws {
+    let before = disk.count(.synchronize)
+    try disk.makeDirectories(scratch["above/between/below"])
+    #expect(disk.count(.synchronize) == before + 3)
+    try disk.makeDirectories(scratch["above/beside"])
+    #expect(disk.count(.synchronize) == before + 4)
+  }
+
   private func create() throws -> SealedFileStore {
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("value", as: "item")

@@ -21,3 +21,11 @@ func makeStandardKey() throws {
         at: argument(1), environment: StoreEnvironment(fileSystem: disk))
     })
 }
+
+/// Makes a store while the process's mask takes rights from the user as well.
+func makeWithMask() throws {
+  umask(0o477)
+  let store = try SealedFileStore.create(at: argument(1), key: KeyFile(argument(2)))
+  try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
+  say("done")
+}
