@@ -22,6 +22,14 @@ package struct LinuxFileSystem: FileSystem {
   package func open(
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
+    if access == .readWriteOrCreate {
+      // One that is made here gets its mode whatever the process's mask.
+      do throws(SystemCallError) {
+        return try open(name, in: directory, .create)
+      } catch let error where error.errno == SystemCallError.fileExists {
+        // It was there, or is by now.
+      }
+    }
     let flags =
       switch access {
       case .read: O_RDONLY
