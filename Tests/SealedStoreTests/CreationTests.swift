@@ -129,6 +129,18 @@ import Testing
     try scratch.create().put("value", as: "item")
   }
 
+  @Test func `a key source is not asked for a store that cannot be`() throws {
+    let source = CountingKey(key: scratch.key)
+    #expect(
+      try code { _ = try SealedFileStore.create(at: scratch["absent/store"], key: source) }
+        == StoreError.unavailable)
+    try makeDirectory(mode: 0o755)
+    #expect(
+      try code { _ = try SealedFileStore.create(at: scratch.path, key: source) }
+        == StoreError.unsafePermissions)
+    #expect(source.questions.value == [])
+  }
+
   @Test func `a key source is asked once to make a store, and never to use it`() throws {
     let source = CountingKey(key: scratch.key)
     let store = try SealedFileStore.create(at: scratch.path, key: source)

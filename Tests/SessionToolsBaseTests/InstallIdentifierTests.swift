@@ -177,8 +177,9 @@ import Testing
 
   @Test func `the state directory is where the XDG specification says`() {
     func path(_ value: String?) -> String {
-      UserDirectory.state.path(
-        environment: value.map { ["XDG_STATE_HOME": $0] } ?? [:], home: "/home/ada")
+      var environment = ["HOME": "/home/ada"]
+      environment["XDG_STATE_HOME"] = value
+      return UserDirectory.state.path(environment: environment)
     }
     #expect(path("/var/state") == "/var/state")
     #expect(path(nil) == "/home/ada/.local/state")

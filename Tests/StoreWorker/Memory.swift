@@ -113,6 +113,8 @@ func useUnlockableMemory() throws {
     at: argument(1), key: KeyFile.create(at: argument(2)),
     options: SealedFileStore.Options(onNotice: { say("notice \($0)") }))
   say("locked: \(store.isKeyMemoryLocked)")
+  store.lock()
+  try store.unlock(with: KeyFile(argument(2)))
   try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
   say("works")
 }

@@ -14,17 +14,12 @@ package enum UserDirectory: Sendable {
 
   /// The directory of the current user.
   package var path: String {
-    let environment = ProcessInfo.processInfo.environment
-    // Foundation asks the user database alone; a shell, and whoever sets HOME, does not.
-    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    return path(environment: environment, home: home ?? NSHomeDirectory())
+    path(environment: ProcessInfo.processInfo.environment)
   }
 
-  /// - Parameters:
-  ///   - environment: The process's environment.
-  ///   - home: The user's home directory.
+  /// - Parameter environment: The process's environment.
   /// - Returns: An absolute path.
-  package func path(environment: [String: String], home: String) -> String {
+  package func path(environment: [String: String]) -> String {
     let (variable, fallback): (String, String?) =
       switch self {
       case .data: ("XDG_DATA_HOME", ".local/share")
@@ -34,9 +29,11 @@ package enum UserDirectory: Sendable {
     // The specification: a path that is not absolute is to be ignored.
     if let path = environment[variable], path.hasPrefix("/") { return path }
     guard let fallback else {
-      return Self.state.path(environment: environment, home: home)
+      return Self.state.path(environment: environment)
     }
-    return "\(home)/\(fallback)"
+    // Foundation asks the user database alone; a shell, and whoever sets HOME, does not.
+    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    return "\(home ?? NSHomeDirectory())/\(fallback)"
   }
 }
 

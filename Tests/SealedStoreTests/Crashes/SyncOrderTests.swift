@@ -102,6 +102,12 @@ import Testing
     #expect(steps() == Self.change)
   }
 
+  @Test func `the mark is opened once, and held`() throws {
+    let store = try create()
+    for _ in 0..<3 { try store.put("2", as: "item") }
+    #expect(disk.calls.count { $0.kind == .open && $0.name == "mark" } == 0)
+  }
+
   @Test func `a mark that somebody removed is made anew, its name durable before it is written`()
     throws
   {

@@ -163,6 +163,28 @@ enum Swap: String, CaseIterable {
     #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
   }
 
+  @Test func `what cannot be looked at is not absent`() throws {
+    let files = LinuxFileSystem()
+    let file = scratch["file"]
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    #expect(try files.status(of: scratch["absent"], in: .workingDirectory) == nil)
+    #expect(throws: SystemCallError("fstatat", ENOTDIR)) {
+      try files.status(of: "\(file)/below", in: .workingDirectory)
+    }
+    #expect(throws: SystemCallError("lseek", EBADF)) {
+      try files.nextData(Descriptor(rawValue: -1), from: 0)
+    }
+  }
+
+  @Test func `files of two devices are two, whatever their numbers`() {
+    let one = FileStatus(
+      kind: .regular, permissions: 0o600, owner: 0, linkCount: 1, byteCount: 0, device: 1, inode: 1)
+    var other = one
+    #expect(one.isSameFile(as: other))
+    other.device = 2
+    #expect(!one.isSameFile(as: other))
+  }
+
   @Test func `a remedy works for a path with blanks, quotes and dollars in it`() throws {
     let path = scratch["it's a \"$HOME\" store; echo"]
     try SealedFileStore.create(at: path, key: scratch.key).put("value", as: "item")
