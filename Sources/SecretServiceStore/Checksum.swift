@@ -24,6 +24,10 @@ enum Checksum {
     var count = gsize(byteCount)
     let end = unsafe digest.pointer(to: 0..<byteCount)
     unsafe g_checksum_get_digest(checksum, end.assumingMemoryBound(to: guint8.self), &count)
+    // It has a copy of the last bytes, less than a block of 64, and does not wipe it.
+    let zeros = [guchar](repeating: 0, count: 63)
+    unsafe g_checksum_reset(checksum)
+    unsafe g_checksum_update(checksum, zeros, gssize(zeros.count))
     return digest
   }
 }

@@ -23,6 +23,14 @@ struct Operation: Sendable {
       remedy: "Make one with the keyring's own program, such as Seahorse or KeePassXC")
   }
 
+  /// Whether the collection is there and unlocked.
+  func availability() async throws -> SecretServiceAvailability {
+    guard let path = try await provider.path(of: store.collection, until: deadline) else {
+      return .noCollection
+    }
+    return try await provider.isLocked(path, until: deadline) ? .locked : .unlocked
+  }
+
   /// Unlocks a collection that is locked, if that takes no question, or the store's policy is to
   /// ask.
   ///
@@ -56,11 +64,14 @@ struct Operation: Sendable {
     _ prompts: SecretServiceOptions.Prompts, else refusal: StoreError,
     _ body: (Deadline, _ promptDeadline: Deadline?) async throws(DBusError) -> Bool?
   ) async throws {
-    let isUnlocked = try await deadline.paused {
-      try await body(
-        Deadline(in: deadline.left),
-        prompts == .ifNeeded ? Deadline(in: store.options.promptTimeout) : nil)
-    }
+    let isUnlocked =
+      if prompts == .ifNeeded {
+        try await deadline.paused {
+          try await body(Deadline(in: deadline.left), Deadline(in: store.options.promptTimeout))
+        }
+      } else {
+        try await body(deadline, nil)
+      }
     guard let isUnlocked else { throw refusal }
     guard isUnlocked else {
       throw StoreError(
@@ -74,9 +85,13 @@ struct Operation: Sendable {
   func items(with attributes: [String: String], in collection: String) async throws -> [String] {
     let paths = try await provider.search(collection, for: attributes, until: deadline)
     if !paths.isEmpty { return paths }
-    // In a locked collection nothing is found as well.
+    // In a locked collection nothing is found as well, and it may be locked again any time.
     try await unlockIfLocked(collection)
-    return try await provider.search(collection, for: attributes, until: deadline)
+    let found = try await provider.search(collection, for: attributes, until: deadline)
+    if found.isEmpty, try await provider.isLocked(collection, until: deadline) {
+      throw store.locked()
+    }
+    return found
   }
 
   /// What the items with some attributes hold, as the provider keeps it.
@@ -95,15 +110,16 @@ struct Operation: Sendable {
       // KeePassXC has items that are locked in a collection that is not, one by one and for each
       // connection: until a person allows that to read them.
       let (present, locked) = try await provider.present(of: missing, until: deadline)
-      // The others were removed meanwhile.
-      if present.isEmpty { return lines }
       if !locked.isEmpty {
-        // The person allowed some of them.
         if wasAllowed { throw store.notAllowed() }
         try await allow(locked)
         wasAllowed = true
       }
-      paths = try await provider.search(collection, for: attributes, until: deadline)
+      // They were removed meanwhile, or others put in their place, or the collection was locked.
+      let again = try await items(with: attributes, in: collection)
+      // Only a provider that is wrong goes on listing items that are not there.
+      if present.isEmpty, Set(again) == Set(paths) { return lines }
+      paths = again
     }
     throw refusal
   }

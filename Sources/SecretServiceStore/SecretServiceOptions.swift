@@ -26,6 +26,11 @@ public struct SecretServiceOptions: Hashable, Sendable {
   public enum Prompts: Sendable {
     /// Never: a locked collection is an error, ``SessionToolsBase/StoreError/locked``, unless the
     /// provider unlocks it without a question, as one that has no password.
+    ///
+    /// KeePassXC may still ask, in a window of its own, whether an item may be removed or
+    /// replaced, as its settings say; nothing here can tell beforehand. The change then waits for
+    /// the answer as long as for the service, and is `outcomeUnknown` after that: the window
+    /// stays, and its answer counts.
     case never
     /// When the collection, or an item in it, is locked; reads may then wait for a person as well.
     case ifNeeded

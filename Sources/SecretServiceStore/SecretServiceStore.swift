@@ -81,7 +81,8 @@ public final class SecretServiceStore: AsyncSecretStore {
   /// Makes changes one after the other.
   ///
   /// - Throws: As ``asyncValue(for:)``; `valueTooLarge` before any change is made;
-  ///   `outcomeUnknown` when the service did not say whether it made a change.
+  ///   `outcomeUnknown` when the service did not say whether it made a change, or when some were
+  ///   made and one failed.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     for case .put(let value, let key) in changes
     where value.byteCount > Self.largestValueByteCount {
@@ -90,12 +91,16 @@ public final class SecretServiceStore: AsyncSecretStore {
         reason: "the value for \(key) has \(value.byteCount) bytes",
         remedy: "Store at most \(Self.largestValueByteCount) bytes")
     }
-    for change in changes {
-      try await perform { operation in
-        switch change {
-        case .put(let value, for: let key): try await operation.put(value, for: key)
-        case .remove(let key): try await operation.remove(key)
+    for (number, change) in changes.enumerated() {
+      do throws(StoreError) {
+        try await perform { operation in
+          switch change {
+          case .put(let value, for: let key): try await operation.put(value, for: key)
+          case .remove(let key): try await operation.remove(key)
+          }
         }
+      } catch {
+        throw number == 0 ? error : partlyMade(number, of: changes.count, error)
       }
     }
   }
@@ -127,14 +132,12 @@ public final class SecretServiceStore: AsyncSecretStore {
   /// - Throws: `timedOut` when the service is there and does not answer, `cancelled`,
   ///   `accessDenied`, or `unavailable` when it answers what it should not.
   public func availability() async throws(StoreError) -> SecretServiceAvailability {
+    let deadline = Deadline(in: options.timeout)
     do {
-      return try await performOnce(until: Deadline(in: options.timeout)) { operation in
-        let provider = operation.provider
-        guard let path = try await provider.path(of: collection, until: operation.deadline) else {
-          return .noCollection
-        }
-        let isLocked = try await provider.isLocked(path, until: operation.deadline)
-        return isLocked ? .locked : .unlocked
+      do {
+        return try await performOnce(until: deadline) { try await $0.availability() }
+      } catch let error where error.meansRestart {
+        return try await performOnce(until: deadline) { try await $0.availability() }
       }
     } catch let error as DBusError where error.kind == .disconnected {
       return .noBus
@@ -190,7 +193,6 @@ public final class SecretServiceStore: AsyncSecretStore {
         return try await performOnce(until: deadline, body)
       } catch let error where error.meansRestart {
         mayHaveChanged = error is UnansweredChange
-        link.withLock { $0 = nil }
         return try await performOnce(until: deadline, body)
       }
     } catch let error as UnansweredChange {
@@ -203,15 +205,31 @@ public final class SecretServiceStore: AsyncSecretStore {
   private func performOnce<Result: Sendable>(
     until deadline: Deadline, _ body: @Sendable (Operation) async throws -> Result
   ) async throws -> Result {
-    let link = try await currentLink(until: deadline)
-    return try await body(Operation(store: self, link: link, deadline: deadline))
+    let used = try await currentLink(until: deadline)
+    do {
+      return try await body(Operation(store: self, link: used, deadline: deadline))
+    } catch let error where error.meansRestart {
+      link.withLock { link in
+        // Another task may have met the new provider already.
+        if link?.provider.connection === used.provider.connection { link = nil }
+      }
+      throw error
+    }
   }
 
+  /// The link that all operations use: KeePassXC gives items to the connection that made them.
   private func currentLink(until deadline: Deadline) async throws(DBusError) -> ServiceLink {
-    if let link = link.withLock({ $0 }), !link.provider.connection.isClosed { return link }
+    if let link = openLink { return link }
     let new = try await ServiceLink.open(on: bus, until: deadline)
-    link.withLock { $0 = new }
-    return new
+    return link.withLock { link in
+      if let link, !link.provider.connection.isClosed { return link }
+      link = new
+      return new
+    }
+  }
+
+  private var openLink: ServiceLink? {
+    link.withLock { $0 }.flatMap { $0.provider.connection.isClosed ? nil : $0 }
   }
 }
 
@@ -251,6 +269,13 @@ extension SecretServiceStore {
       StoreError.outcomeUnknown, store: name,
       reason: "the service did not say whether it made the change",
       remedy: "Read the item again", underlying: reason)
+  }
+
+  private func partlyMade(_ count: Int, of all: Int, _ error: StoreError) -> StoreError {
+    StoreError(
+      StoreError.outcomeUnknown, store: name,
+      reason: "\(count) of \(all) changes were made, then: \(error.reason)",
+      remedy: error.remedy, underlying: error)
   }
 
   func corrupt(_ reason: String) -> StoreError {

@@ -70,11 +70,13 @@ private struct ChangeRelay {
     }
     let closing = connection.onClose { receiver.finish() }
     defer { withExtendedLifetime((subscriptions, closing)) {} }
-    // When the bus answers, it has also been told what is listened to.
-    _ = try? await connection.call(
+    // When the bus answers, it has also been told what is listened to. One that broke before its
+    // end was listened to does not answer.
+    let answer = try? await connection.call(
       DBusMethod(
         "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId"),
       timeout: Self.timeout)
+    guard answer != nil else { return }
     // Whatever happened before.
     observers.tell(.resynchronize)
     for await signal in signals {

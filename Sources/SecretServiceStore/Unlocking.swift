@@ -47,11 +47,16 @@ extension Provider {
     let answer = try await call(
       Self.path, .service, "Unlock", [.objectPaths(objects)], until: deadline, on: connection)
     guard answer.count == 2, let prompt = answer[1].objectPath else { throw .unexpected("Unlock") }
-    if prompt == Self.noPath {
-      return Set(objects).isSubset(of: answer[0].objectPaths ?? []) ? true : nil
+    var unlocked = answer[0]
+    if prompt != Self.noPath {
+      guard let promptDeadline else { return nil }
+      guard let result = try await result(of: prompt, until: promptDeadline, on: connection) else {
+        return false
+      }
+      unlocked = result
     }
-    guard let promptDeadline else { return nil }
-    return try await result(of: prompt, until: promptDeadline, on: connection) != nil
+    // Not all of them, when one of them is gone, or a person allowed others only.
+    return Set(objects).isSubset(of: unlocked.objectPaths ?? []) ? true : nil
   }
 
   /// Lets a provider ask what it wants to ask.
@@ -76,14 +81,8 @@ extension Provider {
       }
     }
     let closing = connection.onClose { receiver.yield(.gone) }
-    let timer = Task {
-      try await Task.sleep(for: deadline.left)
-      receiver.finish()
-    }
-    defer {
-      timer.cancel()
-      withExtendedLifetime((answer, end, closing)) {}
-    }
+    let timer = MainLoop.shared.perform(after: deadline.left) { receiver.finish() }
+    defer { withExtendedLifetime((answer, end, closing, timer)) {} }
     // Sent over the same connection as the request for the signal, so it comes after that.
     _ = try await call(
       prompt, .prompt, "Prompt", [.string("")], until: deadline, on: connection)

@@ -31,7 +31,9 @@ extension Operation {
     return try await confirming { () async throws in
       guard try await isStored(value, for: key, at: path, over: before[path], in: collection)
       else { return false }
-      try await removeAll(of: key, but: path, in: collection)
+      // Left by a program that died. What was made meanwhile stays: of two who write at the same
+      // time, each would remove the other's.
+      for other in before.keys where other != path { try await delete(other, in: collection) }
       return true
     }
   }
@@ -147,16 +149,15 @@ extension Operation {
   func remove(_ key: StoreKey) async throws {
     let collection = try await collection()
     let paths = try await items(with: ItemAttributes.identity(of: key), in: collection)
-    if !paths.isEmpty { try await unlockIfLocked(collection) }
-    for path in paths { try await delete(path, in: collection) }
-  }
-
-  /// Removes what was left by a program that died, or made by another at the same time.
-  private func removeAll(of key: StoreKey, but path: String, in collection: String) async throws {
-    for other in try await provider.search(
-      collection, for: ItemAttributes.identity(of: key), until: deadline)
-    where other != path {
-      try await delete(other, in: collection)
+    guard let newest = try await provider.newest(of: paths, until: deadline) else { return }
+    try await unlockIfLocked(collection)
+    // The one that counts goes last, so that none that does not comes to count.
+    for (number, path) in (paths.filter { $0 != newest } + [newest]).enumerated() {
+      if number == 0 {
+        try await delete(path, in: collection)
+      } else {
+        try await confirming { () async throws in try await delete(path, in: collection) }
+      }
     }
   }
 
@@ -179,10 +180,15 @@ extension Operation {
   private func confirmed(_ prompt: String, in collection: String) async throws -> Variant {
     try await unlockIfLocked(collection)
     let mayAsk = store.options.prompts == .ifNeeded
-    let promptDeadline = mayAsk ? Deadline(in: store.options.promptTimeout) : deadline
-    let result = try await deadline.paused {
-      try await provider.result(of: prompt, until: promptDeadline, on: provider.connection)
-    }
+    let result =
+      if mayAsk {
+        try await deadline.paused {
+          try await provider.result(
+            of: prompt, until: Deadline(in: store.options.promptTimeout), on: provider.connection)
+        }
+      } else {
+        try await provider.result(of: prompt, until: deadline, on: provider.connection)
+      }
     guard let result else {
       throw StoreError(
         StoreError.promptDismissed, store: store.name,

@@ -88,7 +88,9 @@ final class Keychain: BlockingSecretStore {
   /// Before there is a store, one that begins when this object finds or makes it.
   func changes() -> AsyncStream<StoreEvent> {
     // One that cannot be opened is told by every other operation.
-    (try? existing())?.changes() ?? early.stream()
+    _ = try? existing()
+    // Whoever opens it tells those who listen by then.
+    return opened.withLock { $0?.changes() ?? early.stream() }
   }
 
   // MARK: - Opening

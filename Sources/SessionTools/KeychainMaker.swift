@@ -29,15 +29,16 @@ struct KeychainMaker {
     try SealedFileStore.createWithStandardKeyFile(at: path).store
   }
 
-  /// `nil` when there is no service to keep the key.
+  /// `nil` when there is certainly no service to keep the key.
   private func makeWithServiceKey() throws(StoreError) -> SealedFileStore? {
-    let key = newServiceKey()
-    do throws(StoreError) {
-      _ = try key.makeSlot()
-    } catch let error where error.code == StoreError.unavailable {
-      return nil
+    let service = SecretServiceStore(options: config.secretServiceOptions)
+    let availability = try service.waiting { service async throws(StoreError) in
+      try await service.availability()
     }
-    return try make(with: key)
+    switch availability {
+    case .noBus, .noProvider, .noCollection: return nil
+    case .locked, .unlocked: return try make(with: newServiceKey())
+    }
   }
 
   /// A key of this keychain's own: what was made here can be removed again.

@@ -78,6 +78,13 @@ public struct SecretServiceKey: KeySource {
     }
   }
 
+  /// The same key, with other options.
+  public func with(_ options: SecretServiceOptions) -> SecretServiceKey {
+    SecretServiceKey(
+      name, isMadeIfAbsent: isMadeIfAbsent,
+      store: SecretServiceStore(collection: collection, options: options))
+  }
+
   /// The same key, which a new slot makes when there is none.
   public var makingIfAbsent: SecretServiceKey {
     SecretServiceKey(name, isMadeIfAbsent: true, store: store)

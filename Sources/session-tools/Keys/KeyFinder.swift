@@ -68,9 +68,10 @@ struct KeyFinder {
   private func open(
     with key: ChosenKey, _ options: SealedFileStore.Options
   ) throws(StoreError) -> (open: OpenStore, key: any KeySource) {
+    let source = key.source(waitingAtMost: options.lockTimeout)
     do throws(StoreError) {
-      let store = try SealedFileStore.open(at: path, key: key.source, options: options)
-      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), key.source)
+      let store = try SealedFileStore.open(at: path, key: source, options: options)
+      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
     } catch let error where error.code == StoreError.wrongKey {
       throw StoreError(
         StoreError.wrongKey, store: path, reason: "\(key.name) does not open it",
@@ -111,6 +112,14 @@ extension KeySlot {
 }
 
 extension ChosenKey {
+  /// The source, which waits for the Secret Service no longer than for others that write.
+  fileprivate func source(waitingAtMost timeout: Duration) -> any KeySource {
+    guard let key = source as? SecretServiceKey else { return source }
+    var options = SecretServiceOptions()
+    options.timeout = timeout
+    return key.with(options)
+  }
+
   /// Whether a passphrase may be asked for instead, after an error.
   fileprivate func givesWay(after error: StoreError) -> Bool {
     error.code == StoreError.wrongKey || source is SecretServiceKey

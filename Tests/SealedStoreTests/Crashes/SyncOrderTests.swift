@@ -31,6 +31,9 @@ import Testing
     #expect(disk.count(.synchronize) == before + 3)
     try disk.makeDirectories(scratch["above/beside"])
     #expect(disk.count(.synchronize) == before + 4)
+    disk.setRule { $0.kind == .makeDirectory ? .fail(EACCES) : nil }
+    try disk.makeDirectories(scratch["above/beside"])
+    #expect(throws: SystemCallError.self) { try disk.makeDirectories(scratch["above/new"]) }
   }
 
   private func create() throws -> SealedFileStore {
