@@ -43,6 +43,39 @@ import Testing
     return left
   }
 
+  /// gnome-keyring takes items whose attributes differ for two, and the size is one of them.
+  @Test func `of a small and a large value that are put at the same time one stays`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let values = [SecretBytes(utf8: "small"), SecretBytes([UInt8](repeating: 1, count: 40_000))]
+    for round in 0..<TestSize.choose(small: 5, medium: 40, large: 400) {
+      let key = try StoreKey("\(round)", in: "own")
+      try await withThrowingTaskGroup { group in
+        for value in values + values {
+          group.addTask { try await bus.store().put(value, for: key) }
+        }
+        try await group.waitForAll()
+      }
+      let found = try await bus.store().value(for: key)
+      #expect(found.map(values.contains) == true, "round \(round)")
+    }
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `tasks that are a store's first ones use one connection`() async throws {
+    let bus = try await PrivateBus()
+    // It gives an item to the connection that made it alone.
+    let keyring = try await KeePassXC(on: bus, confirms: true)
+    let store = bus.store()
+    let keys = try (0..<8).map { try StoreKey("\($0)", in: "own") }
+    try await withThrowingTaskGroup { group in
+      for key in keys { group.addTask { try await store.put(SecretBytes(utf8: "v"), for: key) } }
+      try await group.waitForAll()
+    }
+    for key in keys { #expect(try await store.value(for: key) == SecretBytes(utf8: "v")) }
+    withExtendedLifetime(keyring) {}
+  }
+
   @Test func `eight threads and four processes lose nothing`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)

@@ -246,6 +246,18 @@ import Testing
     try await expectUnchanged(bus)
   }
 
+  @Test func `a change that was refused after others were made says that they were`() async throws {
+    let (bus, provider) = try await provider()
+    try await provider.set("Delete", "error org.freedesktop.DBus.Error.AccessDenied")
+    let store = bus.store()
+    #expect(
+      await failure {
+        try await store.apply([.put(SecretBytes(utf8: "x"), for: key), .remove(other)])
+      } == StoreError.outcomeUnknown)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "x"))
+    #expect(try await store.contains(other))
+  }
+
   @Test func `changes that need a prompt without a question are made`() async throws {
     let (bus, provider) = try await provider()
     let store = bus.store()

@@ -55,6 +55,28 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `a keyring that cannot keep the key decides nothing and makes nothing`() async {
+    await #expect(processExitsWith: .success) {
+      try await onBus(keyring: .none) { home in
+        let bus = try await PrivateBus()
+        let provider = try await FaultyProvider(on: bus)
+        use(bus)
+        for (method, fault) in [
+          ("CreateItem", "error org.freedesktop.DBus.Error.Failed"), ("SearchItems", "number"),
+          ("Locked", "text"), ("CreateItem", "die"),
+        ] {
+          try await provider.set(method, fault)
+          let failed = code { try container().storeItem(User(name: "Ada"), forIdentifier: "user") }
+          #expect(failed != nil, "\(method) \(fault)")
+          #expect(!FileManager.default.fileExists(atPath: "\(home)/session-tools/keys"))
+          #expect(
+            !FileManager.default.fileExists(atPath: "\(home)/session-tools/com.example.mail"))
+          if fault != "die" { try await provider.set(method, "") }
+        }
+      }
+    }
+  }
+
   @Test func `a keyring that was asked for and is not there is an error`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .none) { home in

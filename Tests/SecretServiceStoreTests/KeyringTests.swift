@@ -140,6 +140,8 @@ import Testing
     }
     #expect(try await service.bus.store().value(for: key) == SecretBytes(utf8: "2"))
     try await service.restart()
+    #expect(try await store.availability() == .unlocked)
+    try await service.restart()
     #expect(try await store.keys(in: nil) == [key])
     try await service.restart()
     try await store.remove(key)
