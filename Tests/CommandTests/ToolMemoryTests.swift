@@ -5,8 +5,6 @@ import Testing
 /// What stands in the tool's memory, and who may look at it.
 @Suite struct ToolMemoryTests {
   private static let passphrase = "pferd-batterie-klammer-5d81e0b7"
-  private static let isSanitized =
-    unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
   private let tool: Tool
 

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// In a process of its own, whose memory nobody else uses.
-@Suite(.fewAtATime) struct LeakTests {
+@Suite(.fewAtATime, .disabled(if: isSanitized, "a sanitizer keeps what was freed"))
+struct LeakTests {
   /// Of this process.
   static func residentByteCount() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)

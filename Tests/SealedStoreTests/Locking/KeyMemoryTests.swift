@@ -14,10 +14,6 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// A sanitizer maps terabytes of its own, and makes nothing of locking memory.
-  static let isSanitized =
-    unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
-
   private static let seed: UInt64 = 20_261_121
 
   /// The keys of a store that takes its randomness from the seed: its identifier first, then

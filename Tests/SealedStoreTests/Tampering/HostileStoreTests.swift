@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// Files made by someone without a key to exhaust or to crash whoever reads them.
@@ -42,7 +43,7 @@ import Testing
 
   /// What is allowed on top of what the same work on an ordinary store takes; a sanitizer needs
   /// several times as much.
-  private static let largestExtraByteCount = KeyMemoryTests.isSanitized ? 512 << 20 : 64 << 20
+  private static let largestExtraByteCount = isSanitized ? 512 << 20 : 64 << 20
 
   private static let ordinaryPeak = Result { try HostileStoreTests().probe().peakByteCount }
 
