@@ -12,14 +12,14 @@ final class FaultyProvider: Sendable {
   init(on bus: PrivateBus) async throws {
     daemon = try .faulty([], on: bus)
     try await bus.waitForOwner(of: OtherClient.provider)
-    connection = try await DBusConnection.open(address: bus.address, timeout: .seconds(30))
+    connection = try await DBusConnection.open(address: bus.address, timeout: patience)
   }
 
   /// From now on a method or property goes wrong in some way; as it should, when that is empty.
   func set(_ name: String, _ fault: String) async throws {
     let method = DBusMethod(
       OtherClient.provider, OtherClient.root, "org.sessiontools.Faults", "Set")
-    _ = try await connection.call(method, [.string(name), .string(fault)], timeout: .seconds(30))
+    _ = try await connection.call(method, [.string(name), .string(fault)], timeout: patience)
   }
 
   func lock() async throws { try await set("locked", "yes") }
@@ -36,14 +36,14 @@ final class SilentPrompter: Sendable {
   init(on bus: PrivateBus) async throws {
     daemon = try .faulty(["prompter"], on: bus)
     try await bus.waitForOwner(of: Self.name)
-    connection = try await DBusConnection.open(address: bus.address, timeout: .seconds(30))
+    connection = try await DBusConnection.open(address: bus.address, timeout: patience)
   }
 
   /// How often it was asked anything.
   func count() async throws -> Int {
     let method = DBusMethod(
       Self.name, "/org/gnome/keyring/Prompter", "org.sessiontools.Faults", "Count")
-    let answer = try await connection.call(method, timeout: .seconds(30))
+    let answer = try await connection.call(method, timeout: patience)
     return answer.children.first?.text.flatMap(Int.init) ?? -1
   }
 }

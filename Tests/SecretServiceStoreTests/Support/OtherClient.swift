@@ -9,7 +9,7 @@ struct OtherClient {
   private let connection: DBusConnection
 
   init(on bus: PrivateBus) async throws {
-    connection = try await DBusConnection.open(address: bus.address, timeout: .seconds(30))
+    connection = try await DBusConnection.open(address: bus.address, timeout: patience)
   }
 
   /// Calls a method of the interface that the service has at a path.
@@ -19,7 +19,7 @@ struct OtherClient {
   ) async throws -> [Variant] {
     let method = DBusMethod(
       Self.provider, path, "org.freedesktop.Secret.\(interface)", method)
-    return try await connection.call(method, arguments, timeout: .seconds(30)).children
+    return try await connection.call(method, arguments, timeout: patience).children
   }
 
   /// The path of a collection by its alias.
@@ -56,7 +56,7 @@ struct OtherClient {
     let method = DBusMethod(Self.provider, object, "org.freedesktop.DBus.Properties", "Get")
     return try await connection.call(
       method, [.string("org.freedesktop.Secret.\(interface)"), .string(name)],
-      timeout: .seconds(30)
+      timeout: patience
     ).children[0].unwrapped
   }
 }

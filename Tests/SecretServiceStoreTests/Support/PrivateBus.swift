@@ -49,7 +49,7 @@ final class PrivateBus: Sendable {
       environment: Self.environment(directory, address: nil))
     try await wait(until: "the bus is there") { [address] in
       // It answers when it answers.
-      (try? await DBusConnection.open(address: address, timeout: .seconds(30))) != nil
+      (try? await DBusConnection.open(address: address, timeout: patience)) != nil
     }
   }
 
@@ -84,11 +84,11 @@ final class PrivateBus: Sendable {
 
   /// Waits for the owner of a name.
   func waitForOwner(of name: String) async throws {
-    let connection = try await DBusConnection.open(address: address, timeout: .seconds(30))
+    let connection = try await DBusConnection.open(address: address, timeout: patience)
     let method = DBusMethod(
       "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner")
     try await wait(until: "\(name) is there") {
-      let answer = try await connection.call(method, [.string(name)], timeout: .seconds(30))
+      let answer = try await connection.call(method, [.string(name)], timeout: patience)
       return answer.children.first?.boolean == true
     }
   }
@@ -107,7 +107,7 @@ extension SecretServiceOptions {
   /// For machines that have a lot else to do.
   static var patient: SecretServiceOptions {
     var options = SecretServiceOptions()
-    options.timeout = .seconds(120)
+    options.timeout = patience
     return options
   }
 }

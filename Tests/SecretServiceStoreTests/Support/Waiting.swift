@@ -5,9 +5,12 @@ struct NeverHappened: Error {
   let what: String
 }
 
-/// Looks again and again until something is so, for at most half a minute.
+/// How long anything may take before a test takes it for broken: so long that only a fault does.
+let patience = Duration.seconds(300)
+
+/// Looks again and again until something is so.
 func wait(until what: String, _ isSo: () async throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(30)
+  let end = ContinuousClock.now + patience
   while try await !isSo() {
     guard ContinuousClock.now < end else { throw NeverHappened(what: what) }
     try await Task.sleep(for: .milliseconds(10))
