@@ -273,12 +273,13 @@ import Testing
     let (bus, provider) = try await provider()
     let store = bus.store {
       $0.prompts = .ifNeeded
-      $0.timeout = .seconds(3)
-      $0.promptTimeout = .seconds(60)
+      // Long enough for a machine that is busy.
+      $0.timeout = .seconds(12)
+      $0.promptTimeout = patience
     }
     for call in reads where ["value", "keys"].contains(call.name) {
       try await provider.lock()
-      try await provider.set("Unlock", "prompt 3100 done")
+      try await provider.set("Unlock", "prompt 12500 done")
       try await expect(nil, of: call.name, store, "a slow person")
     }
     for (fault, code) in [
