@@ -44,8 +44,7 @@ struct Operation: Sendable {
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
-    try await unlocking(prompts, else: store.locked()) {
-      deadline, promptDeadline throws(DBusError) in
+    try await unlocking(prompts, else: store.locked()) { promptDeadline in
       try await provider.unlock(collection, until: deadline, promptUntil: promptDeadline)
     }
   }
@@ -54,30 +53,34 @@ struct Operation: Sendable {
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   private func allow(_ items: [String]) async throws {
-    try await unlocking(store.options.prompts, else: store.notAllowed()) {
-      deadline, promptDeadline throws(DBusError) in
+    try await unlocking(store.options.prompts, else: store.notAllowed()) { promptDeadline in
       try await provider.allow(items, until: deadline, promptUntil: promptDeadline)
     }
   }
 
   private func unlocking(
     _ prompts: SecretServiceOptions.Prompts, else refusal: StoreError,
-    _ body: (Deadline, _ promptDeadline: Deadline?) async throws(DBusError) -> Bool?
+    _ body: (_ promptDeadline: Deadline?) async throws -> Bool?
   ) async throws {
-    let isUnlocked =
-      if prompts == .ifNeeded {
-        try await deadline.paused {
-          try await body(Deadline(in: deadline.left), Deadline(in: store.options.promptTimeout))
-        }
-      } else {
-        try await body(deadline, nil)
-      }
-    guard let isUnlocked else { throw refusal }
+    guard let isUnlocked = try await asking(prompts, body) else { throw refusal }
     guard isUnlocked else {
       throw StoreError(
         StoreError.promptDismissed, store: store.name,
         reason: "the question for the keyring's password was dismissed, or could not be shown",
         remedy: "Try again where a question can be answered, or unlock the keyring yourself")
+    }
+  }
+
+  /// Runs a call that a person may have to answer, whose time then is not the provider's.
+  ///
+  /// The call gets when the person has to have answered, or `nil` when nobody may be asked.
+  func asking<Result>(
+    _ prompts: SecretServiceOptions.Prompts,
+    _ body: (_ promptDeadline: Deadline?) async throws -> Result
+  ) async throws -> Result {
+    guard prompts == .ifNeeded else { return try await body(nil) }
+    return try await deadline.paused {
+      try await body(Deadline(in: store.options.promptTimeout))
     }
   }
 

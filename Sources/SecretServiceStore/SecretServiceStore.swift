@@ -132,13 +132,8 @@ public final class SecretServiceStore: AsyncSecretStore {
   /// - Throws: `timedOut` when the service is there and does not answer, `cancelled`,
   ///   `accessDenied`, or `unavailable` when it answers what it should not.
   public func availability() async throws(StoreError) -> SecretServiceAvailability {
-    let deadline = Deadline(in: options.timeout)
     do {
-      do {
-        return try await performOnce(until: deadline) { try await $0.availability() }
-      } catch let error where error.meansRestart {
-        return try await performOnce(until: deadline) { try await $0.availability() }
-      }
+      return try await performAlsoAfterRestart { try await $0.availability() }
     } catch let error as DBusError where error.kind == .disconnected {
       return .noBus
     } catch let error as DBusError where error.saysNoProvider {
@@ -181,24 +176,32 @@ public final class SecretServiceStore: AsyncSecretStore {
         + "open to every program of the session while it is unlocked")
   }
 
-  /// Runs an operation, a second time when the provider was restarted since the last one, or
-  /// meanwhile: doing it twice is as doing it once.
   private func perform<Result: Sendable>(
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws(StoreError) -> Result {
-    let deadline = Deadline(in: options.timeout)
-    var mayHaveChanged = false
     do {
-      do {
-        return try await performOnce(until: deadline, body)
-      } catch let error where error.meansRestart {
-        mayHaveChanged = error is UnansweredChange
-        return try await performOnce(until: deadline, body)
-      }
+      return try await performAlsoAfterRestart(body)
     } catch let error as UnansweredChange {
       throw outcomeUnknown(error.reason)
     } catch {
-      throw mayHaveChanged ? outcomeUnknown(error) : storeError(error)
+      throw storeError(error)
+    }
+  }
+
+  /// Runs an operation, a second time when the provider was restarted since the last one, or
+  /// meanwhile: doing it twice is as doing it once.
+  private func performAlsoAfterRestart<Result: Sendable>(
+    _ body: @Sendable (Operation) async throws -> Result
+  ) async throws -> Result {
+    let deadline = Deadline(in: options.timeout)
+    do {
+      return try await performOnce(until: deadline, body)
+    } catch let first where first.meansRestart {
+      do {
+        return try await performOnce(until: deadline, body)
+      } catch let error where first is UnansweredChange && !(error is UnansweredChange) {
+        throw UnansweredChange(reason: error)
+      }
     }
   }
 

@@ -179,16 +179,10 @@ extension Operation {
   /// because the collection is locked would ask for a password.
   private func confirmed(_ prompt: String, in collection: String) async throws -> Variant {
     try await unlockIfLocked(collection)
-    let mayAsk = store.options.prompts == .ifNeeded
-    let result =
-      if mayAsk {
-        try await deadline.paused {
-          try await provider.result(
-            of: prompt, until: Deadline(in: store.options.promptTimeout), on: provider.connection)
-        }
-      } else {
-        try await provider.result(of: prompt, until: deadline, on: provider.connection)
-      }
+    let result = try await asking(store.options.prompts) { promptDeadline in
+      try await provider.result(
+        of: prompt, until: promptDeadline ?? deadline, on: provider.connection)
+    }
     guard let result else {
       throw StoreError(
         StoreError.promptDismissed, store: store.name,
@@ -202,7 +196,7 @@ extension Operation {
 
 /// A change that was asked for, and a provider that ended before it answered.
 struct UnansweredChange: Error {
-  let reason: DBusError
+  let reason: any Error
 }
 
 extension Operation {

@@ -39,6 +39,15 @@ private final class Told: Sendable {
     key = try StoreKey("item", in: "service")
   }
 
+  /// A store with one item, and what its stream tells.
+  private func told(on bus: PrivateBus) async throws -> (store: SecretServiceStore, Told) {
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "1"), for: key)
+    let told = Told(store.changes())
+    try await told.wait(for: .resynchronize)
+    return (store, told)
+  }
+
   @Test(arguments: Keyring.allCases)
   func `changes are told, whoever makes them`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
@@ -59,10 +68,7 @@ private final class Told: Sendable {
   {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let store = bus.store()
-    try await store.put(SecretBytes(utf8: "1"), for: key)
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
+    let (store, told) = try await told(on: bus)
     try await bus.run("/usr/bin/secret-tool", "store", "--label=l", "a", "b", input: "theirs")
     let client = try await OtherClient(on: bus)
     let items = try await client.items()
@@ -76,15 +82,13 @@ private final class Told: Sendable {
       return events.contains(.resynchronize)
     }
     #expect(keyring.isRunning)
+    withExtendedLifetime(store) {}
   }
 
   @Test func `what another program writes over an item is told, and is no value`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let store = bus.store()
-    try await store.put(SecretBytes(utf8: "1"), for: key)
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
+    let (store, told) = try await told(on: bus)
     let client = try await OtherClient(on: bus)
     let attributes = try await client.attributes(of: client.items()[0])
     try await Program.run(
@@ -100,10 +104,7 @@ private final class Told: Sendable {
   @Test func `locking, unlocking and restarting are told`() async throws {
     let bus = try await PrivateBus()
     var keyring = try await GnomeKeyring(on: bus)
-    let store = bus.store()
-    try await store.put(SecretBytes(utf8: "1"), for: key)
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
+    let (store, told) = try await told(on: bus)
     try await OtherClient(on: bus).lock()
     try await told.wait(for: .resynchronize)
     try await GnomeKeyring.logIn(on: bus)

@@ -126,7 +126,7 @@ private struct Backoff {
   private let deadline: ContinuousClock.Instant
   private var pause = Duration.microseconds(20)
 
-  package init(timeout: Duration) {
+  init(timeout: Duration) {
     deadline = .now + timeout
   }
 
