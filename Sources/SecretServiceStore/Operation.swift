@@ -97,6 +97,24 @@ struct Operation: Sendable {
     return found
   }
 
+  /// What another program's item holds; `nil` when it is gone.
+  ///
+  /// - Throws: `locked` and the like.
+  func secret(of path: String) async throws -> SecretBytes? {
+    var refusal = DBusError.unexpected("GetSecrets")
+    if let secret = try await readableLines(of: [path], .large, refusal: &refusal)[path] {
+      return secret
+    }
+    let (present, locked) = try await provider.present(of: [path], until: deadline)
+    if present.isEmpty { return nil }
+    guard !locked.isEmpty else { throw refusal }
+    try await allow([path])
+    if let secret = try await readableLines(of: [path], .large, refusal: &refusal)[path] {
+      return secret
+    }
+    throw refusal
+  }
+
   /// What the items with some attributes hold, as the provider keeps it.
   ///
   /// - Throws: `locked` and the like when any cannot be read.
@@ -156,17 +174,27 @@ struct Operation: Sendable {
 
   /// The items of a namespace, or of all.
   func items(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
-    let collection = try await collection()
-    var items: [StoreKey: SecretBytes] = [:]
-    for size in [ItemAttributes.Size.small, .large] {
-      let attributes = ItemAttributes.inNamespace(namespace, size: size)
-      for line in try await lines(with: attributes, size, in: collection).values {
-        let (key, value) = try item(in: line, of: namespace)
-        // Two of one name: which of them counts takes a closer look.
-        items[key] = items[key] == nil ? value : try await self.value(for: key)
-      }
-    }
+    var items = try await smallItems(in: namespace)
+    try await add(.large, in: namespace, to: &items)
     return items
+  }
+
+  /// The items of a namespace, or of all, that can be asked for together.
+  func smallItems(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+    var items: [StoreKey: SecretBytes] = [:]
+    try await add(.small, in: namespace, to: &items)
+    return items
+  }
+
+  private func add(
+    _ size: ItemAttributes.Size, in namespace: Namespace?, to items: inout [StoreKey: SecretBytes]
+  ) async throws {
+    let attributes = ItemAttributes.inNamespace(namespace, size: size)
+    for line in try await lines(with: attributes, size, in: try await collection()).values {
+      let (key, value) = try item(in: line, of: namespace)
+      // Two of one name: which of them counts takes a closer look.
+      items[key] = items[key] == nil ? value : try await self.value(for: key)
+    }
   }
 
   /// The keys of a namespace, or of all.
@@ -174,23 +202,56 @@ struct Operation: Sendable {
   /// Small items tell their keys themselves: asking for the attributes of each takes many times
   /// as long.
   func keys(in namespace: Namespace?) async throws -> [StoreKey] {
+    var keys = Set(try await smallItems(in: namespace).keys)
     let collection = try await collection()
-    let small = try await lines(
-      with: ItemAttributes.inNamespace(namespace, size: .small), .small, in: collection)
-    var keys = Set(try small.values.map { try item(in: $0, of: namespace).key })
     let large = ItemAttributes.inNamespace(namespace, size: .large)
     for path in try await items(with: large, in: collection) {
-      guard let attributes = try await provider.attributes(of: path, until: deadline) else {
-        continue
-      }
-      guard let key = ItemAttributes.key(of: attributes),
-        namespace.map({ $0 == key.namespace }) ?? true
-      else {
-        throw store.corrupt("the name of an item was changed")
-      }
-      keys.insert(key)
+      if let key = try await key(of: path, in: namespace) { keys.insert(key) }
     }
     return keys.sorted()
+  }
+
+  /// The key that an item's attributes have; `nil` when it is gone.
+  ///
+  /// - Throws: `corrupt` when they are not ours.
+  private func key(of path: String, in namespace: Namespace?) async throws -> StoreKey? {
+    guard let attributes = try await provider.attributes(of: path, until: deadline) else {
+      return nil
+    }
+    guard let key = ItemAttributes.key(of: attributes),
+      namespace.map({ $0 == key.namespace }) ?? true
+    else {
+      throw store.corrupt("the name of an item was changed")
+    }
+    return key
+  }
+
+  /// All keys, with the values of small items, as far as nobody changed them.
+  func listing() async throws -> StoreListing {
+    let collection = try await collection()
+    var (keys, values): (Set<StoreKey>, [StoreKey: SecretBytes]) = ([], [:])
+    var damage: StoreError?
+    var others = try await items(
+      with: ItemAttributes.inNamespace(nil, size: .large), in: collection)
+    let small = try await lines(
+      with: ItemAttributes.inNamespace(nil, size: .small), .small, in: collection)
+    for (path, line) in small {
+      if let (key, value) = try? store.item(in: line) {
+        // Two of one name: which of them counts is found out when it is asked for.
+        if keys.insert(key).inserted { values[key] = value } else { values[key] = nil }
+      } else {
+        // Whoever reads it hears why it cannot be.
+        others.append(path)
+      }
+    }
+    for path in others {
+      do {
+        if let key = try await key(of: path, in: nil) { keys.insert(key) }
+      } catch let error as StoreError {
+        damage = error
+      }
+    }
+    return StoreListing(keys: keys.sorted(), values: values, damage: damage)
   }
 
   /// An item of a namespace, or of any.

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// A provider writes its whole file for every change, which takes some milliseconds, more with
 /// more items: keep many or large items in a sealed file store, and its key here.
-public final class SecretServiceStore: AsyncSecretStore {
+public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// The largest value it takes, in bytes: 16 MiB.
   public static let largestValueByteCount = 16 << 20
 
@@ -77,6 +77,46 @@ public final class SecretServiceStore: AsyncSecretStore {
   public func items(in namespace: Namespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
     try waiting { store async throws(StoreError) in try await store.items(in: namespace) }
   }
+
+  /// The collection, as the service calls it; blocks.
+  ///
+  /// - Throws: As ``asyncValue(for:)``.
+  public func identity() throws(StoreError) -> String? {
+    "secret service "
+      + (try waiting { store async throws(StoreError) in
+        try await store.perform { operation in try await operation.collection() }
+      })
+  }
+
+  /// The names of all items, with the values of small ones, which the service gives together; of
+  /// items that somebody changed, the names that their attributes have.
+  ///
+  /// - Throws: As ``asyncValue(for:)``.
+  public func listing() throws(StoreError) -> StoreListing {
+    try waiting { store async throws(StoreError) in
+      try await store.perform { operation in try await operation.listing() }
+    }
+  }
+
+  /// Reads small values of each namespace together; large ones are to be read one by one.
+  ///
+  /// - Throws: As ``asyncValue(for:)``.
+  public func values(
+    ofFirst keys: ArraySlice<StoreKey>
+  ) throws(StoreError) -> [SecretBytes?] {
+    // For a few, one by one is faster than a whole namespace.
+    guard keys.count >= Self.smallestBulkCount else { return keys.map { _ in nil } }
+    var values: [StoreKey: SecretBytes] = [:]
+    for namespace in Set(keys.map(\.namespace)) {
+      let items = try waiting { store async throws(StoreError) in
+        try await store.perform { operation in try await operation.smallItems(in: namespace) }
+      }
+      values.merge(items) { $1 }
+    }
+    return keys.map { values[$0] }
+  }
+
+  private static let smallestBulkCount = 20
 
   /// Makes changes one after the other.
   ///
@@ -173,10 +213,11 @@ public final class SecretServiceStore: AsyncSecretStore {
       isAtomic: false, isDurable: collection.name != "session", seesOtherProcesses: true,
       excludesOtherProcesses: true, largestValueByteCount: Self.largestValueByteCount,
       protection: "kept by the Secret Service, collection \(collection.name ?? "default"); "
-        + "open to every program of the session while it is unlocked")
+        + "open to every program of the session while it is unlocked",
+      atRest: collection.name == "session" ? nil : .keyring)
   }
 
-  private func perform<Result: Sendable>(
+  func perform<Result: Sendable>(
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws(StoreError) -> Result {
     do {

@@ -135,7 +135,7 @@ public struct SecretServiceKey: KeySource {
   }
 
   private func item() throws(StoreError) -> StoreKey {
-    try StoreKey(name, in: "org.session-tools.keys")
+    try StoreKey(name, in: .storeKeys)
   }
 
   private func makeIfAbsent() throws(StoreError) {

@@ -99,3 +99,13 @@ struct RecordOpener {
     return open(buffer)
   }
 }
+
+extension ItemTag {
+  /// Names the item of a key.
+  init(of key: StoreKey, nameKey: KeyBytes) {
+    let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
+    key.storeCanonical(in: canonicalKey, at: 0)
+    self.init(
+      bytes: Sodium.hash16(canonicalKey, 0..<canonicalKey.byteCount, key: nameKey))
+  }
+}

@@ -44,16 +44,32 @@ extension SealedFileStore {
 
   /// All or nothing, durable, shared with other processes, up to 16 MiB a value.
   public var traits: StoreTraits {
-    StoreTraits(
+    // As they are on disk, or were when the store was opened. A header that cannot be read is told
+    // by every other operation.
+    let slots = (try? keySlots()) ?? (try? withState { $0.header.keySlots }) ?? []
+    let ways = slots.map(\.parameters)
+    return StoreTraits(
       isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: Self.largestValueByteCount, protection: protection)
+      largestValueByteCount: Self.largestValueByteCount, protection: Self.protection(ways),
+      atRest: Self.atRest(ways))
   }
 
-  private var protection: String {
-    // For a person only: a header that cannot be read is told by every other operation.
-    let slots = (try? keySlots()) ?? []
-    let ways = slots.map { $0.parameters?.description ?? "a kind of key of a newer version" }
+  private static func protection(_ ways: [KeySlotParameters?]) -> String {
+    let texts = ways.map { $0?.description ?? "a kind of key of a newer version" }
     return "sealed with XChaCha20-Poly1305; opens with "
-      + (ways.isEmpty ? "nothing that can be read" : ways.joined(separator: ", or "))
+      + (texts.isEmpty ? "nothing that can be read" : texts.joined(separator: ", or "))
+  }
+
+  /// What the easiest way takes.
+  private static func atRest(_ ways: [KeySlotParameters?]) -> AtRestProtection? {
+    guard !ways.contains(nil) else { return nil }
+    return ways.compactMap { way in
+      switch way {
+      case .rawKey: AtRestProtection.keyFile
+      case .namedKey: .keyring
+      case .passphrase: .passphrase
+      case nil: nil
+      }
+    }.min()
   }
 }

@@ -15,7 +15,7 @@ import Synchronization
 /// Changes made at the same moment in one process share one write and one sync.
 ///
 /// The format is described in the article <doc:FileFormat>.
-public final class SealedFileStore: BlockingSecretStore {
+public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// What a caller may choose.
   public struct Options: Sendable {
     /// How long to wait for another process that writes.

@@ -193,9 +193,7 @@ private struct UnsealedRecord {
   var isRemoval: Bool { value == nil }
 
   func tag(nameKey: KeyBytes) -> ItemTag {
-    let canonicalKey = ByteBuffer(byteCount: keyByteCount)
-    key.storeCanonical(in: canonicalKey, at: 0)
-    return ItemTag(bytes: Sodium.hash16(canonicalKey, 0..<keyByteCount, key: nameKey))
+    ItemTag(of: key, nameKey: nameKey)
   }
 
   /// Writes the plaintext into a buffer of zeros and seals it there.

@@ -173,3 +173,17 @@ import Glibc
       range.lowerBound >= 0 && range.upperBound <= byteCount, "a range outside of its buffer")
   }
 }
+
+extension SecretBytes {
+  /// All of some secrets, one after the other.
+  package init(joining parts: [SecretBytes]) {
+    let buffer = ByteBuffer(
+      byteCount: parts.reduce(0) { $0 + $1.byteCount }, isSecret: true)
+    var offset = 0
+    for part in parts {
+      buffer.copy(part, to: offset)
+      offset += part.byteCount
+    }
+    self = buffer.secret(0..<offset)
+  }
+}

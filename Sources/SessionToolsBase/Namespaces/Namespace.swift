@@ -60,3 +60,8 @@ extension Namespace: ExpressibleByStringLiteral {
     }
   }
 }
+
+extension Namespace {
+  /// Where the Secret Service keeps keys of sealed stores.
+  package static let storeKeys: Namespace = "org.session-tools.keys"
+}

@@ -4,12 +4,15 @@ import Synchronization
 /// A store in this process's memory, for tests, previews and sessions that end with it.
 ///
 /// Values are wiped when they are replaced, removed or when the store goes.
-public final class MemoryStore: BlockingSecretStore {
+public final class MemoryStore: BlockingSecretStore, MigratableStore {
   /// Where the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.memory")
   private let items = Mutex<[StoreKey: SecretBytes]>([:])
   private let names = NameLocks<StoreKey>(store: "memory")
   private let observers = Observers()
+
+  private let number = count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
 
   /// Makes an empty store.
   public init() {}
@@ -20,6 +23,9 @@ public final class MemoryStore: BlockingSecretStore {
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
       largestValueByteCount: Int.max, protection: "memory of this process, nothing on disk")
   }
+
+  /// Of this object alone.
+  public func identity() -> String? { "memory \(number)" }
 
   /// Reads one value; `nil` when there is no such item.
   public func value(for key: StoreKey) -> SecretBytes? {

@@ -47,7 +47,7 @@ public struct StoreError: Error, Sendable {
     /// The name of the kind.
     public let description: String
 
-    init(_ name: String) {
+    package init(_ name: String) {
       description = name
     }
   }
@@ -82,6 +82,8 @@ extension StoreError {
   public static let invalidKey = Code("invalidKey")
   /// There is a store or an item already.
   public static let alreadyExists = Code("alreadyExists")
+  /// Somebody else changed an item meanwhile; it was left as it is.
+  public static let changed = Code("changed")
   /// Files of the store, or of a key, could be read or replaced by others.
   public static let unsafePermissions = Code("unsafePermissions")
   /// The disk or the quota is full; nothing was changed.

@@ -1,0 +1,65 @@
+package import SessionToolsBase
+
+/// A keyed hash of an item's name and value: tells whether two are the same, and nothing to who
+/// has not the key.
+package struct ItemDigest: Hashable, Sendable {
+  package static let byteCount = 16
+
+  private let bytes: Bytes16
+
+  fileprivate init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
+
+  /// Reads one that ``store(in:at:)`` wrote.
+  package init(_ buffer: ByteBuffer, at offset: Int) {
+    bytes = Bytes16(buffer, at: offset)
+  }
+
+  package func store(in buffer: ByteBuffer, at offset: Int) {
+    bytes.store(in: buffer, at: offset)
+  }
+
+  /// 32 hexadecimal digits.
+  package var hexadecimal: String { bytes.hexadecimal }
+}
+
+extension ItemDigest: Comparable {
+  package static func < (left: ItemDigest, right: ItemDigest) -> Bool {
+    (left.bytes.high, left.bytes.low) < (right.bytes.high, right.bytes.low)
+  }
+}
+
+/// Makes digests with one key: BLAKE2b of the length of the canonical key, the key and the value.
+package struct ItemDigester: Sendable {
+  private let key: KeyBytes
+
+  /// - Parameter secret: 32 bytes.
+  /// - Throws: `unavailable` when there is no memory for keys, `invalidKey` for another length.
+  package init(key secret: SecretBytes) throws(StoreError) {
+    key = try WrappingKey(secret).bytes
+  }
+
+  package func digest(of key: StoreKey, _ value: SecretBytes) -> ItemDigest {
+    let keyByteCount = key.canonicalByteCount
+    let buffer = ByteBuffer(byteCount: 4 + keyByteCount + value.byteCount, isSecret: true)
+    buffer.store(UInt32(keyByteCount), at: 0)
+    key.storeCanonical(in: buffer, at: 4)
+    buffer.copy(value, to: 4 + keyByteCount)
+    return digest(buffer)
+  }
+
+  /// One digest of many, whatever their order.
+  package func digest(of digests: some Sequence<ItemDigest>) -> ItemDigest {
+    let sorted = digests.sorted()
+    let buffer = ByteBuffer(byteCount: sorted.count * ItemDigest.byteCount)
+    for (position, digest) in sorted.enumerated() {
+      digest.store(in: buffer, at: position * ItemDigest.byteCount)
+    }
+    return digest(buffer)
+  }
+
+  private func digest(_ buffer: ByteBuffer) -> ItemDigest {
+    ItemDigest(bytes: Sodium.hash16(buffer, 0..<buffer.byteCount, key: key))
+  }
+}

@@ -1,0 +1,88 @@
+public import SessionToolsBase
+
+extension SealedFileStore {
+  /// How much of the journal is read for one excerpt, in bytes, from which on no more is.
+  private static let excerptByteCount = 4 << 20
+
+  /// The store's identifier, which a copy of its directory has as well.
+  ///
+  /// - Throws: `locked`.
+  public func identity() throws(StoreError) -> String? {
+    "sealed " + (try withState { $0.header.store.bytes.hexadecimal })
+  }
+
+  /// Whether both are at the same files, whatever their paths are.
+  ///
+  /// - Throws: `io`.
+  package func isSameStore(as other: SealedFileStore) throws(StoreError) -> Bool {
+    guard let lock = try directory.status(of: StoreFile.lock),
+      let otherLock = try other.directory.status(of: StoreFile.lock)
+    else { return path == other.path }
+    return lock.isSameFile(as: otherLock)
+  }
+
+  /// The keys of all items, those of damaged ones as far as a record with the name still opens.
+  ///
+  /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
+  public func listing() throws(StoreError) -> StoreListing {
+    do throws(StoreError) {
+      return StoreListing(keys: try keys(in: nil))
+    } catch let error where error.code == StoreError.corrupt {
+      return try damagedListing(error)
+    }
+  }
+
+  private func damagedListing(_ damage: StoreError) throws(StoreError) -> StoreListing {
+    let (file, journal, keys, end, index, behind) = try withState { open throws(StoreError) in
+      let view = try open.usableJournal()
+      open.keys.beginUse()
+      let end = view.end.byteCount + (view.damage == nil ? 0 : max(0, view.tailByteCount))
+      return (view.file, view.head.journal, open.keys, end, view.index, view.damage)
+    }
+    defer { keys.endUse() }
+    let survey = try JournalSurvey(
+      file, in: JournalHead.byteCount..<end, journal: journal, keys: keys, progress: nil)
+    // Behind a break anything may have been put, or removed: reading each tells.
+    let names = survey.names.filter { behind != nil || index[$0.key] != nil }
+    let isComplete =
+      index.entries.allSatisfy { names[$0.tag] != nil }
+      && (behind == nil || behind?.tagsBehind != nil)
+    return StoreListing(keys: names.values.sorted(), damage: isComplete ? nil : damage)
+  }
+
+  /// Reads the first of some values in the order in which they stand in the journal, up to some
+  /// megabytes of them.
+  ///
+  /// - Throws: `locked`, `corrupt` when one of them was changed, `accessDenied` or `io`.
+  public func values(
+    ofFirst keys: ArraySlice<StoreKey>
+  ) throws(StoreError) -> [SecretBytes?] {
+    var positions: [UInt64: Int] = [:]
+    var keyCount = 0
+    let (file, journal, ring, found) = try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      let view = try open.soundJournal(path: path)
+      var found: [ItemIndex.Entry] = []
+      var byteCount = 0
+      for key in keys {
+        guard byteCount < Self.excerptByteCount else { break }
+        if let entry = view.index[ItemTag(of: key, nameKey: open.keys.nameKey)] {
+          positions[entry.offset] = keyCount
+          found.append(entry)
+          byteCount += entry.recordByteCount
+        }
+        keyCount += 1
+      }
+      open.keys.beginUse()
+      return (view.file, view.head.journal, open.keys, found)
+    }
+    defer { ring.endUse() }
+    var values = [SecretBytes?](repeating: nil, count: keyCount)
+    try ItemReader(file, journal: journal, keys: ring).forEach(
+      found, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
+    ) { record, entry in
+      if let position = positions[entry.offset] { values[position] = record.value }
+    }
+    return values
+  }
+}
