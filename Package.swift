@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
     .library(name: "SealedStore", targets: ["SealedStore"]),
     .library(name: "SecretServiceStore", targets: ["SecretServiceStore"]),
+    .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
   dependencies: [
@@ -29,9 +30,10 @@ let package = Package(
       name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore", dependencies: ["CSecret", "DBus", "SessionToolsBase"]),
+    .target(name: "StoreMigration", dependencies: ["SealedStore", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
-      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
+      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
     .systemLibrary(name: "CLinux"),
     .executableTarget(
       name: "session-tools",
@@ -77,9 +79,15 @@ let package = Package(
         "StoreWorker", "TestSupport",
       ]),
     .testTarget(
+      name: "StoreMigrationTests",
+      dependencies: [
+        "SealedStore", "SessionToolsBase", "StoreMigration", "StoreTestSupport", "TestSupport",
+      ]),
+    .testTarget(
       name: "SecretServiceStoreTests",
       dependencies: [
         "DBus", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
+        "StoreMigration",
         "TestSupport", "session-tools",
       ],
       exclude: ["Transcripts"]),

@@ -1,0 +1,157 @@
+import SealedStore
+import SessionToolsBase
+
+/// What is about to be written into the target.
+private struct PendingBatch {
+  /// An item, its value, and what the target has in its place.
+  struct Item {
+    let entry: MigrationBatch.Entry
+    let value: SecretBytes
+    let existing: SecretBytes?
+  }
+
+  private(set) var items: [Item] = []
+  private var byteCount = 0
+
+  var batch: MigrationBatch { MigrationBatch(items.map(\.entry)) }
+
+  func isFull(_ largestCount: Int) -> Bool {
+    items.count >= largestCount || byteCount >= MigrationEngine.largestChangeByteCount
+  }
+
+  mutating func add(
+    _ entry: MigrationBatch.Entry, _ value: SecretBytes, over existing: SecretBytes?
+  ) {
+    items.append(Item(entry: entry, value: value, existing: existing))
+    byteCount += entry.source.canonicalByteCount + entry.target.canonicalByteCount
+    byteCount += value.byteCount + (existing?.byteCount ?? 0)
+  }
+}
+
+extension MigrationEngine {
+  /// Copies what a plan says, batch by batch.
+  mutating func copy(_ plan: MigrationPlan) throws(StoreError) {
+    let entries = plan.entries.filter { $0.seen != nil }
+    for entry in plan.entries where entry.seen == nil { tell(entry.outcome, of: entry) }
+    let largestCount = Self.largestChangeCount(migration.target)
+    // A value that changed since is told when all are verified.
+    var sources = ValueReader(migration.source, entries.map(\.source), known: plan.values)
+    var pending = PendingBatch()
+    for (number, entry) in entries.enumerated() {
+      let value = try reading { () throws(StoreError) in try sources.next() }
+      let added = try reading { () throws(StoreError) in
+        try add(entry, try value.get(), to: &pending)
+      }
+      if case .failure(let error) = added {
+        tell(.failed(error), of: entry)
+      }
+      guard pending.isFull(largestCount) else { continue }
+      try write(pending)
+      pending = PendingBatch()
+      try step(.copying, number + 1, entries.count)
+    }
+    if !pending.items.isEmpty { try write(pending) }
+    try step(.copying, entries.count, entries.count)
+    header.outcomeCount = try journal.write(outcomes: others)
+    try change(to: .copied)
+  }
+
+  private mutating func tell(
+    _ outcome: MigrationReport.Outcome, of entry: MigrationPlan.Entry
+  ) {
+    others.append(
+      MigrationReport.Entry(source: entry.source, target: entry.target, outcome: outcome))
+  }
+
+  /// Adds an item that is as it was planned to be, in a target that has there what was planned.
+  private mutating func add(
+    _ entry: MigrationPlan.Entry, _ value: SecretBytes?, to pending: inout PendingBatch
+  ) throws(StoreError) {
+    guard let seen = entry.seen else { return }
+    guard let value, let item = try migration.item(entry.source, value, header.options),
+      digester.digest(of: entry.target, item.value) == seen.digest
+    else { throw changed(entry.source) }
+    // What is not there now is looked for again before it is written.
+    let existing = seen.existing == nil ? nil : try migration.target.value(for: entry.target)
+    let found = existing.map { digester.digest(of: entry.target, $0) }
+    let prior: MigrationBatch.Prior
+    if found == seen.digest {
+      prior = .same
+    } else if let found {
+      // Only what the policy was asked about.
+      guard case .overwrite = entry.action, found == seen.existing else {
+        throw changed(entry.target)
+      }
+      prior = .other(found)
+    } else {
+      prior = .absent
+    }
+    byteCount += item.value.byteCount
+    pending.add(
+      MigrationBatch.Entry(
+        source: entry.source, target: entry.target, digest: seen.digest, prior: prior),
+      item.value, over: prior == .same ? nil : existing)
+  }
+
+  /// First into the journal, then into the target.
+  private mutating func write(_ pending: PendingBatch) throws(StoreError) {
+    header.batchCount += 1
+    var changes: [StoreChange] = []
+    for (position, item) in pending.items.enumerated() {
+      guard let existing = item.existing else { continue }
+      changes.append(
+        .put(existing, for: try MigrationJournal.keptKey(header.batchCount, position)))
+    }
+    changes.append(try journal.change(of: pending.batch, header.batchCount))
+    // Last, where not all is written at once: it says that the batch is there.
+    changes.append(try journal.change(of: header))
+    try journal.store.apply(changes)
+    try change(migration.target, pending.items.filter { $0.entry.prior != .same }) {
+      item throws(StoreError) in
+      try isAsBefore(item.entry) ? .put(item.value, for: item.entry.target) : nil
+    }
+  }
+
+  /// Whether the target has what it had when the batch was written down.
+  private func isAsBefore(_ entry: MigrationBatch.Entry) throws(StoreError) -> Bool {
+    if entry.prior == .absent { return try !migration.target.contains(entry.target) }
+    return entry.isAsBefore(try migration.target.value(for: entry.target), digester)
+  }
+
+  /// Makes of a batch that was begun a whole one, as far as nobody changed anything since.
+  func finishBatch(_ number: Int) throws(StoreError) {
+    let entries = try journal.batch(number).entries.filter { $0.prior != .same }
+    if migration.target.traits.isAtomic {
+      // Any of it there, and it was written; what is not was removed by others.
+      for entry in entries {
+        let isThere = try reading { () throws(StoreError) in
+          entry.isMigrated(try migration.target.value(for: entry.target), digester)
+        }
+        if case .success(true) = isThere { return }
+      }
+    }
+    try change(migration.target, entries) { entry throws(StoreError) in
+      // What cannot be read now is told when it is verified.
+      guard let value = try migration.source.value(for: entry.source),
+        let migrated = try migratedValue(of: value, entry), try isAsBefore(entry)
+      else { return nil }
+      return .put(migrated, for: entry.target)
+    }
+  }
+}
+
+extension MigrationPlan.Entry {
+  /// What is reported of an item that is not migrated.
+  fileprivate var outcome: MigrationReport.Outcome {
+    switch action {
+    case .leave: .left
+    case .impossible(let error): .failed(error)
+    case .conflict:
+      .failed(
+        StoreError(
+          StoreError.alreadyExists, store: "\(target)",
+          reason: "the target has another value of that name"))
+    case .copy, .equal, .overwrite, .skip, .keepBoth: .skipped
+    }
+  }
+}

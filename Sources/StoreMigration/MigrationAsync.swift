@@ -1,0 +1,86 @@
+import Dispatch
+import Synchronization
+
+/// The same on a thread of its own; cancelling the task stops it so that it can be resumed.
+extension Migration {
+  /// What the migration would do now.
+  ///
+  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  public func plan(
+    progress: MigrationProgress? = nil
+  ) async throws(MigrationError) -> MigrationPlan {
+    try await onThread { migration throws(MigrationError) in try migration.plan(progress: progress)
+    }
+  }
+
+  /// Migrates.
+  ///
+  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  public func run(
+    progress: MigrationProgress? = nil
+  ) async throws(MigrationError) -> MigrationReport {
+    try await onThread { migration throws(MigrationError) in try migration.run(progress: progress) }
+  }
+
+  /// Goes on with a migration that was cut short.
+  ///
+  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  public func resume(
+    progress: MigrationProgress? = nil
+  ) async throws(MigrationError) -> MigrationReport {
+    try await onThread { migration throws(MigrationError) in
+      try migration.resume(progress: progress)
+    }
+  }
+
+  /// Makes both stores what they were before.
+  ///
+  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  public func undo(
+    progress: MigrationProgress? = nil
+  ) async throws(MigrationError) -> MigrationUndoReport {
+    try await onThread { migration throws(MigrationError) in try migration.undo(progress: progress)
+    }
+  }
+
+  /// Forgets the migration.
+  ///
+  /// - Throws: As the blocking twin.
+  public func close() async throws(MigrationError) {
+    try await onThread { migration throws(MigrationError) in try migration.close() }
+  }
+
+  /// How far the journal's migration is; `nil` when there is none.
+  ///
+  /// - Throws: As the blocking twin.
+  public func state() async throws(MigrationError) -> State? {
+    try await onThread { migration throws(MigrationError) in try migration.state() }
+  }
+
+  private func onThread<Result: Sendable>(
+    _ body: @escaping @Sendable (Migration) throws(MigrationError) -> Result
+  ) async throws(MigrationError) -> Result {
+    let cancellation = Cancellation()
+    var migration = self
+    migration.isCancelled = { [isCancelled] in isCancelled() || cancellation.isWanted }
+    return try await withTaskCancellationHandler { [migration] in
+      await withCheckedContinuation { continuation in
+        // A serial queue has a thread beside the pool of tasks.
+        DispatchQueue(label: "session-tools.migration").async {
+          continuation.resume(
+            returning: Swift.Result { () throws(MigrationError) in try body(migration) })
+        }
+      }
+    } onCancel: {
+      cancellation.want()
+    }.get()
+  }
+}
+
+private final class Cancellation: Sendable {
+  private let isSet = Atomic(false)
+
+  var isWanted: Bool { isSet.load(ordering: .relaxed) }
+
+  func want() { isSet.store(true, ordering: .relaxed) }
+}

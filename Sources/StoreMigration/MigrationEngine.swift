@@ -1,0 +1,166 @@
+import SealedStore
+import SessionToolsBase
+
+/// Does what a journal says, and writes into it what is done next.
+struct MigrationEngine {
+  let migration: Migration
+  var header: MigrationJournal.Header
+  let digester: ItemDigester
+  private let progress: MigrationProgress?
+  /// What became of items that are in no batch.
+  var others: [MigrationReport.Entry] = []
+  /// What became of the items of each batch.
+  var outcomes: [[MigrationReport.Outcome]] = []
+  var byteCount = 0
+
+  init(
+    _ migration: Migration, _ header: MigrationJournal.Header, _ progress: MigrationProgress?
+  ) throws(StoreError) {
+    self.migration = migration
+    self.header = header
+    self.progress = progress
+    digester = try ItemDigester(key: SecretBytes(header.digestKey))
+  }
+
+  var journal: MigrationJournal { migration.journal }
+
+  /// Verifies what was copied, and removes it from the source if that is wanted.
+  mutating func finish() throws(StoreError) -> MigrationReport {
+    let before = migration.source.traits
+    let batches = try batches()
+    let digests = try verify(batches)
+    if header.phase == .copied {
+      let isRemoved = header.options.deletesSource ? try remove(batches) : true
+      // What was left in the source because somebody changed it is looked at again by resuming.
+      if isRemoved { try change(to: .finished) }
+    }
+    return MigrationReport(
+      entries: entries(of: batches), sourceDigest: digester.digest(of: digests.source).hexadecimal,
+      targetDigest: digester.digest(of: digests.target).hexadecimal, damage: header.damage?.error,
+      before: before, after: migration.target.traits)
+  }
+
+  /// Finishes what was begun, and plans the rest anew.
+  mutating func resume() throws(StoreError) -> MigrationReport {
+    guard header.phase == .copying else {
+      others = try journal.outcomes(header.outcomeCount)
+      return try finish()
+    }
+    if header.batchCount > 0 { try finishBatch(header.batchCount) }
+    var done: [StoreKey: StoreKey] = [:]
+    for entry in try batches().flatMap(\.entries) { done[entry.target] = entry.source }
+    var planner = try Planner(migration, header.options, digester, besides: done, progress)
+    let plan = try planner.plan()
+    if let damage = plan.damage { header.damage = MigrationJournal.StoredError(damage) }
+    try copy(plan)
+    return try finish()
+  }
+
+  /// All items in the order of their names in the source, in which most of them are already.
+  private func entries(of batches: [MigrationBatch]) -> [MigrationReport.Entry] {
+    var entries = others
+    for (batch, outcomes) in zip(batches, outcomes) {
+      for (entry, outcome) in zip(batch.entries, outcomes) {
+        entries.append(
+          MigrationReport.Entry(source: entry.source, target: entry.target, outcome: outcome))
+      }
+    }
+    let isSorted = zip(entries, entries.dropFirst()).allSatisfy { $0.source < $1.source }
+    return isSorted ? entries : entries.sorted { $0.source < $1.source }
+  }
+
+  // MARK: Parts of all of it
+
+  /// How many items of a batch are changed at once: few, where others see them one by one and each
+  /// takes long.
+  static func largestChangeCount(_ stores: any SecretStore...) -> Int {
+    stores.allSatisfy(\.traits.isAtomic) ? 1000 : 16
+  }
+
+  /// Changes items that a last look allows to be changed: all of them at once where the store can
+  /// do that, else one after the other, so that little time goes by between look and change.
+  ///
+  /// - Parameters:
+  ///   - store: What is changed.
+  ///   - items: What there is to be done.
+  ///   - look: Makes the change of an item, or `nil` when somebody changed what it is made of.
+  /// - Throws: As the stores. An item that cannot be read is left.
+  func change<Item>(
+    _ store: any SecretStore, _ items: [Item],
+    _ look: (Item) throws(StoreError) -> StoreChange?
+  ) throws(StoreError) {
+    guard !items.isEmpty else { return }
+    let count = store.traits.isAtomic ? items.count : 1
+    for start in stride(from: 0, to: items.count, by: count) {
+      var changes: [StoreChange] = []
+      for item in items[start..<min(start + count, items.count)] {
+        let change = try reading { () throws(StoreError) in try look(item) }
+        if case .success(let change?) = change { changes.append(change) }
+      }
+      try store.apply(changes)
+    }
+  }
+
+  /// The most bytes of one change from which on it takes no more.
+  static let largestChangeByteCount = 4 << 20
+
+  func batches() throws(StoreError) -> [MigrationBatch] {
+    var batches: [MigrationBatch] = []
+    for number in 0..<header.batchCount { batches.append(try journal.batch(number + 1)) }
+    return batches
+  }
+
+  func step(
+    _ phase: MigrationProgress.Phase, _ done: Int, _ total: Int
+  ) throws(StoreError) {
+    try migration.step(progress, phase, done, total, byteCount)
+  }
+
+  mutating func change(to phase: MigrationJournal.Header.Phase) throws(StoreError) {
+    header.phase = phase
+    try journal.store.apply([journal.change(of: header)])
+  }
+
+  func changed(_ key: StoreKey) -> StoreError {
+    StoreError(
+      StoreError.changed, store: "\(key)",
+      reason: "somebody changed it during the migration, so it was left as it is")
+  }
+
+  /// What a value of the source is in the target; `nil` when it is none of the kind.
+  func migratedValue(
+    of value: SecretBytes, _ entry: MigrationBatch.Entry
+  ) throws(StoreError) -> SecretBytes? {
+    guard let item = try migration.item(entry.source, value, header.options),
+      digester.digest(of: entry.target, item.value) == entry.digest
+    else { return nil }
+    return item.value
+  }
+}
+
+extension MigrationBatch.Entry {
+  /// Whether a value is what the target had before, or none is.
+  func isAsBefore(_ existing: SecretBytes?, _ digester: ItemDigester) -> Bool {
+    switch prior {
+    case .absent: existing == nil
+    case .same: isMigrated(existing, digester)
+    case .other(let digest): existing.map { digester.digest(of: target, $0) } == digest
+    }
+  }
+
+  /// Whether a value is what was migrated.
+  func isMigrated(_ existing: SecretBytes?, _ digester: ItemDigester) -> Bool {
+    existing.map { digester.digest(of: target, $0) } == digest
+  }
+}
+
+/// Runs a reading, and gives an error that says something of one item only.
+func reading<Value>(
+  _ body: () throws(StoreError) -> Value
+) throws(StoreError) -> Result<Value, StoreError> {
+  do throws(StoreError) {
+    return .success(try body())
+  } catch let error where error.isOfOneItem {
+    return .failure(error)
+  }
+}

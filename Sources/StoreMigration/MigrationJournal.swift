@@ -1,0 +1,317 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// What a migration writes down before it changes anything, in a store of the caller's.
+///
+/// - `header` says what is migrated and how far it is.
+/// - `batch 1`, `batch 2`, … list the items of one change of the target each, and are written before
+///   that change.
+/// - `kept 1/7` is what the target had under the name of the first batch's item 7.
+/// - `removed 1` has a bit for every item of the first batch that is removed from the source, or
+///   about to be; `original 1/7` what the source had there, where that is not what the target has.
+/// - `outcomes 1`, … say what became of the items that are in no batch.
+struct MigrationJournal: Sendable {
+  static let namespace: Namespace = "org.session-tools.migration"
+  static let version = 1
+  /// In one record: with the longest names these are 9 MB.
+  private static let largestOutcomeCount = 200
+
+  let store: any SecretStore
+
+  struct Header: Codable {
+    enum Phase: String, Codable {
+      case copying, copied, finished, undoing, undone
+      /// What is in the journal is of no more use, and being removed.
+      case closing
+    }
+
+    var version = MigrationJournal.version
+    let options: MigrationOptions
+    let isTransformed: Bool
+    /// Which stores they are, as far as these can tell.
+    let source: String?
+    let target: String?
+    /// For digests that mean nothing outside of this migration.
+    let digestKey: Data
+    var phase = Phase.copying
+    /// How many batches were begun; all but the last one are in the target as a whole.
+    var batchCount = 0
+    var outcomeCount = 0
+    /// Why the source could not list all its items, if it could not.
+    var damage: StoredError?
+  }
+
+  static func key(_ name: String) throws(StoreError) -> StoreKey {
+    try StoreKey(name, in: namespace)
+  }
+
+  // MARK: Header
+
+  /// - Throws: As reading the store; `corrupt` or `unsupportedVersion`.
+  func header() throws(StoreError) -> Header? {
+    guard let value = try store.value(for: Self.key("header")) else { return nil }
+    struct Version: Decodable { let version: Int }
+    let data = Data(value.copyBytes())
+    guard let found = try? JSONDecoder().decode(Version.self, from: data) else {
+      throw corrupt("header")
+    }
+    guard found.version == Self.version else {
+      throw StoreError(
+        StoreError.unsupportedVersion, store: "migration journal",
+        reason: "it has version \(found.version)", remedy: "Use a newer version of the program")
+    }
+    guard let header = try? JSONDecoder().decode(Header.self, from: data) else {
+      throw corrupt("header")
+    }
+    return header
+  }
+
+  func change(of header: Header) throws(StoreError) -> StoreChange {
+    .put(try encode(header), for: try Self.key("header"))
+  }
+
+  // MARK: Batches
+
+  /// - Throws: As reading the store; `corrupt`.
+  func batch(_ number: Int) throws(StoreError) -> MigrationBatch {
+    guard let value = try store.value(for: Self.key("batch \(number)")),
+      let batch = MigrationBatch(value)
+    else { throw corrupt("batch \(number)") }
+    return batch
+  }
+
+  func change(of batch: MigrationBatch, _ number: Int) throws(StoreError) -> StoreChange {
+    .put(batch.encoded, for: try Self.key("batch \(number)"))
+  }
+
+  /// What the target had before.
+  static func keptKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
+    try key("kept \(batch)/\(position)")
+  }
+
+  // MARK: Removals
+
+  /// The positions in a batch that are removed from the source, or about to be.
+  ///
+  /// - Throws: As reading the store.
+  func removals(_ batch: Int) throws(StoreError) -> Set<Int> {
+    guard let value = try store.value(for: Self.key("removed \(batch)")) else { return [] }
+    var positions: Set<Int> = []
+    for (index, byte) in value.copyBytes().enumerated() {
+      for bit in 0..<8 where byte & (1 << UInt8(bit)) != 0 { positions.insert(index * 8 + bit) }
+    }
+    return positions
+  }
+
+  func change(ofRemovals positions: Set<Int>, _ batch: Int) throws(StoreError) -> StoreChange {
+    var bytes = [UInt8](repeating: 0, count: (positions.max() ?? 0) / 8 + 1)
+    for position in positions { bytes[position / 8] |= 1 << UInt8(position % 8) }
+    return .put(SecretBytes(bytes), for: try Self.key("removed \(batch)"))
+  }
+
+  /// What the source had, where that is not what the target has.
+  static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
+    try key("original \(batch)/\(position)")
+  }
+
+  // MARK: Outcomes
+
+  /// An error as it is kept.
+  struct StoredError: Codable {
+    let code: String
+    let store: String
+    let reason: String
+    let remedy: String?
+
+    init(_ error: StoreError) {
+      (code, store) = (error.code.description, error.store)
+      (reason, remedy) = (error.reason, error.remedy)
+    }
+
+    var error: StoreError {
+      StoreError(StoreError.Code(code), store: store, reason: reason, remedy: remedy)
+    }
+  }
+
+  private struct StoredOutcome: Codable {
+    let source: Data
+    let target: Data
+    let isLeft: Bool
+    let error: StoredError?
+  }
+
+  /// Writes down what became of items that are in no batch.
+  ///
+  /// - Returns: How many records that takes, from 1 on.
+  /// - Throws: As changing the store.
+  func write(outcomes entries: [MigrationReport.Entry]) throws(StoreError) -> Int {
+    let records = entries.map { entry in
+      let (isLeft, error): (Bool, StoreError?) =
+        switch entry.outcome {
+        case .migrated, .moved, .skipped: (false, nil)
+        case .left: (true, nil)
+        case .failed(let error): (false, error)
+        }
+      return StoredOutcome(
+        source: Data(entry.source.canonicalBytes), target: Data(entry.target.canonicalBytes),
+        isLeft: isLeft,
+        error: error.map(StoredError.init))
+    }
+    var count = 0
+    for start in stride(from: 0, to: records.count, by: Self.largestOutcomeCount) {
+      let part = records[start..<min(start + Self.largestOutcomeCount, records.count)]
+      count += 1
+      try store.apply([.put(try encode(Array(part)), for: try Self.key("outcomes \(count)"))])
+    }
+    return count
+  }
+
+  /// What became of items that are in no batch.
+  ///
+  /// - Throws: As reading the store; `corrupt`.
+  func outcomes(_ count: Int) throws(StoreError) -> [MigrationReport.Entry] {
+    var entries: [MigrationReport.Entry] = []
+    for number in 0..<count {
+      guard let value = try store.value(for: Self.key("outcomes \(number + 1)")),
+        let records = try? JSONDecoder().decode(
+          [StoredOutcome].self, from: Data(value.copyBytes()))
+      else { throw corrupt("list of outcomes") }
+      for record in records {
+        guard let source = StoreKey(canonicalBytes: Array(record.source)),
+          let target = StoreKey(canonicalBytes: Array(record.target))
+        else { throw corrupt("list of outcomes") }
+        entries.append(
+          MigrationReport.Entry(
+            source: source, target: target,
+            outcome: record.error.map { .failed($0.error) } ?? (record.isLeft ? .left : .skipped)))
+      }
+    }
+    return entries
+  }
+
+  // MARK: Closing
+
+  /// Removes all there is, the header last; what is cut short counts as removed.
+  ///
+  /// - Throws: As changing the store.
+  func clear() throws(StoreError) {
+    do throws(StoreError) {
+      if var header = try header() {
+        header.phase = .closing
+        try store.apply([change(of: header)])
+      }
+    } catch let error
+      where [StoreError.corrupt, StoreError.unsupportedVersion].contains(error.code)
+    {
+      // Nobody can go on with it, so it may go bit by bit.
+    }
+    let headerKey = try Self.key("header")
+    let keys = try store.keys(in: Self.namespace).filter { $0 != headerKey }
+    for start in stride(from: 0, to: keys.count, by: 1000) {
+      try store.apply(keys[start..<min(start + 1000, keys.count)].map(StoreChange.remove))
+    }
+    if try store.contains(headerKey) { try store.remove(headerKey) }
+  }
+
+  private func encode(_ value: some Encodable) throws(StoreError) -> SecretBytes {
+    do {
+      return SecretBytes(try JSONEncoder().encode(value))
+    } catch {
+      // Texts, numbers and bytes only.
+      throw StoreError(
+        StoreError.unencodable, store: "migration journal", reason: "\(error)", underlying: error)
+    }
+  }
+
+  private func corrupt(_ part: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: "migration journal", reason: "its \(part) is missing or damaged",
+      remedy: "Compare both stores, and close the migration")
+  }
+}
+
+/// The items of one change of the target.
+struct MigrationBatch: Sendable {
+  enum Prior: Sendable, Equatable {
+    /// The target had none of the name.
+    case absent
+    /// It had the same value.
+    case same
+    /// It had another value.
+    case other(ItemDigest)
+  }
+
+  struct Entry: Sendable {
+    let source: StoreKey
+    let target: StoreKey
+    /// Of the item as it is in the target.
+    let digest: ItemDigest
+    let prior: Prior
+  }
+
+  let entries: [Entry]
+
+  init(_ entries: [Entry]) {
+    self.entries = entries
+  }
+
+  /// For each entry: length 4 ‖ source's key ‖ length 4 ‖ target's key ‖ digest 16 ‖ kind of prior
+  /// 1 ‖ prior digest 16.
+  var encoded: SecretBytes {
+    let byteCount = entries.reduce(0) { sum, entry in
+      sum + 41 + entry.source.canonicalByteCount + entry.target.canonicalByteCount
+    }
+    let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
+    var offset = 0
+    for entry in entries {
+      for key in [entry.source, entry.target] {
+        buffer.store(UInt32(key.canonicalByteCount), at: offset)
+        key.storeCanonical(in: buffer, at: offset + 4)
+        offset += 4 + key.canonicalByteCount
+      }
+      entry.digest.store(in: buffer, at: offset)
+      switch entry.prior {
+      case .absent: buffer.store(UInt8(0), at: offset + 16)
+      case .same: buffer.store(UInt8(1), at: offset + 16)
+      case .other(let digest):
+        buffer.store(UInt8(2), at: offset + 16)
+        digest.store(in: buffer, at: offset + 17)
+      }
+      offset += 33
+    }
+    return buffer.secret(0..<byteCount)
+  }
+
+  init?(_ value: SecretBytes) {
+    let buffer = ByteBuffer(value.copyBytes(), isSecret: true)
+    var entries: [Entry] = []
+    var offset = 0
+    while offset < buffer.byteCount {
+      guard let source = Self.key(in: buffer, at: &offset),
+        let target = Self.key(in: buffer, at: &offset), offset + 33 <= buffer.byteCount
+      else { return nil }
+      let prior: Prior
+      switch buffer.load(UInt8.self, at: offset + 16) {
+      case 0: prior = .absent
+      case 1: prior = .same
+      case 2: prior = .other(ItemDigest(buffer, at: offset + 17))
+      default: return nil
+      }
+      entries.append(
+        Entry(
+          source: source, target: target, digest: ItemDigest(buffer, at: offset), prior: prior))
+      offset += 33
+    }
+    self.entries = entries
+  }
+
+  private static func key(in buffer: ByteBuffer, at offset: inout Int) -> StoreKey? {
+    guard offset + 4 <= buffer.byteCount else { return nil }
+    let start = offset + 4
+    let end = start + Int(buffer.load(UInt32.self, at: offset))
+    guard end <= buffer.byteCount else { return nil }
+    offset = end
+    return StoreKey(canonicalBytes: buffer.bytes(start..<end))
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+public import SessionToolsBase
+
+/// Items as JSON Lines, with their values in plain text: one object a line, with `service`,
+/// `group`, `install`, `identifier`, and `value` as text, or `base64` where it is none.
+///
+/// For a program that takes nothing else, and for nothing that stays: whoever has the file has the
+/// values.
+public enum PlainItems {
+  private struct Line: Codable {
+    let service: String
+    let group: String?
+    let install: String?
+    let identifier: String
+    let value: String?
+    let base64: Data?
+  }
+
+  /// One line, its newline included.
+  ///
+  /// Foundation makes copies of the value, which nobody wipes.
+  ///
+  /// - Throws: `unencodable`.
+  public static func line(
+    for key: StoreKey, _ value: SecretBytes
+  ) throws(StoreError) -> SecretBytes {
+    let bytes = value.copyBytes()
+    let text = String(validating: bytes, as: UTF8.self)
+    let line = Line(
+      service: key.namespace.service, group: key.namespace.accessGroup,
+      install: key.namespace.install?.rawValue, identifier: key.identifier, value: text,
+      base64: text == nil ? Data(bytes) : nil)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return SecretBytes(try encoder.encode(line) + [UInt8(ascii: "\n")])
+    } catch {
+      throw StoreError(
+        StoreError.unencodable, store: "JSON Lines", reason: "\(key) cannot be one",
+        underlying: error)
+    }
+  }
+
+  /// The items of JSON Lines, to be migrated.
+  ///
+  /// - Parameters:
+  ///   - lines: The lines; empty ones do not count. Foundation makes copies of them.
+  ///   - name: What they are called in errors.
+  /// - Returns: The items.
+  /// - Throws: `undecodable` with the number of the line that is none, `invalidName`, or
+  ///   `alreadyExists` for a name that was there before.
+  public static func items(
+    _ lines: SecretBytes, name: String
+  ) throws(StoreError) -> ReadOnlyItems {
+    var items: [StoreKey: SecretBytes] = [:]
+    let texts = lines.copyBytes().split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (number, text) in texts.enumerated() where !text.isEmpty {
+      let (key, value) = try item(Data(text), name: "\(name), line \(number + 1)")
+      guard items.updateValue(value, forKey: key) == nil else {
+        throw StoreError(
+          StoreError.alreadyExists, store: "\(name), line \(number + 1)",
+          reason: "\(key) was in an earlier line")
+      }
+    }
+    return ReadOnlyItems(
+      name: name, protection: "plain text, JSON Lines", atRest: .nothing
+    ) { [items] in
+      StoreListing(keys: items.keys.sorted())
+    } read: { [items] key in
+      items[key]
+    }
+  }
+
+  private static func item(
+    _ text: Data, name: String
+  ) throws(StoreError) -> (StoreKey, SecretBytes) {
+    guard let line = try? JSONDecoder().decode(Line.self, from: text),
+      let value = line.value.map({ Data($0.utf8) }) ?? line.base64,
+      line.value == nil || line.base64 == nil
+    else {
+      // Without Foundation's error, which may quote what it read.
+      throw StoreError(
+        StoreError.undecodable, store: name,
+        reason: "it is no object with service, identifier, and value or base64")
+    }
+    let namespace = try Namespace(
+      service: line.service, accessGroup: line.group,
+      install: line.install.map { InstallIdentifier(rawValue: $0) })
+    return (try StoreKey(line.identifier, in: namespace), SecretBytes(value))
+  }
+}

@@ -1,0 +1,205 @@
+import SealedStore
+import SessionToolsBase
+
+/// Finds out what would become of each item.
+struct Planner {
+  private static let progressStep = 256
+
+  private let migration: Migration
+  private let options: MigrationOptions
+  private let digester: ItemDigester
+  private let progress: MigrationProgress?
+  private let isWithinOneStore: Bool
+  private let (before, after): (StoreTraits, StoreTraits)
+
+  /// Names that the target has, or will have.
+  private var taken: Set<StoreKey> = []
+  /// Names that items of the source get, and whose they are.
+  private var claimed: [StoreKey: StoreKey]
+  /// Names that are read, where what is written is read as well.
+  private var sources: Set<StoreKey> = []
+
+  /// - Parameters:
+  ///   - migration: What is planned.
+  ///   - options: What it was begun with.
+  ///   - digester: Makes the digests of what is seen.
+  ///   - done: The names in the target of what was migrated already, and those in the source.
+  ///   - progress: Hears how far it is.
+  /// - Throws: As telling the two stores apart.
+  init(
+    _ migration: Migration, _ options: MigrationOptions, _ digester: ItemDigester,
+    besides done: [StoreKey: StoreKey], _ progress: MigrationProgress?
+  ) throws(StoreError) {
+    self.migration = migration
+    self.options = options
+    self.digester = digester
+    self.progress = progress
+    isWithinOneStore = try migration.isWithinOneStore()
+    (before, after) = (migration.source.traits, migration.target.traits)
+    claimed = done
+  }
+
+  /// - Throws: As reading the stores as a whole; `cancelled`.
+  mutating func plan() throws(StoreError) -> MigrationPlan {
+    var plan = MigrationPlan(before: before, after: after)
+    let listing = try migration.source.fullListing()
+    plan.damage = listing.damage
+    // In one store, what was copied already is no source.
+    let done = Set(claimed.values).union(isWithinOneStore ? Array(claimed.keys) : [])
+    let selected = listing.keys.filter { options.selection.contains($0) }
+    let keys = selected.filter { !done.contains($0) && !$0.isReserved }
+    // A list is far cheaper than asking for each name, and says where a value has to be read.
+    taken = Set(try migration.target.fullListing().keys)
+    sources = isWithinOneStore ? Set(selected) : []
+    plan.values = listing.values
+    var reader = ValueReader(migration.source, keys, known: listing.values)
+    var byteCount = 0
+    plan.entries.reserveCapacity(keys.count)
+    for (number, key) in keys.enumerated() {
+      if number.isMultiple(of: Self.progressStep) {
+        try migration.step(progress, .planning, number, keys.count, byteCount)
+      }
+      do throws(StoreError) {
+        guard let value = try reader.next() else { throw absent(key) }
+        byteCount += value.byteCount
+        guard let item = try migration.item(key, value, options) else { continue }
+        plan.entries.append(try entry(for: key, item))
+      } catch let error where error.isOfOneItem {
+        plan.entries.append(
+          MigrationPlan.Entry(source: key, target: key, action: .impossible(error)))
+      }
+    }
+    let reserved = selected.filter(\.isReserved)
+    if !reserved.isEmpty {
+      plan.entries += reserved.map {
+        MigrationPlan.Entry(source: $0, target: $0, action: .leave)
+      }
+      plan.entries.sort { $0.source < $1.source }
+    }
+    try migration.step(progress, .planning, keys.count, keys.count, byteCount)
+    return plan
+  }
+
+  private func absent(_ key: StoreKey) -> StoreError {
+    StoreError(
+      StoreError.changed, store: "\(key)", reason: "it was listed, and is not there any more")
+  }
+
+  private mutating func entry(
+    for source: StoreKey, _ item: (key: StoreKey, value: SecretBytes)
+  ) throws(StoreError) -> MigrationPlan.Entry {
+    let (target, value) = item
+    if target != source, sources.contains(target) {
+      throw StoreError(
+        StoreError.alreadyExists, store: "\(target)",
+        reason: "it is itself one of the items that are migrated within the store",
+        remedy: "Migrate that one first")
+    }
+    guard !target.isReserved else {
+      throw StoreError(
+        StoreError.invalidName, store: "\(target)", reason: "the library keeps its own items there",
+        remedy: "Choose another name for the service")
+    }
+    try checkSize(of: value, target, "the target", after)
+    if let other = claimed[target] {
+      throw StoreError(
+        StoreError.alreadyExists, store: "\(target)",
+        reason: "\(other) would have the same name in the target", remedy: "Rename one of them")
+    }
+    guard taken.contains(target), let existing = try migration.target.value(for: target) else {
+      return claim(target, for: source, value, .copy)
+    }
+    if existing == value { return claim(target, for: source, value, .equal, over: existing) }
+    switch options.conflicts {
+    case .fail: return MigrationPlan.Entry(source: source, target: target, action: .conflict)
+    case .skip: return MigrationPlan.Entry(source: source, target: target, action: .skip)
+    case .overwrite:
+      try checkSize(of: existing, target, "the journal", migration.journal.store.traits)
+      return claim(target, for: source, value, .overwrite, over: existing)
+    case .keepBoth: return try entryBeside(target, for: source, value)
+    }
+  }
+
+  private func checkSize(
+    of value: SecretBytes, _ key: StoreKey, _ store: String, _ traits: StoreTraits
+  ) throws(StoreError) {
+    guard value.byteCount > traits.largestValueByteCount else { return }
+    throw StoreError(
+      StoreError.valueTooLarge, store: "\(key)",
+      reason: "its value has \(value.byteCount) bytes, which \(store) does not take")
+  }
+
+  /// The same name with the first number from 2 that is free, or has the value already.
+  private mutating func entryBeside(
+    _ target: StoreKey, for source: StoreKey, _ value: SecretBytes
+  ) throws(StoreError) -> MigrationPlan.Entry {
+    var number = 2
+    while true {
+      let beside = try StoreKey("\(target.identifier) (\(number))", in: target.namespace)
+      number += 1
+      guard claimed[beside] == nil, !sources.contains(beside) else { continue }
+      guard taken.contains(beside), let existing = try migration.target.value(for: beside) else {
+        return claim(beside, for: source, value, .keepBoth)
+      }
+      if existing == value { return claim(beside, for: source, value, .equal, over: existing) }
+    }
+  }
+
+  private mutating func claim(
+    _ target: StoreKey, for source: StoreKey, _ value: SecretBytes,
+    _ action: MigrationPlan.Action, over existing: SecretBytes? = nil
+  ) -> MigrationPlan.Entry {
+    claimed[target] = source
+    return MigrationPlan.Entry(
+      source: source, target: target, action: action,
+      seen: MigrationPlan.Seen(
+        digest: digester.digest(of: target, value),
+        existing: existing.map { digester.digest(of: target, $0) }))
+  }
+}
+
+extension SecretStore {
+  /// The keys of all items, of a damaged store as far as it can tell.
+  fileprivate func fullListing() throws(StoreError) -> StoreListing {
+    if let store = self as? any MigratableStore { return try store.listing() }
+    return StoreListing(keys: try keys(in: nil))
+  }
+}
+
+extension StoreKey {
+  /// Whether it names something that belongs to a store, and not to who uses it.
+  var isReserved: Bool {
+    [MigrationJournal.namespace, .storeKeys].contains(namespace)
+  }
+}
+
+extension Migration {
+  /// What an item of the source is in the target; `nil` when the transform leaves it out.
+  ///
+  /// - Throws: `invalidName`, or `unencodable` when the transform fails.
+  func item(
+    _ key: StoreKey, _ value: SecretBytes, _ options: MigrationOptions
+  ) throws(StoreError) -> (key: StoreKey, value: SecretBytes)? {
+    let target = try options.mapping.target(of: key)
+    guard let transform else { return (target, value) }
+    do {
+      return try transform(target, value)
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(
+        StoreError.unencodable, store: "\(key)", reason: "the transform made nothing of it",
+        underlying: error)
+    }
+  }
+}
+
+extension StoreError {
+  /// Whether it says something of one item, and nothing of its store.
+  var isOfOneItem: Bool {
+    [
+      Self.corrupt, Self.unsupportedVersion, Self.valueTooLarge, Self.invalidName,
+      Self.alreadyExists, Self.unencodable, Self.undecodable, Self.changed,
+    ].contains(code)
+  }
+}

@@ -1,0 +1,109 @@
+import SealedStore
+import SessionToolsBase
+
+extension MigrationEngine {
+  /// Removes from the source what was verified and still is as it was.
+  ///
+  /// - Returns: Whether nothing was left because somebody changed it.
+  mutating func remove(_ batches: [MigrationBatch]) throws(StoreError) -> Bool {
+    let isWithinOneStore = try migration.isWithinOneStore()
+    let largestCount = Self.largestChangeCount(migration.source)
+    let total = batches.reduce(0) { $0 + $1.entries.count }
+    var done = 0
+    for (number, batch) in batches.enumerated() {
+      var removals = BatchRemovals(try journal.removals(number + 1))
+      for (position, entry) in batch.entries.enumerated() {
+        done += 1
+        // Removing it there would remove it here.
+        if isWithinOneStore, entry.source == entry.target { continue }
+        guard case .migrated = outcomes[number][position] else { continue }
+        let added = try reading { () throws(StoreError) in
+          try add(entry, number + 1, position, to: &removals)
+        }
+        if case .failure(let error) = added {
+          outcomes[number][position] = .failed(error)
+        }
+        guard removals.isFull(largestCount) else { continue }
+        try write(&removals, number + 1)
+        try step(.deleting, done, total)
+      }
+      try write(&removals, number + 1)
+      try step(.deleting, done, total)
+    }
+    return !outcomes.joined().contains { if case .failed = $0 { true } else { false } }
+  }
+
+  private func add(
+    _ entry: MigrationBatch.Entry, _ batch: Int, _ position: Int, to removals: inout BatchRemovals
+  ) throws(StoreError) {
+    guard let value = try migration.source.value(for: entry.source),
+      let migrated = try migratedValue(of: value, entry)
+    else { throw changed(entry.source) }
+    let original = migrated == value ? nil : value
+    removals.add(
+      entry, position,
+      original: try original.map { value throws(StoreError) in
+        .put(value, for: try MigrationJournal.originalKey(batch, position))
+      }, byteCount: original?.byteCount ?? 0)
+  }
+
+  /// First into the journal, then out of the source.
+  private mutating func write(_ removals: inout BatchRemovals, _ batch: Int) throws(StoreError) {
+    guard !removals.pending.isEmpty else { return }
+    var failures: [Int: StoreError] = [:]
+    try journal.store.apply(
+      removals.originals + [try journal.change(ofRemovals: removals.positions, batch)])
+    try change(migration.source, removals.pending) { item throws(StoreError) in
+      // Last of all: the source may have got another value, and the target lost this one, since
+      // both were verified.
+      let (position, entry) = item
+      let isAsBefore = try reading { () throws(StoreError) in
+        guard let value = try migration.source.value(for: entry.source),
+          try migratedValue(of: value, entry) != nil
+        else { throw changed(entry.source) }
+        guard entry.isMigrated(try migration.target.value(for: entry.target), digester) else {
+          throw changed(entry.target)
+        }
+      }
+      if case .failure(let error) = isAsBefore {
+        failures[position] = error
+        return nil
+      }
+      return .remove(entry.source)
+    }
+    for (position, _) in removals.pending {
+      outcomes[batch - 1][position] = failures[position].map { .failed($0) } ?? .moved
+    }
+    removals.startNext()
+  }
+}
+
+/// What is about to be removed from the source.
+private struct BatchRemovals {
+  /// In the whole batch.
+  private(set) var positions: Set<Int>
+  private(set) var pending: [(position: Int, entry: MigrationBatch.Entry)] = []
+  private(set) var originals: [StoreChange] = []
+  private var byteCount = 0
+
+  init(_ positions: Set<Int>) {
+    self.positions = positions
+  }
+
+  func isFull(_ largestCount: Int) -> Bool {
+    pending.count >= largestCount || byteCount >= MigrationEngine.largestChangeByteCount
+  }
+
+  mutating func add(
+    _ entry: MigrationBatch.Entry, _ position: Int, original: StoreChange?, byteCount: Int
+  ) {
+    positions.insert(position)
+    pending.append((position, entry))
+    if let original { originals.append(original) }
+    self.byteCount += byteCount
+  }
+
+  mutating func startNext() {
+    (pending, originals, byteCount) = ([], [], 0)
+  }
+}

@@ -1,0 +1,119 @@
+import SealedStore
+import SessionToolsBase
+
+extension MigrationEngine {
+  /// Brings everything back, the last batch first.
+  mutating func undo() throws(StoreError) -> MigrationUndoReport {
+    var report = MigrationUndoReport()
+    // What was left was left to whoever changed it.
+    if header.phase == .undone { return report }
+    try change(to: .undoing)
+    for number in (0..<header.batchCount).reversed() {
+      try undoBatch(number + 1, &report)
+      try step(.undoing, header.batchCount - number, header.batchCount)
+    }
+    try change(to: .undone)
+    return report
+  }
+
+  private mutating func undoBatch(
+    _ number: Int, _ report: inout MigrationUndoReport
+  ) throws(StoreError) {
+    let removals = try journal.removals(number)
+    let largestCount = Self.largestChangeCount(migration.source, migration.target)
+    var returns = Returns()
+    for (position, entry) in try journal.batch(number).entries.enumerated() {
+      let isRemoved = removals.contains(position)
+      // The target had it before, and the source still has it.
+      if entry.prior == .same, !isRemoved { continue }
+      let added = try reading { () throws(StoreError) in
+        try add(entry, number, position, isRemoved: isRemoved, to: &returns)
+      }
+      if case .failure(let error) = added { report.left.append((entry.target, error)) }
+      if returns.isFull(largestCount) { try write(&returns, &report) }
+    }
+    try write(&returns, &report)
+  }
+
+  /// Adds what brings one item back.
+  ///
+  /// The target keeps what was migrated unless the source holds, or is given, what it was made of:
+  /// else it might be in neither.
+  private func add(
+    _ entry: MigrationBatch.Entry, _ batch: Int, _ position: Int, isRemoved: Bool,
+    to returns: inout Returns
+  ) throws(StoreError) {
+    let existing = try migration.target.value(for: entry.target)
+    let isMigrated = entry.isMigrated(existing, digester)
+    if let value = try migration.source.value(for: entry.source) {
+      // Nothing of ours is there to be taken back.
+      if !isMigrated, entry.isAsBefore(existing, digester) { return }
+      guard try migratedValue(of: value, entry) != nil else { throw changed(entry.source) }
+    } else {
+      guard isRemoved else {
+        if isMigrated { throw changed(entry.source) }
+        return
+      }
+      let key = try MigrationJournal.originalKey(batch, position)
+      guard let original = try journal.store.value(for: key) ?? (isMigrated ? existing : nil)
+      else { throw changed(entry.target) }
+      returns.toSource.append((entry.source, original))
+      returns.byteCount += original.byteCount
+    }
+    guard isMigrated else {
+      if entry.isAsBefore(existing, digester) { return }
+      throw changed(entry.target)
+    }
+    switch entry.prior {
+    case .same: break
+    case .absent: returns.toTarget.append((entry, nil))
+    case .other:
+      let key = try MigrationJournal.keptKey(batch, position)
+      guard let kept = try journal.store.value(for: key) else { throw changed(entry.target) }
+      returns.toTarget.append((entry, kept))
+      returns.byteCount += kept.byteCount
+    }
+  }
+
+  /// What comes back is there, and compared, before what it came from goes.
+  private func write(
+    _ returns: inout Returns, _ report: inout MigrationUndoReport
+  ) throws(StoreError) {
+    try change(migration.source, returns.toSource) { item throws(StoreError) in
+      try migration.source.contains(item.key) ? nil : .put(item.value, for: item.key)
+    }
+    for (key, value) in returns.toSource
+    where try migration.source.value(for: key) != value {
+      throw changed(key)
+    }
+    var restored = 0
+    try change(migration.target, returns.toTarget) { item throws(StoreError) in
+      let (entry, kept) = item
+      guard entry.isMigrated(try migration.target.value(for: entry.target), digester),
+        let value = try migration.source.value(for: entry.source),
+        try migratedValue(of: value, entry) != nil
+      else {
+        report.left.append((entry.target, changed(entry.target)))
+        return nil
+      }
+      restored += 1
+      return kept.map { .put($0, for: entry.target) } ?? .remove(entry.target)
+    }
+    report.returnedCount += returns.toSource.count
+    report.restoredCount += restored
+    returns = Returns()
+  }
+}
+
+/// What is about to be brought back.
+private struct Returns {
+  var toSource: [(key: StoreKey, value: SecretBytes)] = []
+  /// With what the target had before.
+  var toTarget: [(entry: MigrationBatch.Entry, kept: SecretBytes?)] = []
+  var byteCount = 0
+
+  func isFull(_ largestCount: Int) -> Bool {
+    max(toSource.count, toTarget.count) >= largestCount
+      || byteCount >= MigrationEngine.largestChangeByteCount
+  }
+}

@@ -1,0 +1,66 @@
+import SealedStore
+import SessionToolsBase
+
+/// Digests of what was found on both sides.
+struct FoundDigests {
+  var source: [ItemDigest] = []
+  var target: [ItemDigest] = []
+}
+
+extension MigrationEngine {
+  /// Reads every item from both stores, compares them, and tells what came of each.
+  mutating func verify(_ batches: [MigrationBatch]) throws(StoreError) -> FoundDigests {
+    let entries = batches.flatMap(\.entries)
+    var sources = ValueReader(migration.source, entries.map(\.source))
+    var targets = ValueReader(migration.target, entries.map(\.target))
+    var digests = FoundDigests()
+    var done = 0
+    for (number, batch) in batches.enumerated() {
+      outcomes.append([])
+      outcomes[number].reserveCapacity(batch.entries.count)
+      let removals = header.options.deletesSource ? try journal.removals(number + 1) : []
+      for (position, entry) in batch.entries.enumerated() {
+        let source = try reading { () throws(StoreError) in try sources.next() }
+        let target = try reading { () throws(StoreError) in try targets.next() }
+        let compared = try reading { () throws(StoreError) in
+          try outcome(
+            of: entry, isRemoved: removals.contains(position), source, target, &digests)
+        }
+        switch compared {
+        case .success(let outcome): outcomes[number].append(outcome)
+        case .failure(let error): outcomes[number].append(.failed(error))
+        }
+      }
+      done += batch.entries.count
+      try step(.verifying, done, entries.count)
+    }
+    return digests
+  }
+
+  private mutating func outcome(
+    of entry: MigrationBatch.Entry, isRemoved: Bool, _ source: Result<SecretBytes?, StoreError>,
+    _ target: Result<SecretBytes?, StoreError>, _ digests: inout FoundDigests
+  ) throws(StoreError) -> MigrationReport.Outcome {
+    if case .success(let value?) = target {
+      byteCount += value.byteCount
+      digests.target.append(digester.digest(of: entry.target, value))
+    }
+    let outcome: MigrationReport.Outcome
+    if let value = try source.get() {
+      guard let item = try migration.item(entry.source, value, header.options) else {
+        throw changed(entry.source)
+      }
+      let digest = digester.digest(of: entry.target, item.value)
+      digests.source.append(digest)
+      outcome = digest == entry.digest ? .migrated : .failed(changed(entry.source))
+    } else if isRemoved {
+      // As it was read before it was removed.
+      digests.source.append(entry.digest)
+      outcome = .moved
+    } else {
+      throw changed(entry.source)
+    }
+    guard entry.isMigrated(try target.get(), digester) else { throw changed(entry.target) }
+    return outcome
+  }
+}

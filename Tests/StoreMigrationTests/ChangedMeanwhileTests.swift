@@ -1,0 +1,354 @@
+import Dispatch
+import SealedStore
+import SessionToolsBase
+import StoreMigration
+import Testing
+
+/// Stores that somebody else changes while a migration is under way, or before it is undone.
+@Suite struct ChangedMeanwhileTests {
+  private let theirs = SecretBytes(utf8: "theirs")
+
+  private func moving(_ conflicts: MigrationConflictPolicy = .fail) -> MigrationOptions {
+    var options = MigrationOptions()
+    options.deletesSource = true
+    options.conflicts = conflicts
+    return options
+  }
+
+  private func outcomes(_ report: MigrationReport) -> [String] {
+    report.entries.map(\.outcome.name)
+  }
+
+  /// The number of changes of a move of one batch: header, batch, target, phase, removal, source,
+  /// phase.
+  private enum Change {
+    static let target = 2
+    static let phase = 3
+    static let removal = 4
+  }
+
+  @Test func `what was taken from the target before it is removed from the source stays there`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    let a = try key("a")
+    let life = Life { [target = world.target] count in
+      if count == Change.phase { target.apply([.remove(a)]) }
+    }
+    let report = try world.migration(moving(), life).run()
+    #expect(outcomes(report) == ["failed", "moved"])
+    #expect(!report.isComplete)
+    #expect(world.contents == [try items(["a": "1"]), try items(["b": "2"])])
+  }
+
+  @Test func `what is taken from the target after it was verified stays in the source`() throws {
+    // The second batch is looked at once more after the first one was removed.
+    var source: Contents = [:]
+    for number in 0..<1001 { source[try key("\(1000 + number)")] = theirs }
+    let world = World(source: source)
+    let last = try key("2000")
+    let life = Life { [target = world.target, first = try key("1000"), source = world.source] _ in
+      if source.value(for: first) == nil { target.apply([.remove(last)]) }
+    }
+    let report = try world.migration(moving(), life).run()
+    #expect(report.failedCount == 1)
+    #expect(world.source.contents == [last: theirs])
+    #expect(world.target.contents.count == 1000)
+  }
+
+  @Test func `what is put into the source after it was verified is not removed`() throws {
+    for isAtomic in [true, false] {
+      let world = World(source: try items(["a": "1", "b": "2"]))
+      let a = try key("a")
+      let removal = isAtomic ? Change.removal : Change.removal + 1
+      let life = Life { [source = world.source, theirs] count in
+        if count == removal { source.apply([.put(theirs, for: a)]) }
+      }
+      let report = try world.migration(moving(), life, isAtomic: isAtomic).run()
+      #expect(outcomes(report) == ["failed", "moved"])
+      #expect(world.source.contents == [a: theirs])
+      #expect(try world.migration(isAtomic: isAtomic).state() == .unfinished)
+      world.source.apply([.put(SecretBytes(utf8: "1"), for: a)])
+      #expect(outcomes(try world.migration(isAtomic: isAtomic).resume()) == ["moved", "moved"])
+      #expect(world.source.contents.isEmpty)
+    }
+  }
+
+  @Test func `what is put into the target before it is written stays`() throws {
+    for isAtomic in [true, false] {
+      let world = World(source: try items(["a": "1", "b": "2"]), target: try items(["b": "old"]))
+      let (a, b) = (try key("a"), try key("b"))
+      var options = MigrationOptions()
+      options.conflicts = .overwrite
+      let life = Life { [target = world.target, theirs] count in
+        if count == 1 { target.apply([.put(theirs, for: a), .put(theirs, for: b)]) }
+      }
+      #expect(
+        outcomes(try world.migration(options, life, isAtomic: isAtomic).run())
+          == ["failed", "failed"])
+      #expect(world.target.contents == [a: theirs, b: theirs])
+      #expect(try world.migration(isAtomic: isAtomic).undo().left.count == 2)
+      #expect(world.target.contents == [a: theirs, b: theirs])
+    }
+  }
+
+  @Test func `a store that is locked midway is unlocked and gone on with`() throws {
+    let source = try TestStore(.sealed)
+    let store = try #require(source.store as? SealedFileStore)
+    try store.apply(items(["a": "1", "b": "2"]).map { .put($0.value, for: $0.key) })
+    let target = MemoryStore()
+    var options = moving()
+    options.allowsWeakerProtection = true
+    let migration = Migration(
+      from: store, to: target, journal: MemoryStore(), options: options)
+    let locking = MigrationProgress { phase, done, total, _ in
+      if phase == .copying, done == total { store.lock() }
+    }
+    #expect(failure { try migration.run(progress: locking) } == "locked")
+    #expect(try migration.state() == .unfinished)
+    #expect(failure { try migration.resume() } == "locked")
+    try store.unlock(with: source.key)
+    #expect(outcomes(try migration.resume()) == ["moved", "moved"])
+    #expect(try store.keys(in: nil).isEmpty)
+  }
+
+  @Test func `a source that is damaged after it was planned is told of by resuming`() throws {
+    let source = try TestStore(.sealed)
+    try source.store.apply(items(["a": "1", "b": "2"]).map { .put($0.value, for: $0.key) })
+    let (target, journal) = (MemoryStore(), MemoryStore())
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    func migration(_ life: Life) -> Migration {
+      Migration(
+        from: source.store, to: target, journal: StoppingStore(journal, life), options: options)
+    }
+    #expect(failure { try migration(Life(changeCount: 1)).run() } == "io")
+    try source.damageLastRecord()
+    let report = try migration(Life()).resume()
+    #expect(outcomes(report) == ["migrated"])
+    #expect(report.damage?.code == StoreError.corrupt && !report.isComplete)
+  }
+
+  @Test func `what is changed in the target after planning is not overwritten`() throws {
+    let world = World(source: try items(["a": "1"]), target: try items(["a": "old"]))
+    let a = try key("a")
+    var options = MigrationOptions()
+    options.conflicts = .overwrite
+    let life = Life { [target = world.target, theirs] count in
+      if count == 0 { target.apply([.put(theirs, for: a)]) }
+    }
+    #expect(outcomes(try world.migration(options, life).run()) == ["failed"])
+    #expect(world.target.contents == [a: theirs])
+    _ = try world.migration().undo()
+    #expect(world.target.contents == [a: theirs])
+  }
+
+  @Test func `what is changed in the source after planning is not copied, and what is put is`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    let (a, b) = (try key("a"), try key("b"))
+    let life = Life { [source = world.source, theirs] count in
+      if count == 0 { source.apply([.put(theirs, for: a), .remove(b)]) }
+    }
+    let report = try world.migration(moving(), life).run()
+    #expect(outcomes(report) == ["failed", "failed"])
+    #expect(world.contents == [[a: theirs], [:]])
+    // What was told stays told.
+    #expect(outcomes(try world.migration().resume()) == ["failed", "failed"])
+  }
+
+  @Test func `undoing keeps in the target what somebody removed from the source`() throws {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    #expect(try world.migration().run().isComplete)
+    world.source.apply([.remove(try key("a"))])
+    let report = try world.migration().undo()
+    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect((report.restoredCount, report.returnedCount) == (1, 0))
+    #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
+  }
+
+  @Test func `undoing a move keeps both values where somebody put another one`() throws {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    #expect(try world.migration(moving()).run().isComplete)
+    world.source.apply([.put(theirs, for: try key("a"))])
+    let report = try world.migration().undo()
+    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(
+      world.contents == [
+        try items(["a": "theirs", "b": "2"]), try items(["a": "1"]),
+      ])
+  }
+
+  @Test func `undoing returns what was removed, and nothing that others removed before`() throws {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    let a = try key("a")
+    let life = Life { [source = world.source] count in
+      if count == Change.phase { source.apply([.remove(a)]) }
+    }
+    #expect(outcomes(try world.migration(moving(), life).run()) == ["failed", "moved"])
+    let report = try world.migration().undo()
+    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
+  }
+
+  @Test func `an item that was changed by a transform comes back as it was`() throws {
+    let before = try items(["a": "1", "b": "2"])
+    let world = World(source: before)
+    let transform: Migration.Transform = { key, value in
+      (key, SecretBytes(value.copyBytes() + [0]))
+    }
+    _ = try world.migration(moving(), transform: transform).run()
+    world.target.apply([.put(theirs, for: try key("a"))])
+    let report = try world.migration(transform: transform).undo()
+    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(report.returnedCount == 2)
+    #expect(world.contents == [before, try items(["a": "theirs"])])
+  }
+
+  @Test func `a migration is gone on with between the stores it was begun with`() throws {
+    let world = World(source: try items(["a": "1"]))
+    let life = Life(changeCount: Change.target)
+    #expect(failure { try world.migration(moving(), life).run() } == "io")
+    let swapped = Migration(from: world.target, to: world.source, journal: world.journal)
+    #expect(failure { try swapped.resume() } == "other source")
+    #expect(failure { try swapped.undo() } == "other source")
+    let elsewhere = Migration(from: world.source, to: MemoryStore(), journal: world.journal)
+    #expect(failure { try elsewhere.undo() } == "other target")
+    #expect(
+      failure { try world.migration(transform: { ($0, $1) }).resume() } == "other transform")
+    #expect(try world.migration().resume().isComplete)
+  }
+
+  @Test func `a target that protects less than when it was begun needs permission`() throws {
+    let world = World(source: try items(["a": "1"]))
+    func migration(_ life: Life, to atRest: AtRestProtection) -> Migration {
+      Migration(
+        from: StoppingStore(world.source, life, atRest: .keyring),
+        to: StoppingStore(world.target, life, atRest: atRest), journal: world.journal)
+    }
+    #expect(failure { try migration(Life(changeCount: 0), to: .passphrase).run() } == "io")
+    #expect(failure { try migration(Life(), to: .keyFile).resume() } == "weaker")
+    #expect(world.target.contents.isEmpty)
+    #expect(try migration(Life(), to: .passphrase).resume().isComplete)
+  }
+
+  @Test func `nothing is removed from a store that only is read, or that has no identity`() throws {
+    let world = World(source: try items(["a": "1"]))
+    let readOnly = StoppingStore(world.source, Life(), isReadOnly: true)
+    let journal = MemoryStore()
+    var options = moving()
+    options.allowsWeakerProtection = true
+    for source in [readOnly as any SecretStore, UnidentifiedStore(store: world.source)] {
+      let migration = Migration(
+        from: source, to: world.target, journal: journal, options: options)
+      #expect(failure { try migration.run() } == "not removable")
+      #expect(journal.contents.isEmpty && world.target.contents.isEmpty)
+    }
+    let copy = Migration(
+      from: UnidentifiedStore(store: world.source), to: world.target, journal: journal)
+    #expect(try copy.run().isComplete)
+    #expect(try copy.undo().restoredCount == 1)
+    #expect(world.target.contents.isEmpty)
+  }
+
+  @Test func `what a store or a migration needs for itself is left`() throws {
+    var before = try items(["a": "1"])
+    before.merge(try items(["vault": "key"], in: "org.session-tools.keys")) { $1 }
+    before.merge(try items(["header": "x"], in: "org.session-tools.migration")) { $1 }
+    let world = World(source: before)
+    let report = try world.migration(moving()).run()
+    #expect(outcomes(report) == ["moved", "left", "left"])
+    #expect(report.isComplete)
+    #expect(world.target.contents == (try items(["a": "1"])))
+    #expect(outcomes(try world.migration().resume()) == ["moved", "left", "left"])
+    var options = MigrationOptions()
+    options.mapping.renames = [.init(service: "mail", newName: "org.session-tools.keys")]
+    let other = World(source: try items(["a": "1"]))
+    #expect(outcomes(try other.migration(options).run()) == ["failed"])
+  }
+
+  @Test func `closing that is cut short counts, and the next migration clears up`() throws {
+    for isAtomic in [true, false] {
+      let world = World(source: try items(["a": "1", "b": "2"]))
+      #expect(try world.migration().run().isComplete)
+      for changeCount in 1..<4 {
+        let life = Life(changeCount: changeCount)
+        let closing = Migration(
+          from: world.source, to: world.target,
+          journal: StoppingStore(world.journal, life, isAtomic: isAtomic))
+        guard failure(of: { try closing.close() }) != nil else { continue }
+        #expect(try world.migration().state() == nil)
+        #expect(failure { try world.migration().resume() } == "nothing begun")
+      }
+      #expect(try world.migration().run().entries.map(\.outcome.name) == ["migrated", "migrated"])
+      try world.migration().close()
+      #expect(world.journal.contents.isEmpty)
+    }
+  }
+
+  private func largeWorld() throws -> World {
+    var source: Contents = [:]
+    for number in 0..<3000 { source[try key("\(number)")] = theirs }
+    return World(source: source)
+  }
+
+  @Test func `cancelling stops where it can be resumed`() throws {
+    let world = try largeWorld()
+    var migration = world.migration()
+    migration.isCancelled = { [target = world.target] in !target.keys(in: nil).isEmpty }
+    #expect(failure { try migration.run() } == "cancelled")
+    #expect(world.target.contents.count == 1000)
+    #expect(try world.migration().resume().migratedCount == 3000)
+    migration.isCancelled = { true }
+    #expect(failure { try migration.plan() } == "cancelled")
+    #expect(failure { try migration.undo() } == "cancelled")
+    #expect(try world.migration().state() == .undoing)
+    #expect(try world.migration().undo().left.isEmpty)
+    #expect(try world.migration().state() == .undone)
+    #expect(world.target.contents.isEmpty)
+  }
+
+  @Test func `a task that is cancelled stops its migration`() async throws {
+    let world = try largeWorld()
+    let running = world.migration()
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await running.run()
+    }
+    task.cancel()
+    let result = await task.result
+    #expect {
+      try result.get()
+    } throws: { error in
+      guard case MigrationError.store(let error) = error else { return false }
+      return error.code == StoreError.cancelled
+    }
+    #expect(world.target.contents.isEmpty)
+    #expect(try await world.migration().run().migratedCount == 3000)
+    #expect(try await world.migration().state() == .finished)
+    #expect(try await world.migration().undo().restoredCount == 3000)
+    try await world.migration().close()
+    #expect(world.journal.contents.isEmpty)
+  }
+}
+
+/// A store that tells nothing beyond what all tell.
+private struct UnidentifiedStore: BlockingSecretStore {
+  let store: MemoryStore
+  var queue: DispatchQueue { store.queue }
+  var traits: StoreTraits { store.traits }
+
+  func value(for key: StoreKey) -> SecretBytes? { store.value(for: key) }
+  func apply(_ changes: [StoreChange]) { store.apply(changes) }
+  func keys(in namespace: Namespace?) -> [StoreKey] { store.keys(in: namespace) }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result { try store.withExclusiveAccess(to: key, timeout: timeout, body) }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+  func changes() -> AsyncStream<StoreEvent> { store.changes() }
+}

@@ -1,0 +1,241 @@
+import SessionToolsBase
+import StoreMigration
+import Testing
+
+@Suite struct MigrationTests {
+  private func actions(_ plan: MigrationPlan) -> [String: String] {
+    Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.source.identifier, $0.action.name) })
+  }
+
+  @Test func `a plan says what would become of each item, and changes nothing`() throws {
+    let world = World(
+      source: try items([
+        "new": "1", "same": "2", "other": "3", "large": String(repeating: "x", count: 1001),
+      ]), target: try items(["same": "2", "other": "4"]))
+    let before = world.contents
+    var options = MigrationOptions()
+    for (policy, action) in [
+      (MigrationConflictPolicy.fail, "conflict"), (.skip, "skip"), (.overwrite, "overwrite"),
+      (.keepBoth, "keep-both"),
+    ] {
+      options.conflicts = policy
+      let plan = try world.migration(options).plan()
+      #expect(
+        actions(plan) == ["new": "copy", "same": "equal", "other": action, "large": "impossible"])
+    }
+    #expect(world.contents == before)
+    #expect(world.journal.contents.isEmpty)
+  }
+
+  @Test func `items are copied, compared and left in the source`() throws {
+    let source = try items(["a": "1", "b": "", "c": "3"])
+    let world = World(source: source)
+    let migration = world.migration()
+    let report = try migration.run()
+    #expect(report.isComplete)
+    #expect(report.entries.map(\.outcome.name) == ["migrated", "migrated", "migrated"])
+    #expect(report.sourceDigest == report.targetDigest && report.sourceDigest.count == 32)
+    #expect(world.contents == [source, source])
+    #expect(try migration.state() == .finished)
+    #expect(failure { try migration.run() } == "not closed")
+    try migration.close()
+    #expect(try migration.state() == nil)
+    #expect(world.journal.contents.isEmpty)
+    #expect(failure { try migration.resume() } == "nothing begun")
+    #expect(failure { try migration.undo() } == "nothing begun")
+  }
+
+  @Test func `nothing begins when a name is taken, unless the policy says what to do`() throws {
+    let world = World(source: try items(["a": "1", "b": "2"]), target: try items(["b": "3"]))
+    let before = world.contents
+    #expect(failure { try world.migration().run() } == "conflicts")
+    #expect(world.contents == before && world.journal.contents.isEmpty)
+
+    var options = MigrationOptions()
+    options.conflicts = .keepBoth
+    #expect(try world.migration(options).run().isComplete)
+    #expect(world.target.contents == (try items(["a": "1", "b": "3", "b (2)": "2"])))
+    try world.migration().close()
+    #expect(try actions(world.migration(options).plan()) == ["a": "equal", "b": "equal"])
+    options.conflicts = .skip
+    #expect(
+      try world.migration(options).run().entries.map(\.outcome.name) == ["migrated", "skipped"])
+    try world.migration().close()
+    options.conflicts = .overwrite
+    #expect(try world.migration(options).run().isComplete)
+    #expect(try world.target.value(for: key("b")) == SecretBytes(utf8: "2"))
+    #expect(try world.migration().undo().restoredCount == 1)
+    #expect(try world.target.value(for: key("b")) == SecretBytes(utf8: "3"))
+  }
+
+  @Test func `less protection than before has to be allowed`() throws {
+    let world = World(source: try items(["a": "1"]))
+    func migration(_ before: AtRestProtection?, _ after: AtRestProtection?, isAllowed: Bool = false)
+      -> Migration
+    {
+      var options = MigrationOptions()
+      options.allowsWeakerProtection = isAllowed
+      return Migration(
+        from: StoppingStore(world.source, Life(), atRest: before),
+        to: StoppingStore(world.target, Life(), atRest: after), journal: world.journal,
+        options: options)
+    }
+    #expect(failure { try migration(.passphrase, .keyFile).run() } == "weaker")
+    #expect(world.target.contents.isEmpty && world.journal.contents.isEmpty)
+    #expect(failure { try migration(.nothing, nil).run() } == "weaker", "it cannot be told")
+    #expect(failure { try migration(nil, .keyring).run() } == "weaker", "nor what it was")
+    for (before, after) in [(.keyFile, .keyFile), (.nothing, .keyring), (nil, .passphrase)]
+      as [(AtRestProtection?, AtRestProtection?)]
+    {
+      #expect(try migration(before, after).run().isComplete)
+      try migration(nil, nil).close()
+    }
+    #expect(try migration(.keyring, .nothing, isAllowed: true).run().isComplete)
+  }
+
+  @Test func `only what is selected is migrated, under the names that are wanted`() throws {
+    let (old, group) = (
+      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
+      try Namespace(service: "mail", accessGroup: "group")
+    )
+    let source = try items(["token": "1", "key": "2"], in: old)
+      .merging(items(["token": "3"], in: group)) { $1 }
+      .merging(items(["token": "4"], in: "web")) { $1 }
+    let world = World(source: source)
+    var options = MigrationOptions()
+    options.selection.service = "mail"
+    options.selection.install = "old"
+    options.selection.identifierPattern = "t*"
+    options.mapping.renames = [.init(service: "mail", newName: "post")]
+    options.mapping.install = .assign("new")
+    #expect(try world.migration(options).run().isComplete)
+    let new = try Namespace(service: "post", install: InstallIdentifier(rawValue: "new"))
+    #expect(world.target.contents == (try items(["token": "1"], in: new)))
+  }
+
+  @Test func `two items that would have one name are not both migrated`() throws {
+    let namespaces = try ["1", "2"].map {
+      try Namespace(service: "mail", install: InstallIdentifier(rawValue: $0))
+    }
+    let world = World(
+      source: try items(["token": "1"], in: namespaces[0])
+        .merging(items(["token": "2"], in: namespaces[1])) { $1 })
+    var options = MigrationOptions()
+    options.mapping.install = .drop
+    let report = try world.migration(options).run()
+    #expect(report.entries.map(\.outcome.name) == ["migrated", "failed"])
+    #expect(!report.isComplete)
+    #expect(world.target.contents == (try items(["token": "1"])))
+  }
+
+  @Test func `more items than one change takes are migrated, moved and brought back`() throws {
+    var source: Contents = [:]
+    for number in 0..<2500 { source[try key("\(number)")] = SecretBytes(utf8: "\(number)") }
+    let world = World(source: source)
+    var options = MigrationOptions()
+    options.deletesSource = true
+    let life = Life()
+    let report = try world.migration(options, life).run()
+    #expect(report.isComplete && report.migratedCount == 2500)
+    #expect(world.contents == [[:], source])
+    // Header; three batches in journal and target; two phases; three batches in journal and source.
+    #expect(life.changeCount == 1 + 6 + 2 + 6)
+    let undone = try world.migration().undo()
+    #expect((undone.restoredCount, undone.returnedCount) == (2500, 2500))
+    #expect(world.contents == [source, [:]])
+  }
+
+  @Test func `items get other names within one store, and none is removed with its copy`() throws {
+    let (old, new) = (
+      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
+      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "new"))
+    )
+    let before = try items(["a": "1", "b": "2"], in: old)
+      .merging(items(["a": "3", "c": "4"], in: new)) { $1 }
+    for isOneObject in [true, false] {
+      let store = MemoryStore()
+      store.apply(before.map { .put($0.value, for: $0.key) })
+      let source: any SecretStore = isOneObject ? store : StoppingStore(store, Life())
+      var options = MigrationOptions()
+      options.mapping.install = .assign("new")
+      options.deletesSource = true
+      options.conflicts = .skip
+      options.allowsWeakerProtection = true
+      let migration = Migration(from: source, to: store, journal: MemoryStore(), options: options)
+      let report = try migration.run()
+      #expect(
+        store.contents
+          == (try items(["a": "1"], in: old).merging(
+            items(["a": "3", "b": "2", "c": "4"], in: new)
+          ) { $1 }))
+      #expect(report.entries.count == 4)
+      _ = try migration.undo()
+      #expect(store.contents == before)
+    }
+  }
+
+  @Test func `a finished migration that is resumed removes nothing more`() throws {
+    let world = World(source: try items(["a": "1"]))
+    var options = MigrationOptions()
+    options.deletesSource = true
+    #expect(try world.migration(options).run().entries.map(\.outcome.name) == ["moved"])
+    #expect(try world.migration().resume().entries.map(\.outcome.name) == ["moved"])
+    world.source.apply([.put(SecretBytes(utf8: "1"), for: try key("a"))])
+    #expect(try world.migration().resume().entries.map(\.outcome.name) == ["migrated"])
+    #expect(world.source.contents == (try items(["a": "1"])))
+  }
+
+  @Test func `a pattern is a shell's`() throws {
+    for (pattern, text, isMatch) in [
+      ("", "a", false), ("*", "a", true), ("a*", "abc", true), ("*c", "abc", true),
+      ("a*c", "abc", true), ("a*c", "ab", false), ("?", "é", true), ("??", "a", false),
+      ("a\\*", "a*", true), ("a\\*", "ab", false), ("*a*a*", "banana", true), ("**", "x", true),
+    ] {
+      var selection = MigrationSelection()
+      selection.identifierPattern = pattern
+      #expect(try selection.contains(key(text)) == isMatch, "\(pattern) \(text)")
+    }
+  }
+
+  @Test func `within one store a migration that was cut short is no source of itself`() throws {
+    let before = try items(["a": "1", "b": "2", "c": "3"])
+    let target = try Namespace(service: "web")
+    for (isAtomic, changeCount) in [true, false].flatMap({ isAtomic in
+      (1..<12).map { (isAtomic, $0) }
+    }) {
+      let store = MemoryStore()
+      store.apply(before.map { .put($0.value, for: $0.key) })
+      let journal = MemoryStore()
+      var options = MigrationOptions()
+      options.mapping.renames = [.init(service: "mail", newName: "web")]
+      options.deletesSource = true
+      func migration(_ life: Life) -> Migration {
+        let store = StoppingStore(store, life, isAtomic: isAtomic)
+        return Migration(
+          from: store, to: store, journal: StoppingStore(journal, life), options: options,
+          transform: { ($0, SecretBytes($1.copyBytes() + [0])) })
+      }
+      _ = try? migration(Life(changeCount: changeCount)).run()
+      let report = try migration(Life()).resume()
+      #expect(report.isComplete && report.entries.count == 3)
+      #expect(
+        store.contents == (try items(["a": "1\0", "b": "2\0", "c": "3\0"], in: target)))
+      #expect(try migration(Life()).undo().left.isEmpty)
+      #expect(store.contents == before)
+    }
+  }
+
+  @Test func `what does not stay takes nothing away, unless that is meant`() throws {
+    let world = World(source: try items(["a": "1"]))
+    var options = MigrationOptions()
+    options.deletesSource = true
+    func migration() -> Migration {
+      Migration(
+        from: StoppingStore(world.source, Life(), atRest: .nothing), to: world.target,
+        journal: world.journal, options: options)
+    }
+    #expect(failure { try migration().run() } == "weaker")
+    options.allowsWeakerProtection = true
+    #expect(try migration().run().isComplete)
+  }
+}

@@ -1,0 +1,140 @@
+import SessionToolsBase
+import StoreMigration
+import Testing
+
+/// A migration whose process dies at any change of any of its stores.
+@Suite struct StoppedMigrationTests {
+  /// What is migrated, and how: everything that makes a difference to what is written.
+  struct Case: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    var options = MigrationOptions()
+    var isAtomic = true
+    var transform: Migration.Transform?
+  }
+
+  static let cases: [Case] = [
+    Case(testDescription: "copy"),
+    Case(testDescription: "one by one", isAtomic: false),
+    Case(testDescription: "move", options: moving()),
+    Case(testDescription: "move one by one", options: moving(), isAtomic: false),
+    Case(
+      testDescription: "move and transform", options: moving(), isAtomic: false,
+      transform: { key, value in (key, SecretBytes(value.copyBytes().reversed())) }),
+  ]
+
+  private static func moving() -> MigrationOptions {
+    var options = MigrationOptions()
+    options.deletesSource = true
+    return options
+  }
+
+  private func world() throws -> World {
+    World(
+      source: try items(["a": "new a", "b": "same", "c": "new c"]),
+      target: try items(["a": "old a", "b": "same", "z": "other"]))
+  }
+
+  private func options(_ options: MigrationOptions) -> MigrationOptions {
+    var options = options
+    options.conflicts = .overwrite
+    return options
+  }
+
+  /// Every value is somewhere, whatever happened.
+  private func expectNothingLost(_ world: World, _ before: [Contents], _ test: Case) throws {
+    for (key, value) in before[0] {
+      let made = try test.transform?(key, value)?.value ?? value
+      #expect(
+        world.source.value(for: key) == value || world.target.value(for: key) == made,
+        "\(key) is in neither store")
+    }
+  }
+
+  @Test(arguments: cases)
+  func `what was cut short is finished by resuming, with the same result`(_ test: Case) throws {
+    let whole = try world()
+    let life = Life()
+    let report = try whole.migration(
+      options(test.options), life, isAtomic: test.isAtomic, transform: test.transform
+    ).run()
+    #expect(report.isComplete && report.migratedCount == 3)
+    for changeCount in 0..<life.changeCount {
+      let world = try world()
+      let before = world.contents
+      let dying = world.migration(
+        options(test.options), Life(changeCount: changeCount), isAtomic: test.isAtomic,
+        transform: test.transform)
+      #expect(failure { try dying.run() } == "io")
+      try expectNothingLost(world, before, test)
+      let again = world.migration(isAtomic: test.isAtomic, transform: test.transform)
+      if try again.state() == nil {
+        #expect(world.contents == before)
+        continue
+      }
+      #expect(failure { try again.run() } == "not closed")
+      let resumed = try again.resume()
+      #expect(resumed.isComplete, "after \(changeCount) changes")
+      #expect(resumed.entries.map(\.outcome.name) == report.entries.map(\.outcome.name))
+      #expect(world.contents == whole.contents, "after \(changeCount) changes")
+      #expect(try again.state() == .finished)
+      try again.close()
+      #expect(world.journal.contents.isEmpty)
+    }
+  }
+
+  @Test(arguments: cases)
+  func `what was cut short is undone, also when that is cut short`(_ test: Case) throws {
+    let life = Life()
+    _ = try world().migration(
+      options(test.options), life, isAtomic: test.isAtomic, transform: test.transform
+    ).run()
+    for changeCount in 1...life.changeCount {
+      for undoChangeCount in 0..<10 {
+        let world = try world()
+        let before = world.contents
+        _ = try? world.migration(
+          options(test.options), Life(changeCount: changeCount), isAtomic: test.isAtomic,
+          transform: test.transform
+        ).run()
+        _ = try? world.migration(
+          MigrationOptions(), Life(changeCount: undoChangeCount), isAtomic: test.isAtomic,
+          transform: test.transform
+        ).undo()
+        try expectNothingLost(world, before, test)
+        let again = world.migration(isAtomic: test.isAtomic, transform: test.transform)
+        #expect(try again.undo().left.isEmpty)
+        #expect(world.contents == before, "after \(changeCount) and \(undoChangeCount) changes")
+        #expect(failure { try again.resume() } == "undone")
+        try again.close()
+        #expect(world.journal.contents.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: cases)
+  func `what somebody changed meanwhile is reported and left`(_ test: Case) throws {
+    let life = Life()
+    _ = try world().migration(
+      options(test.options), life, isAtomic: test.isAtomic, transform: test.transform
+    ).run()
+    let theirs = SecretBytes(utf8: "theirs")
+    for changeCount in 2..<life.changeCount {
+      for isInSource in [true, false] {
+        let world = try world()
+        _ = try? world.migration(
+          options(test.options), Life(changeCount: changeCount), isAtomic: test.isAtomic,
+          transform: test.transform
+        ).run()
+        (isInSource ? world.source : world.target).apply([.put(theirs, for: try key("c"))])
+        let report = try world.migration(isAtomic: test.isAtomic, transform: test.transform)
+          .resume()
+        let store = isInSource ? world.source : world.target
+        #expect(store.value(for: try key("c")) == theirs, "after \(changeCount) changes")
+        let entry = try #require(report.entries.first { $0.source.identifier == "c" })
+        if !isInSource { #expect(entry.outcome.name == "failed") }
+        _ = try world.migration(isAtomic: test.isAtomic, transform: test.transform).undo()
+        #expect(store.value(for: try key("c")) == theirs, "undone after \(changeCount) changes")
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Dispatch
+import SessionToolsBase
+import Synchronization
+
+/// Stands for a process that dies: after a number of changes of any store of it, nothing more is
+/// done.
+final class Life: Sendable {
+  private let left: Mutex<Int>
+  private let count = Mutex(0)
+  /// Called before every change, with how many there were.
+  private let beforeChange: @Sendable (Int) -> Void
+
+  /// - Parameters:
+  ///   - changeCount: How many changes are made before it ends.
+  ///   - beforeChange: Called before every change, with how many there were.
+  init(
+    changeCount: Int = .max, beforeChange: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    left = Mutex(changeCount)
+    self.beforeChange = beforeChange
+  }
+
+  /// How many changes were begun.
+  var changeCount: Int { count.withLock { $0 } }
+
+  /// Whether it goes on.
+  func step() -> Bool {
+    beforeChange(
+      count.withLock { count in
+        count += 1
+        return count - 1
+      })
+    return left.withLock { left in
+      guard left > 0 else { return false }
+      left -= 1
+      return true
+    }
+  }
+}
+
+/// A store of a process that may die at any change, in the middle of it where the store does not
+/// promise more.
+struct StoppingStore: BlockingSecretStore, MigratableStore {
+  let store: MemoryStore
+  let life: Life
+  let traits: StoreTraits
+  var queue: DispatchQueue { store.queue }
+
+  init(
+    _ store: MemoryStore, _ life: Life, isAtomic: Bool = true, atRest: AtRestProtection? = .keyFile,
+    isReadOnly: Bool = false
+  ) {
+    self.store = store
+    self.life = life
+    traits = StoreTraits(
+      isAtomic: isAtomic, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
+      largestValueByteCount: 1000, protection: "a test", atRest: atRest,
+      isReadOnly: isReadOnly)
+  }
+
+  func identity() -> String? { store.identity() }
+
+  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { store.value(for: key) }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    guard !changes.isEmpty else { return }
+    if traits.isAtomic {
+      guard life.step() else { throw Self.died }
+      return store.apply(changes)
+    }
+    for change in changes {
+      guard life.step() else { throw Self.died }
+      store.apply([change])
+    }
+  }
+
+  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    store.keys(in: namespace)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { store.changes() }
+
+  private static let died = StoreError(StoreError.io, store: "a test", reason: "the process died")
+}

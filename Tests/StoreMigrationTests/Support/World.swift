@@ -1,0 +1,76 @@
+import SessionToolsBase
+import StoreMigration
+
+typealias Contents = [StoreKey: SecretBytes]
+
+/// Two stores and a journal that outlive processes.
+struct World {
+  let source = MemoryStore()
+  let target = MemoryStore()
+  let journal = MemoryStore()
+
+  init(source: Contents = [:], target: Contents = [:]) {
+    self.source.apply(source.map { .put($0.value, for: $0.key) })
+    self.target.apply(target.map { .put($0.value, for: $0.key) })
+  }
+
+  /// A migration in a process of its own.
+  func migration(
+    _ options: MigrationOptions = MigrationOptions(), _ life: Life = Life(),
+    isAtomic: Bool = true, transform: Migration.Transform? = nil
+  ) -> Migration {
+    Migration(
+      from: StoppingStore(source, life, isAtomic: isAtomic),
+      to: StoppingStore(target, life, isAtomic: isAtomic),
+      journal: StoppingStore(journal, life), options: options, transform: transform)
+  }
+
+  var contents: [Contents] { [source.contents, target.contents] }
+}
+
+extension MemoryStore {
+  var contents: Contents {
+    Dictionary(
+      uniqueKeysWithValues: keys(in: nil).compactMap { key in
+        value(for: key).map { (key, $0) }
+      })
+  }
+}
+
+func key(_ identifier: String, in namespace: Namespace = "mail") throws(StoreError) -> StoreKey {
+  try StoreKey(identifier, in: namespace)
+}
+
+func items(_ texts: [String: String], in namespace: Namespace = "mail") throws -> Contents {
+  var items: Contents = [:]
+  for (name, text) in texts { items[try key(name, in: namespace)] = SecretBytes(utf8: text) }
+  return items
+}
+
+/// The error of a migration.
+func failure(of body: () throws -> some Any) -> String? {
+  do {
+    _ = try body()
+    return nil
+  } catch MigrationError.conflicts {
+    return "conflicts"
+  } catch MigrationError.weakerProtection {
+    return "weaker"
+  } catch MigrationError.notClosed {
+    return "not closed"
+  } catch MigrationError.nothingBegun {
+    return "nothing begun"
+  } catch MigrationError.undone {
+    return "undone"
+  } catch MigrationError.notRemovable {
+    return "not removable"
+  } catch MigrationError.other(let difference) {
+    return "other \(difference)"
+  } catch MigrationError.store(let error) {
+    return error.code.description
+  } catch let error as StoreError {
+    return error.code.description
+  } catch {
+    return "\(error)"
+  }
+}
