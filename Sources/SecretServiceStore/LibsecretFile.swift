@@ -1,0 +1,128 @@
+import CSecret
+import Glibc
+package import SessionToolsBase
+
+/// The encrypted file that libsecret keeps where there is no Secret Service, as in a sandbox.
+package enum LibsecretFile {
+  /// An item as the program that made it named it.
+  package struct Item: Sendable {
+    package let attributes: [String: String]
+    package let secret: SecretBytes
+  }
+
+  /// Where libsecret puts it: `keyrings/default.keyring` in the user's data directory.
+  package static var standardPath: String { "\(UserDirectory.data.path)/keyrings/default.keyring" }
+
+  /// Reads all of a file, by libsecret.
+  ///
+  /// Outside of a sandbox, libsecret takes the file's place and its password from the environment
+  /// alone. So they are put there, which only a program may do that has no other threads yet, and
+  /// taken out again.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - password: What it opens with.
+  /// - Returns: The items.
+  /// - Throws: `unavailable` when there is no file, `invalidKey` for a password with a NUL,
+  ///   `wrongKey` when it does not open what is in the file, or the file is damaged; libsecret does
+  ///   not tell these apart.
+  package static func items(
+    at path: String, password: SecretBytes
+  ) throws(StoreError) -> [Item] {
+    // Of a file that is not there, libsecret says that it is empty.
+    guard unsafe access(path, R_OK) == 0 else {
+      throw StoreError(
+        StoreError.unavailable, store: path, reason: "there is no such file, or it cannot be read",
+        errno: errno)
+    }
+    let text = password.copyBytes()
+    guard !text.contains(0), let text = String(validating: text, as: UTF8.self) else {
+      throw StoreError(
+        StoreError.invalidKey, store: path, reason: "the password is not UTF-8, or has a NUL")
+    }
+    let environment = [
+      "SECRET_BACKEND": "file", "SECRET_FILE_TEST_PATH": path, "SECRET_FILE_TEST_PASSWORD": text,
+    ]
+    let before = environment.map { name, _ in
+      (name, unsafe getenv(name).map { unsafe String(cString: $0) })
+    }
+    for (name, value) in environment { unsafe setenv(name, value, 1) }
+    defer {
+      for (name, value) in before {
+        if let value { unsafe setenv(name, value, 1) } else { unsafe unsetenv(name) }
+      }
+    }
+    return try search(path)
+  }
+
+  private static func search(_ path: String) throws(StoreError) -> [Item] {
+    // No attributes: all items.
+    let everything = unsafe g_hash_table_new(g_str_hash, g_str_equal)
+    defer { unsafe g_hash_table_unref(everything) }
+    var error: UnsafeMutablePointer<GError>?
+    let flags = SecretSearchFlags(
+      rawValue: SECRET_SEARCH_ALL.rawValue | SECRET_SEARCH_LOAD_SECRETS.rawValue)
+    let list = unsafe secret_password_searchv_sync(nil, everything, flags, nil, &error)
+    defer { unsafe g_list_free_full(list, g_object_unref) }
+    if let error = unsafe error {
+      defer { unsafe g_error_free(error) }
+      throw refused(path, unsafe String(cString: error.pointee.message))
+    }
+    var items: [Item] = []
+    var next = unsafe list
+    while let element = unsafe next {
+      let item = unsafe OpaquePointer(element.pointee.data)
+      guard let secret = unsafe secret_retrievable_retrieve_secret_sync(item, nil, nil) else {
+        throw refused(path, "an item of it does not open")
+      }
+      defer { unsafe secret_value_unref(UnsafeMutableRawPointer(secret)) }
+      var count: gsize = 0
+      let start = unsafe secret_value_get(secret, &count)
+      items.append(
+        Item(
+          attributes: unsafe attributes(of: item),
+          secret: unsafe SecretBytes(UnsafeRawBufferPointer(start: start, count: Int(count)))))
+      unsafe next = unsafe element.pointee.next
+    }
+    return items
+  }
+
+  private static func attributes(of item: OpaquePointer?) -> [String: String] {
+    let table = unsafe secret_retrievable_get_attributes(item)
+    defer { unsafe g_hash_table_unref(table) }
+    var (iterator, name, value) = unsafe (
+      GHashTableIter(), gpointer?.none, gpointer?.none
+    )
+    unsafe g_hash_table_iter_init(&iterator, table)
+    var attributes: [String: String] = [:]
+    while unsafe g_hash_table_iter_next(&iterator, &name, &value) != 0 {
+      guard let name = unsafe name?.assumingMemoryBound(to: CChar.self),
+        let value = unsafe value?.assumingMemoryBound(to: CChar.self)
+      else { continue }
+      unsafe attributes[String(cString: name)] = unsafe String(cString: value)
+    }
+    return attributes
+  }
+
+  private static func refused(_ path: String, _ reason: String) -> StoreError {
+    StoreError(
+      StoreError.wrongKey, store: path,
+      reason: "libsecret does not open it: \(reason)",
+      remedy: "See that the password is right, and the file as libsecret wrote it")
+  }
+}
+
+extension SecretServiceDialect {
+  /// The name that the first dialect gives an item which all attributes are known of, or one made
+  /// of all attributes; `nil` for an item without any.
+  ///
+  /// - Throws: `invalidName`.
+  package static func key(of attributes: [String: String]) throws(StoreError) -> StoreKey? {
+    for dialect in all
+    where dialect.attributes.allSatisfy({ attributes[$0.key] == $0.value }) {
+      if let key = try dialect.key(attributes) { return key }
+    }
+    // Of an application with a schema of its own, as most of those in a sandbox have.
+    return try key(of: attributes, otherwise: attributes["xdg:schema"] ?? "libsecret")
+  }
+}

@@ -1,0 +1,148 @@
+public import SessionToolsBase
+
+/// How another program names what it keeps in the Secret Service.
+///
+/// The attributes were read from the programs themselves, in the versions that Debian 12, PyPI and
+/// crates.io have.
+public struct SecretServiceDialect: Sendable {
+  /// Its name, such as `python-keyring`.
+  public let name: String
+  /// What all its items have.
+  let attributes: [String: String]
+  /// The item's name here; `nil` when the attributes are not those of the program.
+  let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+
+  /// Describes a program's items.
+  ///
+  /// - Parameters:
+  ///   - name: What it is called in errors.
+  ///   - attributes: What all its items have; the service is asked for those that do.
+  ///   - key: Makes the name here of all attributes of an item, or `nil` for an item of somebody
+  ///     else. Of items with the same name, the one changed last counts.
+  public init(
+    name: String, attributes: [String: String],
+    key: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+  ) {
+    self.name = name
+    self.attributes = attributes
+    self.key = key
+  }
+}
+
+extension SecretServiceDialect {
+  /// Python's `keyring`: service and user name.
+  public static let pythonKeyring = SecretServiceDialect(
+    name: "python-keyring", attributes: ["application": "Python keyring library"]
+  ) { attributes throws(StoreError) in
+    try key(attributes, service: "service", identifier: "username")
+  }
+
+  /// `go-keyring`, as of GitHub's `gh`: service and user name, and nothing else.
+  public static let goKeyring = SecretServiceDialect(name: "go-keyring", attributes: [:]) {
+    attributes throws(StoreError) in
+    guard hasOnly(["service", "username"], attributes) else { return nil }
+    return try key(attributes, service: "service", identifier: "username")
+  }
+
+  /// Rust's `keyring`: service, user name, and the target as access group where it is not the
+  /// default one.
+  public static let rustKeyring = SecretServiceDialect(name: "keyring-rs", attributes: [:]) {
+    attributes throws(StoreError) in
+    guard attributes["application"]?.hasPrefix("rust-keyring") == true else { return nil }
+    let target = attributes["target"] ?? ""
+    return try key(
+      attributes, service: "service", identifier: "username",
+      accessGroup: ["", "default"].contains(target) ? nil : target)
+  }
+
+  /// Node's `keytar`: service and account.
+  public static let keytar = SecretServiceDialect(name: "keytar", attributes: [:]) {
+    attributes throws(StoreError) in
+    guard hasOnly(["service", "account"], attributes) else { return nil }
+    return try key(attributes, service: "service", identifier: "account")
+  }
+
+  /// git's `git-credential-libsecret`: service `git`, and the URL as identifier.
+  ///
+  /// The value is the secret as git keeps it: the password, and perhaps more lines.
+  public static let git = SecretServiceDialect(name: "git", attributes: [:]) {
+    attributes throws(StoreError) in
+    // Up to git 2.40 with the schema of all network passwords, of which these are for the web.
+    switch attributes["xdg:schema"] {
+    case "org.git.Password": break
+    case "org.gnome.keyring.NetworkPassword":
+      guard ["http", "https"].contains(attributes["protocol"]) else { return nil }
+    default: return nil
+    }
+    guard let scheme = attributes["protocol"], let server = attributes["server"] else { return nil }
+    let user = attributes["user"].map { "\($0)@" } ?? ""
+    let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
+    let object = attributes["object"].map { "/\($0)" } ?? ""
+    return try StoreKey(
+      "\(scheme)://\(user)\(server)\(port)\(object)", in: Namespace(service: "git"))
+  }
+
+  /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
+  /// identifier.
+  public static let docker = SecretServiceDialect(
+    name: "docker", attributes: ["docker_cli": "1"]
+  ) { attributes throws(StoreError) in
+    guard let server = attributes["server"], let user = attributes["username"] else { return nil }
+    return try StoreKey("\(user)@\(server)", in: Namespace(service: "docker"))
+  }
+
+  /// What was stored with `secret-tool`: the attribute `service`, or else `secret-tool`, and all
+  /// other attributes as identifier, such as `host=example.com, user=me`, with a backslash before
+  /// a comma, an equals sign or a backslash of theirs.
+  ///
+  /// Items of programs that leave no mark of their own, such as `go-keyring`, look the same.
+  public static let secretTool = SecretServiceDialect(name: "secret-tool", attributes: [:]) {
+    attributes throws(StoreError) in
+    // It writes this one only when it is given one.
+    guard [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"]),
+      !attributes.keys.contains(where: { $0.hasPrefix("session-tools:") })
+    else { return nil }
+    for other in [pythonKeyring, rustKeyring, docker] {
+      let isOther = other.attributes.allSatisfy { attributes[$0.key] == $0.value }
+      if isOther, try other.key(attributes) != nil { return nil }
+    }
+    return try key(of: attributes, otherwise: "secret-tool")
+  }
+
+  /// A name that has all attributes in it, whoever made the item.
+  ///
+  /// - Throws: `invalidName`.
+  static func key(
+    of attributes: [String: String], otherwise name: String
+  ) throws(StoreError) -> StoreKey? {
+    var rest = attributes
+    rest["xdg:schema"] = nil
+    let service = rest.removeValue(forKey: "service")
+    let texts = rest.sorted { $0.key < $1.key }.map { "\(escaped($0.key))=\(escaped($0.value))" }
+    guard !texts.isEmpty else { return nil }
+    return try StoreKey(texts.joined(separator: ", "), in: Namespace(service: service ?? name))
+  }
+
+  private static func escaped(_ text: String) -> String {
+    String(text.flatMap { "\\,=".contains($0) ? ["\\", $0] : [$0] })
+  }
+
+  /// All that are known here.
+  public static let all = [pythonKeyring, goKeyring, rustKeyring, keytar, git, docker, secretTool]
+
+  private static func key(
+    _ attributes: [String: String], service: String, identifier: String,
+    accessGroup: String? = nil
+  ) throws(StoreError) -> StoreKey? {
+    guard let service = attributes[service], let identifier = attributes[identifier] else {
+      return nil
+    }
+    return try StoreKey(
+      identifier, in: Namespace(service: service, accessGroup: accessGroup))
+  }
+
+  /// Whether these are all attributes, but for the schema, which not every version writes.
+  private static func hasOnly(_ names: Set<String>, _ attributes: [String: String]) -> Bool {
+    Set(attributes.keys).subtracting(["xdg:schema"]) == names
+  }
+}

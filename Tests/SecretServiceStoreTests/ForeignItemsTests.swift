@@ -1,0 +1,136 @@
+import Foundation
+import SealedStore
+import SecretServiceStore
+import SessionToolsBase
+import StoreMigration
+import TestSupport
+import Testing
+
+/// What other programs keep in the Secret Service, written by those programs themselves.
+@Suite(.fewAtATime) struct ForeignItemsTests {
+  private typealias Texts = [String: String]
+
+  /// What a dialect lists, `service / group / identifier`, and the values.
+  private func texts(_ dialect: SecretServiceDialect, on bus: PrivateBus) async throws -> Texts {
+    let items = ForeignSecretServiceItems(dialect, bus.store())
+    var texts: Texts = [:]
+    for key in try await items.keys(in: nil) {
+      let parts = [key.namespace.service, key.namespace.accessGroup, key.identifier]
+      let value = try await items.value(for: key)
+      texts[parts.compactMap(\.self).joined(separator: " / ")] = value.map {
+        String(decoding: $0.copyBytes(), as: UTF8.self)
+      }
+    }
+    return texts
+  }
+
+  private func python(_ code: String, on bus: PrivateBus) async throws {
+    var environment = bus.environment
+    environment["PYTHONPATH"] = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON_PACKAGES"]
+    try await Program.run("/usr/bin/python3", ["-c", code], environment: environment)
+  }
+
+  private func secretTool(_ secret: String, on bus: PrivateBus, _ attributes: String...)
+    async throws
+  {
+    try await Program.run(
+      "/usr/bin/secret-tool", ["store", "--label=l"] + attributes, input: secret,
+      environment: bus.environment)
+  }
+
+  @Test func `every program's items are its own, and nobody else's`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    try await python(
+      """
+      import keyring
+      keyring.set_password('mail.example', 'me@example', 'päss')
+      keyring.set_password('mail.example', 'you', '')
+      """, on: bus)
+    try await python(
+      """
+      import keyringrs
+      keyringrs.Entry('rs.example', 'user').set_password('rust')
+      """, on: bus)
+    try await secretTool("tool", on: bus, "host", "a b", "user", "you")
+    try await secretTool("named", on: bus, "service", "s", "port", "1")
+    // As go-keyring 0.2 and keytar 7 do; neither is a program that can be installed here.
+    try await secretTool("go", on: bus, "service", "gh:github.com", "username", "me")
+    try await secretTool("node", on: bus, "service", "code", "account", "me")
+    try await bus.run(
+      "/usr/bin/docker-credential-secretservice", "store",
+      input: #"{"ServerURL":"https://registry.example/v1/","Username":"d","Secret":"docker"}"#)
+    let git = try #require(ProcessInfo.processInfo.environment["SESSION_TOOLS_GIT_HELPER"])
+    for (lines, password) in [
+      ("protocol=https\nhost=example.com:8443", "p1"),
+      ("protocol=https\nhost=example.org\npath=a/b.git", "p2"),
+    ] {
+      try await bus.run(
+        git, "store", input: "\(lines)\nusername=me\npassword=\(password)\n\n")
+    }
+    let own = bus.store()
+    try await own.put(SecretBytes(utf8: "own"), for: StoreKey("own", in: "service"))
+
+    #expect(
+      try await texts(.pythonKeyring, on: bus) == [
+        "mail.example / me@example": "päss", "mail.example / you": "",
+      ])
+    #expect(try await texts(.rustKeyring, on: bus) == ["rs.example / user": "rust"])
+    #expect(try await texts(.goKeyring, on: bus) == ["gh:github.com / me": "go"])
+    #expect(try await texts(.keytar, on: bus) == ["code / me": "node"])
+    #expect(
+      try await texts(.docker, on: bus) == ["docker / d@https://registry.example/v1/": "docker"])
+    #expect(
+      try await texts(.git, on: bus) == [
+        "git / https://me@example.com:8443": "p1", "git / https://me@example.org/a/b.git": "p2",
+      ])
+    let toolTexts = try await texts(.secretTool, on: bus)
+    #expect(toolTexts["secret-tool / host=a b, user=you"] == "tool")
+    #expect(toolTexts["s / port=1"] == "named")
+    #expect(!toolTexts.values.contains("päss") && !toolTexts.values.contains("own"))
+    #expect(try await own.keys(in: nil).count == 1)
+
+    let target = MemoryStore()
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    let source = ForeignSecretServiceItems(.pythonKeyring, bus.store())
+    let migration = Migration(
+      from: source, to: target, journal: MemoryStore(), options: options)
+    let report = try await migration.run()
+    #expect(report.isComplete && report.migratedCount == 2)
+    #expect(
+      try await target.value(for: StoreKey("me@example", in: "mail.example"))
+        == SecretBytes(utf8: "päss"))
+    #expect(try await migration.undo().restoredCount == 2)
+    #expect(try await texts(.pythonKeyring, on: bus).count == 2, "they are only read")
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `they are only read, and locked is not absent`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    try await secretTool("1", on: bus, "service", "s", "username", "u")
+    let items = ForeignSecretServiceItems(.goKeyring, bus.store())
+    let key = try StoreKey("u", in: "s")
+    #expect(
+      await failure { try await items.put(SecretBytes(utf8: "2"), for: key) }
+        == StoreError.accessDenied)
+    #expect(await failure { try await items.remove(key) } == StoreError.accessDenied)
+    let access = await failure {
+      try await items.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    }
+    #expect(access == StoreError.accessDenied)
+    #expect(try await items.value(for: StoreKey("absent", in: "s")) == nil)
+    // A value that is replaced, and an item that is gone.
+    #expect(try await items.value(for: key) == SecretBytes(utf8: "1"))
+    try await secretTool("2", on: bus, "service", "s", "username", "u")
+    #expect(try await items.value(for: key) == SecretBytes(utf8: "2"))
+    try await bus.run("/usr/bin/secret-tool", "clear", "service", "s", "username", "u")
+    #expect(try await items.value(for: key) == nil)
+    try await secretTool("3", on: bus, "service", "s", "username", "u")
+    try await OtherClient(on: bus).lock()
+    #expect(await failure { try await items.value(for: key) } == StoreError.locked)
+    #expect(await failure { try await items.keys(in: nil) } == StoreError.locked)
+    withExtendedLifetime(keyring) {}
+  }
+}

@@ -1,0 +1,151 @@
+import SealedStore
+import SecretServiceStore
+import SessionTools
+import SessionToolsBase
+import StoreMigration
+import TestSupport
+import Testing
+
+/// Migrations out of keyrings and into them.
+@Suite(.fewAtATime) struct MigrationTests {
+  private typealias Contents = [StoreKey: SecretBytes]
+
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  private func sealed(_ name: String) throws -> SealedFileStore {
+    try SealedFileStore.create(
+      at: directory[name], key: KeyFile.create(at: directory["\(name).key"]))
+  }
+
+  /// Items of several names, one of them large.
+  private func items(count: Int) throws -> Contents {
+    var items: Contents = [:]
+    for number in 0..<count {
+      let namespace = try Namespace(
+        service: number.isMultiple(of: 2) ? "mail" : "web é",
+        accessGroup: number.isMultiple(of: 3) ? "group" : nil)
+      let byteCount = number == 7 ? 100_000 : number * 3
+      items[try StoreKey("item \(number)", in: namespace)] = SecretBytes(
+        [UInt8](repeating: UInt8(number), count: byteCount))
+    }
+    return items
+  }
+
+  private func contents(_ store: any SecretStore) async throws -> Contents {
+    var contents: Contents = [:]
+    for key in try await store.keys(in: nil) { contents[key] = try await store.value(for: key) }
+    return contents
+  }
+
+  private func moving() -> MigrationOptions {
+    var options = MigrationOptions()
+    options.deletesSource = true
+    options.allowsWeakerProtection = true
+    return options
+  }
+
+  /// What a keyring is a pair with.
+  enum Partner: CaseIterable {
+    case sealed, memory
+  }
+
+  @Test(arguments: Keyring.allCases, Partner.allCases)
+  func `out of a keyring and back is nothing at all`(
+    _ kind: Keyring, _ partner: Partner
+  ) async throws {
+    let service = try await KeyringOnBus(kind)
+    let keyring = service.bus.store()
+    let other: any MigratableStore = partner == .sealed ? try sealed("vault") : MemoryStore()
+    let before = try items(count: 30)
+    try await keyring.apply(before.map { .put($0.value, for: $0.key) })
+    let journals = [try sealed("first"), try sealed("second")]
+    let there = Migration(from: keyring, to: other, journal: journals[0], options: moving())
+    let report = try await there.run()
+    #expect(report.isComplete && report.migratedCount == before.count)
+    #expect(try await contents(keyring).isEmpty)
+    #expect(try await contents(other) == before)
+    let back = Migration(from: other, to: keyring, journal: journals[1], options: moving())
+    #expect(try await back.run().isComplete)
+    #expect(try await contents(keyring) == before)
+    #expect(try await contents(other).isEmpty)
+    #expect(try await back.undo().left.isEmpty)
+    #expect(try await there.undo().left.isEmpty)
+    #expect(try await contents(keyring) == before)
+    #expect(try await contents(other).isEmpty)
+  }
+
+  @Test func `between two collections, and one under two names is one`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let (first, second) = (bus.store(), bus.store(.named("session")))
+    let before = try items(count: 10)
+    try await first.apply(before.map { .put($0.value, for: $0.key) })
+    let journal = try sealed("journal")
+    var options = moving()
+    options.allowsWeakerProtection = false
+    await #expect {
+      _ = try await Migration(from: first, to: second, journal: journal, options: options).run()
+    } throws: { error in
+      if case MigrationError.weakerProtection = error { true } else { false }
+    }
+    let there = Migration(from: first, to: second, journal: journal, options: moving())
+    #expect(try await there.run().isComplete)
+    #expect(try await contents(first).isEmpty)
+    #expect(try await contents(second) == before)
+    #expect(try await there.undo().left.isEmpty)
+    #expect(try await contents(first) == before)
+
+    // The default collection's alias, and its label.
+    let again = Migration(
+      from: first, to: bus.store(.named("login")), journal: MemoryStore(), options: moving())
+    #expect(try await again.run().entries.allSatisfy { $0.outcome.name == "migrated" })
+    #expect(try await contents(first) == before)
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `keys of sealed stores stay in the keyring`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    let store = bus.store()
+    let kept = try StoreKey("vault", in: "org.session-tools.keys")
+    try await store.put(SecretBytes(utf8: "key"), for: kept)
+    try await store.put(SecretBytes(utf8: "1"), for: StoreKey("a", in: "mail"))
+    let target = MemoryStore()
+    let report = try await Migration(
+      from: store, to: target, journal: MemoryStore(), options: moving()
+    ).run()
+    #expect(report.entries.map(\.outcome.name) == ["moved", "left"])
+    #expect(try await contents(store) == [kept: SecretBytes(utf8: "key")])
+    withExtendedLifetime(keyring) {}
+  }
+
+  @Test func `two thousand items go into a sealed store`() async throws {
+    var items: Contents = [:]
+    for number in 0..<2000 {
+      items[try StoreKey("item-\(number)", in: "many")] = SecretBytes(utf8: "value \(number)")
+    }
+    let bus = try await PrivateBus()
+    try PlainKeyring.write(items, on: bus)
+    let keyring = try await GnomeKeyring(on: bus, .locked)
+    let store = bus.store { $0.timeout = .seconds(300) }
+    // Unlocking is the keyring's matter.
+    #expect(try await store.keys(in: nil).count == 2000)
+    let target = try sealed("vault")
+    var options = MigrationOptions()
+    // A key file takes less than a password.
+    options.allowsWeakerProtection = true
+    let migration = Migration(
+      from: store, to: target, journal: try sealed("journal"), options: options)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let report = try await migration.run()
+    print("2,000 items from gnome-keyring's to a sealed store: \(clock.now - start)")
+    #expect(report.isComplete)
+    #expect(try await contents(target) == items)
+    withExtendedLifetime(keyring) {}
+  }
+}
