@@ -1,4 +1,6 @@
 import ArgumentParser
+import Glibc
+import SessionTools
 import SessionToolsBase
 
 /// From arguments to an exit status.
@@ -13,7 +15,19 @@ enum Program {
       try command.run()
       return .done
     } catch {
+      if let signal = Interruption.signal, Self.isCancellation(error) {
+        // As it would have ended without a word of ours, but after everything is tidied up.
+        raise(signal)
+      }
       return report(error)
+    }
+  }
+
+  private static func isCancellation(_ error: any Error) -> Bool {
+    if case MigrationError.store(let error) = error {
+      error.code == StoreError.cancelled
+    } else {
+      false
     }
   }
 
@@ -22,6 +36,9 @@ enum Program {
     case let error as StoreError:
       complain("\(error)")
       return ExitStatus(error.code)
+    case let error as MigrationError:
+      complain("\(error)")
+      return ExitStatus(error)
     case let failure as Failure:
       complain(failure.message)
       return failure.status

@@ -30,7 +30,9 @@ struct RootCommand: ParsableCommand {
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
-      RotateCommand.self, DoctorCommand.self, DemoCommand.self, DemoReaderCommand.self,
+      RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
+      DoctorCommand.self, DemoCommand.self,
+      DemoReaderCommand.self,
     ])
 }
 

@@ -91,7 +91,7 @@ struct StoreChecks {
   private func checksWithKey() -> [Check] {
     let open: OpenStore
     do {
-      open = try KeyFinder(path: path, options: key, interaction: interaction).open(
+      open = try KeyFinder(path: path, argument: key.argument, interaction: interaction).open(
         SealedFileStore.Options(lockTimeout: .seconds(2))
       ).open
     } catch {

@@ -17,6 +17,20 @@ enum Files {
     return (try? fileSystem.names(in: directory)) ?? []
   }
 
+  /// Makes the names in a directory durable.
+  ///
+  /// - Throws: `io`.
+  static func synchronize(_ path: String) throws(StoreError) {
+    let fileSystem = LinuxFileSystem()
+    do throws(SystemCallError) {
+      let directory = try fileSystem.openDirectory(path + "/.")
+      defer { fileSystem.close(directory) }
+      try fileSystem.synchronize(directory)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
   /// Removes a file, if it is there.
   static func remove(_ path: String) {
     // Only for what this process made and no longer needs.

@@ -12,7 +12,8 @@ struct KeyFinder {
   static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
 
   let path: String
-  let options: KeyOptions
+  /// What the command line names.
+  let argument: KeyArgument?
   let interaction: InteractionOptions
 
   private var prompt: PassphrasePrompt { PassphrasePrompt(path: path, interaction: interaction) }
@@ -50,7 +51,7 @@ struct KeyFinder {
 
   /// The key that the options or the environment name.
   func namedKey() throws -> ChosenKey? {
-    if let argument = options.argument { return try argument.choose(prompt) }
+    if let argument { return try argument.choose(prompt) }
     guard let path = Self.keyFileOfEnvironment else { return nil }
     return ChosenKey(
       KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path)

@@ -17,11 +17,49 @@ struct OpeningOptions: ParsableArguments {
   var timeout = 10.0
 
   var location: StoreLocation { store.location }
+  var prompt: PassphrasePrompt { opener.prompt }
+
+  private var opener: StoreOpener {
+    StoreOpener(
+      location: location, key: key.argument, interaction: interaction, timeout: timeout)
+  }
+
+  func validate() throws {
+    try StoreOpener.checkTimeout(timeout)
+  }
+
+  /// Opens a store of any kind for its items.
+  ///
+  /// - Throws: As `StoreOpener`.
+  func openItems() throws -> ItemStore { try opener.openItems() }
+
+  /// Opens the sealed store, and lets go of what opened it.
+  ///
+  /// - Throws: As `StoreOpener`.
+  func open() throws -> OpenStore { try openKeepingKey().open }
+
+  /// Opens the sealed store, and keeps the key that opened it for a use to come.
+  ///
+  /// - Throws: As `StoreOpener`.
+  func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
+    try opener.openKeepingKey()
+  }
+}
+
+/// Opens a store that the command line names.
+struct StoreOpener {
+  let location: StoreLocation
+  let key: KeyArgument?
+  let interaction: InteractionOptions
+  /// In seconds.
+  let timeout: Double
+
   var prompt: PassphrasePrompt {
     PassphrasePrompt(path: "\(location)", interaction: interaction)
   }
 
-  func validate() throws {
+  /// - Throws: `ValidationError` for a number that is none of seconds.
+  static func checkTimeout(_ timeout: Double) throws {
     guard timeout >= 0, timeout <= 1e9 else {
       throw ValidationError("--timeout takes a number of seconds from 0.")
     }
@@ -29,14 +67,15 @@ struct OpeningOptions: ParsableArguments {
 
   /// Opens a store of any kind for its items.
   ///
-  /// - Throws: As ``open()``, and a usage failure for a key that the store has no use for.
+  /// - Throws: As ``openKeepingKey()``, and a usage failure for a key that the store has no use
+  ///   for.
   func openItems() throws -> ItemStore {
     switch location {
     case .sealed:
-      let open = try open()
+      let open = try openKeepingKey().open
       return ItemStore(store: open.store, location: location, keyPlace: open.keyPlace)
     case .secretService(let collection):
-      guard key.argument == nil else {
+      guard key == nil else {
         throw Failure(.usage, "the \(location) opens with the keyring's own password; give no key")
       }
       var options = SecretServiceOptions()
@@ -47,27 +86,20 @@ struct OpeningOptions: ParsableArguments {
     }
   }
 
-  /// Opens the sealed store, and lets go of what opened it.
+  /// Opens the sealed store, and keeps the key that opened it for a use to come.
   ///
   /// - Throws: As `SealedFileStore.open`, `keyMissing` when nothing is found to open it, and a
   ///   usage failure for a store of another kind.
-  func open() throws -> OpenStore {
-    try openKeepingKey().open
-  }
-
-  /// Opens the sealed store, and keeps the key that opened it for a use to come.
-  ///
-  /// - Throws: As ``open()``.
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
     let path = try location.sealedPath()
-    return try KeyFinder(path: path, options: key, interaction: interaction).open(
+    return try KeyFinder(path: path, argument: key, interaction: interaction).open(
       SealedFileStore.Options(lockTimeout: .seconds(timeout), onNotice: Notices.tell))
   }
 }
 
 /// A store of any kind.
 struct ItemStore {
-  let store: any SecretStore
+  let store: any MigratableStore
   let location: StoreLocation
   /// The file the key is in, if it is in one.
   let keyPlace: String?

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SessionTools
 import SessionToolsBase
 
 /// What the tool ends with, told apart by what to do next.
@@ -11,6 +12,7 @@ enum ExitStatus: Int32, CaseIterable {
   case damaged = 6
   case alreadyExists = 7
   case unsafePermissions = 8
+  case incomplete = 9
   case usage = 64
 
   var meaning: String {
@@ -23,6 +25,7 @@ enum ExitStatus: Int32, CaseIterable {
     case .damaged: "damaged"
     case .alreadyExists: "already exists"
     case .unsafePermissions: "unsafe file permissions"
+    case .incomplete: "done, but for some items"
     case .usage: "wrong usage, or a name or key that cannot be one"
     }
   }
@@ -52,6 +55,18 @@ enum ExitStatus: Int32, CaseIterable {
   /// The status of a kind of error; `failure` for those that have none of their own.
   init(_ code: StoreError.Code) {
     self = Self.statuses[code] ?? .failure
+  }
+
+  /// The status of a migration that did not begin, or did not go on.
+  init(_ error: MigrationError) {
+    self =
+      switch error {
+      case .conflicts: .alreadyExists
+      case .nothingBegun: .unavailable
+      case .notClosed, .undone, .other, .notRemovable: .usage
+      case .weakerProtection: .failure
+      case .store(let error): ExitStatus(error.code)
+      }
   }
 }
 

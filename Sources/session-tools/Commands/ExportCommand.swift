@@ -1,0 +1,139 @@
+import ArgumentParser
+import Foundation
+import SealedStore
+import SessionTools
+import SessionToolsBase
+
+/// `session-tools export`.
+struct ExportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Copy items into an archive that opens with a passphrase.",
+    discussion: """
+      The archive is a sealed store, a directory, that a passphrase opens wherever it is brought \
+      to, with this or any other command. It is there whole, or not at all. Exit status 9 when some \
+      items could not be read.
+
+      With --plaintext it is a file of JSON Lines instead, mode 0600, or with - standard output, \
+      which may not be a terminal: {"base64" or "value", "group", "identifier", "install", \
+      "service"}. Whoever has it has the values.
+
+      Example:
+        session-tools export ~/vault vault.archive
+        session-tools export ~/vault --plaintext - | age -r age1... > items.age
+      """)
+
+  @OptionGroup var opening: OpeningOptions
+  @Argument(help: "The archive to make.", completion: .directory)
+  var archive: String
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("A file with the archive's passphrase.", valueName: "file"),
+    completion: .file())
+  var archivePassphraseFile: String?
+  @Option(
+    name: .customLong("archive-passphrase-fd"),
+    help: ArgumentHelp(
+      "A file descriptor to read the archive's passphrase from.", valueName: "number"))
+  var archivePassphraseDescriptor: Int32?
+  @Flag(name: .long, help: "Write the values in plain text, for everyone to read.")
+  var plaintext = false
+
+  @OptionGroup(title: "Items") var selected: SelectionOptions
+  @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
+  @OptionGroup var format: JSONOption
+
+  /// What is given for the passphrase; otherwise it is asked for.
+  private var passphrase: KeyArgument? {
+    archivePassphraseFile.map(KeyArgument.passphraseFile)
+      ?? archivePassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
+  }
+
+  func validate() throws {
+    guard archivePassphraseFile == nil || archivePassphraseDescriptor == nil else {
+      throw ValidationError("Give one passphrase for the archive, not several.")
+    }
+    guard !plaintext || passphrase == nil else {
+      throw ValidationError("--plaintext has no passphrase.")
+    }
+    try cost.check(plaintext ? nil : passphrase ?? .passphrasePrompt)
+    try KeyArgument.checkDescriptors([opening.key.argument, passphrase])
+  }
+
+  func run() throws {
+    if plaintext, archive == "-", StandardOutput.isTerminal {
+      throw Failure(.usage, "values in plain text are not written to a terminal; name a file")
+    }
+    if archive != "-" || !plaintext, Files.exists(archive) {
+      throw Failure(.alreadyExists, "\(archive): there is something of that name already")
+    }
+    guard Files.exists(archive.parentPath) else {
+      throw Failure(.unavailable, "\(archive): the directory above it does not exist")
+    }
+    let source = try opening.openItems().store
+    if plaintext {
+      try exportPlain(source)
+    } else {
+      try exportSealed(source)
+    }
+  }
+
+  private func exportSealed(_ source: any MigratableStore) throws {
+    let prompt = PassphrasePrompt(path: archive, interaction: opening.interaction)
+    let key = try NewKey(passphrase ?? .passphrasePrompt, cost: cost.cost, prompt)
+    // Under a name of its own until it is whole.
+    let partial = "\(archive).\(UUID().uuidString).partial"
+    do {
+      let target = try SealedFileStore.create(
+        at: partial, key: key.source, options: SealedFileStore.Options(onNotice: Notices.tell))
+      var options = MigrationOptions()
+      options.selection = selected.selection
+      var migration = Migration(
+        from: source, to: target, journal: MemoryStore(), options: options)
+      migration.isCancelled = { Interruption.signal != nil }
+      let report = try MigrationOutput.interruptibly(migration, canResume: false) { progress in
+        try migration.run(progress: progress)
+      }
+      try FileManager.default.moveItem(atPath: partial, toPath: archive)
+      try Files.synchronize(archive.parentPath)
+      let output = MigrationOutput(format: format)
+      try output.tell(report)
+      try output.check(report)
+    } catch {
+      // Made by this process a moment ago, under a name that nobody else knows.
+      try? FileManager.default.removeItem(atPath: partial)
+      throw error
+    }
+  }
+
+  private func exportPlain(_ source: any MigratableStore) throws {
+    let listing = try source.listing()
+    let selection = selected.selection
+    var lines: [SecretBytes] = []
+    var failures: [(StoreKey, StoreError)] = []
+    for key in listing.keys where selection.contains(key) && Migration.isMovable(key) {
+      do throws(StoreError) {
+        if let value = try source.value(for: key) {
+          lines.append(try PlainItems.line(for: key, value))
+        }
+      } catch {
+        failures.append((key, error))
+      }
+    }
+    if archive == "-" {
+      for line in lines { try StandardOutput.write(line) }
+    } else {
+      try SecretFile.create(archive, content: SecretBytes(joining: lines))
+    }
+    for (key, error) in failures { StandardError.say("session-tools: \(key): \(error)") }
+    if let damage = listing.damage {
+      StandardError.say("session-tools: there may be more items: \(damage)")
+    }
+    StandardError.say(
+      "session-tools: \(Size.count(lines.count, "item")) in plain text, for everyone to read")
+    guard failures.isEmpty, listing.damage == nil else {
+      throw ExitCode(ExitStatus.incomplete.rawValue)
+    }
+  }
+}

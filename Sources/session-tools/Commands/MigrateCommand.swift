@@ -1,0 +1,151 @@
+import ArgumentParser
+import SealedStore
+import SessionTools
+import SessionToolsBase
+
+/// `session-tools migrate`.
+struct MigrateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "migrate",
+    abstract: "Move items from one store to another.",
+    discussion: """
+      Plans first, and begins nothing when the target has other values under some of the names \
+      (exit status 7), or would protect the items less than the source (exit status 1). Then \
+      copies, reads every item back from the target and compares it. The source stays as it is, \
+      but for --delete-source. Exit status 9 when some items were not migrated.
+
+      What is about to be done stands in a sealed journal first, by default beside the target. A \
+      migration that was cut short, by Ctrl-C or by a crash, goes on with --resume. --undo makes \
+      both stores what they were, until --close forgets the migration; all three take both \
+      stores, their keys, and no other choice.
+
+      Writes a line for each item that is not simply copied, fields separated by tabs, and what \
+      it came to. With --json: {"after", "before", "isComplete", "items": [{"outcome", "reason", \
+      "source", "target"}], "sourceDigest", "targetDigest"}, and with --dry-run {"after", \
+      "before", "isWeaker", "items": [{"action", "reason", "source", "target"}]}; sources and \
+      targets as list --json has them.
+
+      Example:
+        session-tools migrate --from secret-service: --to ~/vault --dry-run
+        session-tools migrate --from secret-service: --to ~/vault --delete-source
+      """)
+
+  @Option(
+    name: .long, help: ArgumentHelp("\(ItemSource.help)", valueName: "source"),
+    completion: .directory, transform: ItemSource.init)
+  var from: ItemSource
+  @OptionGroup(title: "Key of the source") var fromKey: FromKeyOptions
+
+  @Option(
+    name: .long, help: ArgumentHelp("Where they shall be.", valueName: "store"),
+    completion: .directory, transform: StoreLocation.init)
+  var to: StoreLocation
+  @OptionGroup(title: "Key of the target") var toKey: ToKeyOptions
+
+  @OptionGroup(title: "Items") var choices: MigrationChoices
+
+  @Flag(help: "What to do, if not to migrate.")
+  var mode: Mode?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Where the migration's journal is, a directory; beside the target by default.",
+      valueName: "directory"), completion: .directory,
+    transform: { try StoreLocation("sealed:\($0)").sealedPath() })
+  var journal: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How long to wait for another process that writes, or for the Secret Service.",
+      valueName: "seconds"))
+  var timeout = 10.0
+
+  @OptionGroup var interaction: InteractionOptions
+  @OptionGroup var format: JSONOption
+
+  /// What is done.
+  enum Mode: EnumerableFlag {
+    case dryRun, resume, undo, close
+
+    static func help(for mode: Mode) -> ArgumentHelp? {
+      switch mode {
+      case .dryRun: "Say what would be done, and do nothing."
+      case .resume: "Go on with a migration that was cut short."
+      case .undo: "Make both stores what they were before a migration."
+      case .close: "Forget a migration; it cannot be undone any more."
+      }
+    }
+  }
+
+  func validate() throws {
+    try StoreOpener.checkTimeout(timeout)
+    try KeyArgument.checkDescriptors(
+      [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
+    if let mode, mode != .dryRun, !choices.isEmpty {
+      throw ValidationError("A migration goes on, or back, with the choices it was begun with.")
+    }
+  }
+
+  func run() throws {
+    let source = try from.open(fromKey.argument, interaction, timeout: timeout)
+    let target = try StoreOpener(
+      location: to, key: toKey.argument, interaction: interaction, timeout: timeout
+    ).openForMigration()
+    let place = JournalPlace(
+      path: journal, source: source, target: target, timeout: .seconds(timeout))
+    let output = MigrationOutput(format: format)
+    switch mode {
+    case .dryRun:
+      let migration = migration(source, target, MemoryStore())
+      try output.tell(
+        plan: MigrationOutput.interruptibly(migration) { try migration.plan(progress: $0) })
+    case nil: try begin(source, target, place)
+    case .resume:
+      let migration = migration(source, target, try place.open())
+      try tell(MigrationOutput.interruptibly(migration) { try migration.resume(progress: $0) })
+    case .undo:
+      let migration = migration(source, target, try place.open())
+      try output.tell(
+        undone: MigrationOutput.interruptibly(migration) { try migration.undo(progress: $0) })
+    case .close:
+      let journal = try place.open()
+      let migration = migration(source, target, journal)
+      // An empty store that somebody named may be one for something else.
+      let isJournal = try place.isStandard || migration.state() != nil
+      try migration.close()
+      if isJournal { place.remove(journal) }
+    }
+  }
+
+  private func tell(_ report: MigrationReport) throws {
+    let output = MigrationOutput(format: format)
+    try output.tell(report)
+    StandardError.say("session-tools: take it back with --undo, or forget it with --close")
+    try output.check(report)
+  }
+
+  private func migration(
+    _ source: MigratedStore, _ target: MigratedStore, _ journal: any SecretStore
+  ) -> Migration {
+    var migration = Migration(
+      from: source.store, to: target.store, journal: journal, options: choices.options)
+    migration.isCancelled = { Interruption.signal != nil }
+    return migration
+  }
+
+  private func begin(
+    _ source: MigratedStore, _ target: MigratedStore, _ place: JournalPlace
+  ) throws {
+    let (journal, isNew) = try place.openOrMake()
+    let migration = migration(source, target, journal)
+    do {
+      try tell(MigrationOutput.interruptibly(migration) { try migration.run(progress: $0) })
+    } catch {
+      // Nothing was begun, so nothing is to be gone on with.
+      if isNew, try migration.state() == nil { place.remove(journal) }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import SealedStore
+import SessionTools
+import SessionToolsBase
+
+/// The sealed store that a migration's journal is kept in.
+///
+/// It opens with what opens the target, or the source; between two collections of the Secret
+/// Service, with a key that is kept there.
+struct JournalPlace {
+  let path: String
+  private let key: any KeySource
+  private let stores: [any MigratableStore]
+  private let timeout: Duration
+
+  /// Whether it is where it is when nobody says where.
+  let isStandard: Bool
+
+  init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration) {
+    self.path = path ?? Self.path(source.location, target.location)
+    isStandard = path == nil
+    self.timeout = timeout
+    stores = [source.store, target.store]
+    key = target.key ?? source.key ?? SecretServiceKey("migration", makeIfAbsent: true)
+  }
+
+  /// Beside the sealed one of the two, the target's if both are.
+  private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
+    for case .sealed(let path) in [target, source].compactMap(\.self) {
+      return "\(path).migration"
+    }
+    return "\(UserDirectory.data.path)/session-tools/migration"
+  }
+
+  /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is no journal.
+  func open() throws -> SealedFileStore {
+    guard try SealedFileStore.exists(at: path) else {
+      throw Failure(.unavailable, "\(path): there is no journal of a migration")
+    }
+    let journal = try SealedFileStore.open(at: path, key: key, options: options)
+    // Never a store with items of somebody: they would be mixed up.
+    let isOther = try stores.contains { try $0.identity() == journal.identity() }
+    guard !isOther, try journal.keys(in: nil).allSatisfy(Migration.isOfJournal) else {
+      throw Failure(.usage, "\(path): this is a store with items, and no journal of a migration")
+    }
+    return journal
+  }
+
+  /// - Returns: The journal, and whether it was made.
+  /// - Throws: As ``open()`` and `SealedFileStore.create`.
+  func openOrMake() throws -> (journal: SealedFileStore, isNew: Bool) {
+    if try SealedFileStore.exists(at: path) { return (try open(), false) }
+    try FileManager.default.createDirectory(
+      atPath: path.parentPath, withIntermediateDirectories: true)
+    return (try SealedFileStore.create(at: path, key: key, options: options), true)
+  }
+
+  /// Removes a journal with nothing in it; where that fails it stays, and the next migration
+  /// uses it.
+  ///
+  /// - Parameter journal: The journal, open.
+  func remove(_ journal: SealedFileStore) {
+    do {
+      // Nobody begins a migration in it meanwhile.
+      try Migration.withExclusiveAccess(toJournal: journal) {
+        let files = FileManager.default
+        let names = Set(try files.contentsOfDirectory(atPath: path))
+        guard try journal.keys(in: nil).isEmpty,
+          names.isSubset(of: ["header", "header.copy", "journal", "lock", "mark"])
+        else { return }
+        // From here on it is no store any more, whatever happens.
+        let removed = "\(path).\(UUID().uuidString).removed"
+        try files.moveItem(atPath: path, toPath: removed)
+        for name in names { try files.removeItem(atPath: "\(removed)/\(name)") }
+        if try files.contentsOfDirectory(atPath: removed).isEmpty {
+          try files.removeItem(atPath: removed)
+        }
+      }
+    } catch {
+      StandardError.say("session-tools: \(path): the empty journal could not be removed: \(error)")
+    }
+  }
+
+  private var options: SealedFileStore.Options {
+    SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell)
+  }
+}

@@ -1,0 +1,182 @@
+import ArgumentParser
+import SessionTools
+import SessionToolsBase
+
+/// Tells a person, or a program, what a migration would do or did.
+struct MigrationOutput {
+  let format: JSONOption
+
+  /// Runs a step that Ctrl-C stops in good order, and says how to go on then.
+  static func interruptibly<Result>(
+    _ migration: Migration, canResume: Bool = true,
+    _ body: (MigrationProgress?) throws -> Result
+  ) throws -> Result {
+    let line = MigrationLine()
+    do {
+      return try Interruption.during {
+        defer { line.clear() }
+        return try body(line.progress)
+      }
+    } catch MigrationError.store(let error) where error.code == StoreError.cancelled {
+      switch canResume ? try migration.state() : nil {
+      case nil where !canResume: StandardError.say("session-tools: stopped")
+      case nil: StandardError.say("session-tools: stopped; nothing was begun")
+      case .undoing: StandardError.say("session-tools: stopped; go on with --undo")
+      default:
+        StandardError.say(
+          "session-tools: stopped; go on with --resume, or take it back with --undo")
+      }
+      throw error
+    }
+  }
+
+  func tell(plan: MigrationPlan) throws {
+    if format.json {
+      return try format.write(
+        PlanOutput(
+          after: plan.after.protection, before: plan.before.protection, isWeaker: plan.isWeaker,
+          items: plan.entries.map { entry in
+            PlanOutput.Item(
+              action: entry.action.name, reason: entry.action.reason,
+              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
+          }))
+    }
+    var table = Table(["ACTION", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "TARGET", "REASON"])
+    table.rows = plan.entries.map { entry in
+      [entry.action.name] + entry.source.columns
+        + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""]
+    }
+    try table.write()
+    StandardError.say("from: \(plan.before.protection)")
+    StandardError.say("to: \(plan.after.protection)")
+    if plan.isWeaker { StandardError.say("may be protected less than now; needs --allow-weaker") }
+  }
+
+  func tell(_ report: MigrationReport) throws {
+    if format.json {
+      try format.write(
+        ReportOutput(
+          after: report.after.protection, before: report.before.protection,
+          isComplete: report.isComplete,
+          items: report.entries.map { entry in
+            ReportOutput.Item(
+              outcome: entry.outcome.name, reason: entry.outcome.reason,
+              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
+          }, sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
+    } else {
+      var table = Table(["OUTCOME", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "REASON"])
+      table.rows = report.entries.filter { !$0.outcome.isPlain }.map { entry in
+        [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
+      }
+      try table.write()
+      let count = Size.count(report.migratedCount, "item")
+      try StandardOutput.write("\(count) migrated and compared, \(report.failedCount) failed\n")
+      if report.sourceDigest == report.targetDigest {
+        StandardError.say("digest of both sides: \(report.sourceDigest)")
+      } else {
+        StandardError.say("digest of the source: \(report.sourceDigest)")
+        StandardError.say("digest of the target: \(report.targetDigest)")
+      }
+      StandardError.say("before: \(report.before.protection)")
+      StandardError.say("now: \(report.after.protection)")
+    }
+    if let damage = report.damage {
+      StandardError.say("session-tools: the source may have more items: \(damage)")
+    }
+  }
+
+  /// - Throws: Exit status 9 when something is missing.
+  func check(_ report: MigrationReport) throws {
+    guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  func tell(undone report: MigrationUndoReport) throws {
+    if format.json {
+      try format.write(
+        UndoOutput(
+          left: report.left.map {
+            UndoOutput.Item(item: ItemOutput($0.key), reason: $0.reason.reason)
+          },
+          restored: report.restoredCount, returned: report.returnedCount))
+    } else {
+      var table = Table(["LEFT", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "REASON"])
+      table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
+      try table.write()
+      try StandardOutput.write(
+        "\(Size.count(report.restoredCount, "item")) of the target as before, "
+          + "\(report.returnedCount) back in the source, \(report.left.count) left\n")
+    }
+    StandardError.say("session-tools: forget the migration with --close")
+    guard report.left.isEmpty else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+}
+
+private struct PlanOutput: Encodable {
+  struct Item: Encodable {
+    let action: String
+    @Nullable var reason: String?
+    let source: ItemOutput
+    let target: ItemOutput
+  }
+
+  let after: String
+  let before: String
+  let isWeaker: Bool
+  let items: [Item]
+}
+
+private struct ReportOutput: Encodable {
+  struct Item: Encodable {
+    let outcome: String
+    @Nullable var reason: String?
+    let source: ItemOutput
+    let target: ItemOutput
+  }
+
+  let after: String
+  let before: String
+  let isComplete: Bool
+  let items: [Item]
+  let sourceDigest: String
+  let targetDigest: String
+}
+
+private struct UndoOutput: Encodable {
+  struct Item: Encodable {
+    let item: ItemOutput
+    let reason: String
+  }
+
+  let left: [Item]
+  let restored: Int
+  let returned: Int
+}
+
+extension StoreKey {
+  fileprivate var columns: [String] {
+    [
+      namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",
+      identifier,
+    ]
+  }
+}
+
+extension MigrationPlan.Action {
+  fileprivate var reason: String? {
+    if case .impossible(let error) = self { error.reason } else { nil }
+  }
+}
+
+extension MigrationReport.Outcome {
+  fileprivate var reason: String? {
+    if case .failed(let error) = self { error.reason } else { nil }
+  }
+
+  /// Whether there is nothing to say of it.
+  fileprivate var isPlain: Bool {
+    switch self {
+    case .migrated, .moved: true
+    case .skipped, .left, .failed: false
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import SessionTools
+
+/// Which items are copied, under which names, and what where there are others.
+struct ImportChoices: ParsableArguments {
+  @OptionGroup var selected: SelectionOptions
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Another name for a service in the target.", valueName: "old=new"),
+    transform: ImportChoices.rename)
+  var renameService: [MigrationMapping.Rename] = []
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Make them items of this installation, such as to adopt those of an old one.",
+      valueName: "name"))
+  var toInstall: String?
+  @Flag(name: .long, help: "Make them items of no installation.")
+  var dropInstall = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Where the target has another value: fail, skip, overwrite or keep-both.",
+      valueName: "policy"))
+  var onConflict = Policy.fail
+
+  /// What to do where the target has another value.
+  enum Policy: String, ExpressibleByArgument, CaseIterable {
+    case fail, skip, overwrite
+    case keepBoth = "keep-both"
+
+    var policy: MigrationConflictPolicy {
+      switch self {
+      case .fail: .fail
+      case .skip: .skip
+      case .overwrite: .overwrite
+      case .keepBoth: .keepBoth
+      }
+    }
+  }
+
+  /// Reads `old=new`; the first equals sign that is not the first character separates them.
+  private static func rename(_ argument: String) throws -> MigrationMapping.Rename {
+    guard let separator = argument.dropFirst().firstIndex(of: "="),
+      argument.index(after: separator) < argument.endIndex
+    else { throw ValidationError("Write OLD=NEW.") }
+    return MigrationMapping.Rename(
+      service: String(argument[..<separator]),
+      newName: String(argument[argument.index(after: separator)...]))
+  }
+
+  func validate() throws {
+    guard toInstall == nil || !dropInstall else {
+      throw ValidationError("Give --to-install or --drop-install, not both.")
+    }
+  }
+
+  var options: MigrationOptions {
+    var options = MigrationOptions()
+    options.selection = selected.selection
+    options.mapping.renames = renameService
+    if dropInstall { options.mapping.install = .drop }
+    if let toInstall { options.mapping.install = .assign(toInstall) }
+    options.conflicts = onConflict.policy
+    return options
+  }
+}
+
+/// The same, and what becomes of the source.
+struct MigrationChoices: ParsableArguments {
+  @OptionGroup var copied: ImportChoices
+
+  @Flag(name: .long, help: "Remove the items from the source, after all of them were verified.")
+  var deleteSource = false
+  @Flag(name: .long, help: "Allow the items to be protected less than they are.")
+  var allowWeaker = false
+
+  /// Whether nothing was chosen, as for going on with what was.
+  var isEmpty: Bool { options == MigrationOptions() }
+
+  var options: MigrationOptions {
+    var options = copied.options
+    options.deletesSource = deleteSource
+    options.allowsWeakerProtection = allowWeaker
+    return options
+  }
+}
