@@ -15,19 +15,11 @@ enum Program {
       try command.run()
       return .done
     } catch {
-      if let signal = Interruption.signal, Self.isCancellation(error) {
+      if let signal = Interruption.signal, (error as? StoreError)?.code == StoreError.cancelled {
         // As it would have ended without a word of ours, but after everything is tidied up.
         raise(signal)
       }
       return report(error)
-    }
-  }
-
-  private static func isCancellation(_ error: any Error) -> Bool {
-    if case MigrationError.store(let error) = error {
-      error.code == StoreError.cancelled
-    } else {
-      false
     }
   }
 

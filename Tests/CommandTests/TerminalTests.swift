@@ -1,4 +1,6 @@
 import Foundation
+import SealedStore
+import SessionToolsBase
 import TestSupport
 import Testing
 
@@ -200,5 +202,47 @@ import Testing
     #expect(terminal.shows("The same again: "))
     terminal.type("geheim\n")
     #expect(terminal.end() == 0)
+  }
+
+  @Test func valuesInPlainTextAreNotShownOnATerminal() throws {
+    #expect(try tool.run("session-tools init store").status == 0)
+    #expect(try tool.run("printf geheim | session-tools set store --service s i").status == 0)
+    let terminal = try PseudoTerminal(tool, "export", "store", "--plaintext", "-")
+    #expect(terminal.end() == 64)
+    #expect(!terminal.text.contains("geheim"))
+  }
+
+  @Test func controlCLeavesAMigrationThatCanBeResumedOrTakenBack() throws {
+    let key = try KeyFile.create(at: tool["key"])
+    let store = try SealedFileStore.create(at: tool["from"], key: key)
+    try store.apply(
+      (0..<20_000).map { .put(SecretBytes(utf8: "geheim"), for: try StoreKey("\($0)", in: "s")) })
+    _ = try SealedFileStore.create(at: tool["to"], key: key)
+    let words = [
+      "migrate", "--from", "from", "--from-key-file", "key", "--to", "to", "--to-key-file", "key",
+    ]
+    func migrate() throws -> PseudoTerminal {
+      try PseudoTerminal(tool, [Tool.program] + words + ["--delete-source"])
+    }
+    var terminal = try migrate()
+    #expect(terminal.shows("planning ["))
+    terminal.type("\u{3}")
+    #expect(terminal.shows("stopped; nothing was begun"))
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(!FileManager.default.fileExists(atPath: tool["to.migration"]))
+
+    terminal = try migrate()
+    #expect(terminal.shows("copying ["))
+    terminal.type("\u{3}")
+    #expect(terminal.shows("stopped; go on with --resume, or take it back with --undo"))
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(!terminal.text.contains("geheim"))
+    let line = words.joined(separator: " ")
+    let resumed = try tool.run("session-tools \(line) --resume")
+    #expect(resumed.status == 0)
+    #expect(resumed.text == "20000 items migrated and compared, 0 failed\n")
+    #expect(try store.keys(in: nil).isEmpty)
+    #expect(try tool.run("session-tools \(line) --undo").status == 0)
+    #expect(try store.keys(in: nil).count == 20_000)
   }
 }

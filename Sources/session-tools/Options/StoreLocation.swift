@@ -53,7 +53,7 @@ enum StoreLocation: CustomStringConvertible {
       throw Failure(
         .usage,
         "this command is for sealed stores; for the \(self) there are set, get, list, remove, "
-          + "unlock and doctor")
+          + "unlock, doctor, migrate, export and import")
     }
   }
 
