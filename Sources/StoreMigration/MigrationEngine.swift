@@ -34,10 +34,13 @@ struct MigrationEngine {
       // What was left in the source because somebody changed it is looked at again by resuming.
       if isRemoved { try change(to: .finished) }
     }
+    let targetDigest = digester.digest(of: digests.target)
+    let sourceDigest =
+      digests.source == digests.target ? targetDigest : digester.digest(of: digests.source)
     return MigrationReport(
-      entries: entries(of: batches), sourceDigest: digester.digest(of: digests.source).hexadecimal,
-      targetDigest: digester.digest(of: digests.target).hexadecimal, damage: header.damage?.error,
-      before: before, after: migration.target.traits)
+      entries: entries(of: batches), sourceDigest: sourceDigest.hexadecimal,
+      targetDigest: targetDigest.hexadecimal, damage: header.damage?.error, before: before,
+      after: migration.target.traits)
   }
 
   /// Finishes what was begun, and plans the rest anew.

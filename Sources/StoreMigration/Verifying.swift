@@ -41,17 +41,22 @@ extension MigrationEngine {
     of entry: MigrationBatch.Entry, isRemoved: Bool, _ source: Result<SecretBytes?, StoreError>,
     _ target: Result<SecretBytes?, StoreError>, _ digests: inout FoundDigests
   ) throws(StoreError) -> MigrationReport.Outcome {
+    var (targetValue, targetDigest): (SecretBytes?, ItemDigest?) = (nil, nil)
     if case .success(let value?) = target {
+      targetValue = value
+      targetDigest = digester.digest(of: entry.target, value)
       byteCount += value.byteCount
-      digests.target.append(digester.digest(of: entry.target, value))
     }
+    if let targetDigest { digests.target.append(targetDigest) }
     let outcome: MigrationReport.Outcome
     if let value = try source.get() {
       guard let item = try migration.item(entry.source, value, header.options) else {
         throw changed(entry.source)
       }
-      let digest = digester.digest(of: entry.target, item.value)
-      digests.source.append(digest)
+      let digest =
+        targetValue == item.value
+        ? targetDigest : digester.digest(of: entry.target, item.value)
+      if let digest { digests.source.append(digest) }
       outcome = digest == entry.digest ? .migrated : .failed(changed(entry.source))
     } else if isRemoved {
       // As it was read before it was removed.
@@ -60,7 +65,8 @@ extension MigrationEngine {
     } else {
       throw changed(entry.source)
     }
-    guard entry.isMigrated(try target.get(), digester) else { throw changed(entry.target) }
+    _ = try target.get()
+    guard targetDigest == entry.digest else { throw changed(entry.target) }
     return outcome
   }
 }

@@ -50,7 +50,7 @@ package struct ItemDigester: Sendable {
   }
 
   /// One digest of many, whatever their order.
-  package func digest(of digests: some Sequence<ItemDigest>) -> ItemDigest {
+  package func digest(of digests: [ItemDigest]) -> ItemDigest {
     let sorted = digests.sorted()
     let buffer = ByteBuffer(byteCount: sorted.count * ItemDigest.byteCount)
     for (position, digest) in sorted.enumerated() {
