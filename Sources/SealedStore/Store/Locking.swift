@@ -44,14 +44,15 @@ extension SealedFileStore {
 
   /// All or nothing, durable, shared with other processes, up to 16 MiB a value.
   public var traits: StoreTraits {
-    // As they are on disk, or were when the store was opened. A header that cannot be read is told
-    // by every other operation.
-    let slots = (try? keySlots()) ?? (try? withState { $0.header.keySlots }) ?? []
-    let ways = slots.map(\.parameters)
+    // A header that cannot be read is told by every other operation.
+    let onDisk = try? keySlots()
+    // What opened the store still tells what someone with an older copy of the disk needs.
+    let known = onDisk ?? (try? withState { $0.header.keySlots }) ?? []
     return StoreTraits(
       isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: Self.largestValueByteCount, protection: Self.protection(ways),
-      atRest: Self.atRest(ways))
+      largestValueByteCount: Self.largestValueByteCount,
+      protection: Self.protection((onDisk ?? []).map(\.parameters)),
+      atRest: Self.atRest(known.map(\.parameters)))
   }
 
   private static func protection(_ ways: [KeySlotParameters?]) -> String {
