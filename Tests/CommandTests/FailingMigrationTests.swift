@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `session-tools migrate --delete-source`, of which one system call fails.
+@Suite struct FailingMigrationTests {
+  /// The calls that change something, all of which fail in turn, and others, of which one in so
+  /// many fails.
+  ///
+  /// Without memory the runtime ends, and without randomness libsodium, in order: not tried.
+  private static let calls: [(names: [String], step: Int)] = [
+    (["pwrite64", "fsync", "fdatasync", "rename", "unlink", "unlinkat", "mkdir"], 1),
+    (
+      ["openat", "newfstatat", "pread64", "fcntl"],
+      TestSize.choose(small: 50, medium: 20, large: 1)
+    ),
+  ]
+
+  @Test func `nothing is in neither store, and it is gone on with`() throws {
+    let stage = try MigrationStage(itemCount: 6)
+    try stage.startAnew()
+    let from = try stage.contents(of: "from")
+    #expect(try stage.status(of: stage.begin()) == 0)
+    let result = try stage.contents(of: "to")
+    let trace = stage.tool["trace"]
+    var failureCount = 0
+    for (names, step) in Self.calls {
+      for name in names {
+        var number = 1
+        while true {
+          try stage.startAnew()
+          let call: Comment = "\(name) \(number)"
+          let process = try stage.begin(
+            under: [
+              "strace", "-f", "-qq", "-o", trace, "-e", "trace=\(name)", "-e",
+              "inject=\(name):error=EIO:when=\(number)",
+            ])
+          let status = stage.status(of: process)
+          // 127 is the loader, which did not start the program; there is no crash.
+          #expect([0, 1, 4, 6, 8, 127].contains(status), call)
+          guard try String(contentsOfFile: trace, encoding: .utf8).contains("INJECTED") else {
+            break
+          }
+          failureCount += 1
+          try stage.expectNothingLost(from, call)
+          if try stage.run("--resume") != 0 {
+            #expect(try stage.status(of: stage.begin()) == 0, call)
+          }
+          #expect(try stage.contents(of: "from").isEmpty, call)
+          #expect(try stage.contents(of: "to") == result, call)
+          number += step
+        }
+      }
+    }
+    #expect(failureCount > 50)
+  }
+}

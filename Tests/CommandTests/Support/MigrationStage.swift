@@ -1,0 +1,83 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// Two sealed stores, some items of which have other values in the second one, and the tool.
+struct MigrationStage {
+  let tool: Tool
+  /// `migrate` with both stores and their key.
+  let arguments: [String]
+  let itemCount: Int
+
+  init(itemCount: Int) throws {
+    self.itemCount = itemCount
+    tool = try Tool()
+    arguments = [
+      "migrate", "--from", tool["from"], "--from-key-file", tool["key"], "--to", tool["to"],
+      "--to-key-file", tool["key"],
+    ]
+    let key = try KeyFile.create(at: tool["key"])
+    let (from, to) = (
+      try SealedFileStore.create(at: tool["template from"], key: key),
+      try SealedFileStore.create(at: tool["template to"], key: key)
+    )
+    for number in 0..<itemCount {
+      let item = try StoreKey("item \(number)", in: "mail")
+      try from.put(SecretBytes(utf8: "value \(number)"), for: item)
+      if number < itemCount / 6 { try to.put(SecretBytes(utf8: "other"), for: item) }
+    }
+  }
+
+  /// Puts both stores back to what they were before the migration.
+  func startAnew() throws {
+    let files = FileManager.default
+    for name in ["from", "to", "to.migration"] where files.fileExists(atPath: tool[name]) {
+      try files.removeItem(atPath: tool[name])
+    }
+    for name in ["from", "to"] {
+      try files.copyItem(atPath: tool["template \(name)"], toPath: tool[name])
+    }
+  }
+
+  func contents(of store: String) throws -> [StoreKey: SecretBytes] {
+    let store = try SealedFileStore.open(at: tool[store], key: KeyFile(tool["key"]))
+    var contents: [StoreKey: SecretBytes] = [:]
+    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    return contents
+  }
+
+  /// Starts the tool, under another program if one is given.
+  func start(under words: [String] = [], _ more: String...) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words + [Tool.program] + arguments + more
+    process.environment = tool.environment
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
+  /// Starts to move all items.
+  func begin(under words: [String] = []) throws -> Process {
+    try start(under: words, "--on-conflict", "overwrite", "--delete-source")
+  }
+
+  func run(_ mode: String) throws -> Int32 { status(of: try start(mode)) }
+
+  func status(of process: Process) -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  /// Every item is somewhere, whatever happened.
+  func expectNothingLost(_ before: [StoreKey: SecretBytes], _ comment: Comment) throws {
+    let (source, target) = (try contents(of: "from"), try contents(of: "to"))
+    for (key, value) in before {
+      #expect(source[key] == value || target[key] == value, comment)
+    }
+  }
+}
