@@ -1,5 +1,5 @@
 import Foundation
-public import SessionToolsBase
+import SessionToolsBase
 
 /// The directory of `pass`, the standard Unix password manager, to be migrated.
 ///
