@@ -17,7 +17,7 @@ public import SessionToolsBase
 /// changes it by itself, and a keychain whose key is not there is an error and never made anew.
 ///
 /// A container keeps the keychain open for as long as it lives.
-public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
+public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   private let config: KeychainContainerConfig
   /// What the items are kept in, such as for listing, adopting or purging those of other
   /// installations.
@@ -36,7 +36,10 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   /// Opens the keychain, if there is one.
   public var protection: String { store.traits.protection }
 
-  private func items() throws(StoreError) -> StoreContainer<T> {
+  /// The keychain's items as those of a store; opens nothing.
+  ///
+  /// - Throws: `invalidName`.
+  public func storeContainer() throws(StoreError) -> StoreContainer<T> {
     StoreContainer(store, namespace: try config.namespace())
   }
 
@@ -52,7 +55,7 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   /// - Throws: `unavailable`, `keyMissing`, `wrongKey`, `corrupt`, `unsafePermissions`,
   ///   `invalidName`, `accessDenied` or `io`.
   public func containsItem(forIdentifier identifier: String) throws -> Bool {
-    try items().containsItem(forIdentifier: identifier)
+    try storeContainer().containsItem(forIdentifier: identifier)
   }
 
   /// Reads an item; `nil` when there is none, and for no other reason.
@@ -61,7 +64,7 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   public func item(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws -> T? {
-    try items().item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+    try storeContainer().item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
   /// Reads an item: the same as ``item(forIdentifier:jsonDecoder:)``.
@@ -70,7 +73,7 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   public func loadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws -> T? {
-    try items().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+    try storeContainer().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
   /// Stores an item in the place of an older one, if there is one; makes the keychain if there
@@ -81,14 +84,14 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   public func storeItem(
     _ item: T, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
   ) throws {
-    try items().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
+    try storeContainer().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
   /// Removes an item; no error when there is none.
   ///
   /// - Throws: As ``storeItem(_:forIdentifier:jsonEncoder:)``.
   public func removeItem(forIdentifier identifier: String) throws {
-    try items().removeItem(forIdentifier: identifier)
+    try storeContainer().removeItem(forIdentifier: identifier)
   }
 
   /// An element each time the item may have changed, from now on, whoever changed it.
@@ -96,7 +99,7 @@ public struct KeychainStorageContainer<T: Codable>: ObservableSessionContainer {
   /// Before there is a keychain, changes of other processes are told only after this container
   /// has found or made it.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
-    guard let items = try? items() else {
+    guard let items = try? storeContainer() else {
       // A name that no item can have never changes.
       return AsyncStream { $0.finish() }
     }

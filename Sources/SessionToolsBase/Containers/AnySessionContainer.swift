@@ -104,4 +104,24 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     base.itemChanges(forIdentifier: identifier)
   }
+
+  // MARK: - What sessions ask
+
+  /// The store below, if the container is on one.
+  ///
+  /// - Throws: `invalidName`.
+  package func storeContainer() throws(StoreError) -> StoreContainer<T>? {
+    if let wrapper = base as? any WrappingContainer<T> {
+      return try wrapper.wrapped.storeContainer()?.over { wrapper.wrap($0) }
+    }
+    guard let base = base as? any StoreBackedContainer<T> else { return nil }
+    return try base.storeContainer()
+  }
+
+  /// The container inside, when it is an object.
+  var object: ObjectIdentifier? {
+    if let wrapper = base as? any WrappingContainer<T> { return wrapper.wrapped.object }
+    if let old = base as? LegacyContainer<T> { return old.object ?? ObjectIdentifier(old) }
+    return type(of: base) is AnyClass ? ObjectIdentifier(base as AnyObject) : nil
+  }
 }

@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 
 /// A value on its way to another thread.
 ///
@@ -14,7 +14,7 @@ struct Handover<Value>: @unchecked Sendable {
 extension DispatchQueue {
   /// Runs blocking work here while the task waits, so that no thread of the cooperative pool
   /// is held.
-  func blocking<Value>(
+  package func blocking<Value>(
     _ work: @escaping @Sendable () throws -> sending Value
   ) async throws -> sending Value {
     try await withCheckedThrowingContinuation { continuation in

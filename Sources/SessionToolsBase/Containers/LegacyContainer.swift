@@ -6,6 +6,8 @@ import Foundation
 /// Unchecked, because the container may be anything: the recursive lock makes it true, for all
 /// calls that go through here. Recursive, so that a container may call back into its session.
 final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendable {
+  /// The container, when it is an object.
+  let object: ObjectIdentifier?
   private let has: (String) -> Bool
   private let read: (String, JSONDecoder) throws -> Item?
   private let remove: (String) throws -> Void
@@ -16,6 +18,7 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
   private let observers = ItemObservers()
 
   init<Base: SessionContainer>(_ base: Base) where Base.Item == Item {
+    object = Base.self is AnyClass ? ObjectIdentifier(base as AnyObject) : nil
     has = base.hasItem
     read = base.item
     remove = base.removeItem

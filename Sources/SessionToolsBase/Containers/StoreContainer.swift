@@ -9,21 +9,35 @@ public import Foundation
 /// ```
 ///
 /// It is as durable, as atomic and as secret as its store.
-public struct StoreContainer<Item: Codable>: ObservableSessionContainer {
+public struct StoreContainer<Item: Codable>: StoreBackedContainer {
   /// Where the bytes are kept.
   public let store: any SecretStore
   /// Where the identifiers are unique.
   public let namespace: Namespace
+  /// Whose items these are; `nil` where users are not told apart.
+  public let account: AccountIdentifier?
   /// How an item becomes bytes, and back.
   public let coding: ItemCoding<Item>
 
-  /// Makes a container of one namespace of a store.
+  /// Makes a container of one namespace of a store, or of one account's items in it.
   public init(
-    _ store: some SecretStore, namespace: Namespace, coding: ItemCoding<Item> = .json
+    _ store: some SecretStore, namespace: Namespace, account: AccountIdentifier? = nil,
+    coding: ItemCoding<Item> = .json
   ) {
     self.store = store
     self.namespace = namespace
+    self.account = account
     self.coding = coding
+  }
+
+  /// The items of one account: whatever their identifiers are, no other container gives them.
+  public func items(of account: AccountIdentifier) -> StoreContainer {
+    StoreContainer(store, namespace: namespace, account: account, coding: coding)
+  }
+
+  /// The same items by way of another store.
+  func over(_ wrap: (any SecretStore) -> any SecretStore) -> StoreContainer {
+    StoreContainer(wrap(store), namespace: namespace, account: account, coding: coding)
   }
 
   /// Makes a container of a service's items.
@@ -45,9 +59,13 @@ public struct StoreContainer<Item: Codable>: ObservableSessionContainer {
       coding: coding)
   }
 
-  private func key(_ identifier: String) throws(StoreError) -> StoreKey {
-    try StoreKey(identifier, in: namespace)
+  func key(_ identifier: String) throws(StoreError) -> StoreKey {
+    guard let account else { return try StoreKey(identifier, in: namespace) }
+    return try account.key(identifier, in: namespace)
   }
+
+  /// Itself.
+  public func storeContainer() -> StoreContainer<Item> { self }
 }
 
 // MARK: - Blocking

@@ -31,9 +31,14 @@ package enum UserDirectory: Sendable {
     guard let fallback else {
       return Self.state.path(environment: environment)
     }
+    return "\(Self.home(environment: environment))/\(fallback)"
+  }
+
+  /// The user's home directory: `$HOME`, or where the user database has it.
+  package static func home(environment: [String: String]) -> String {
     // Foundation asks the user database alone; a shell, and whoever sets HOME, does not.
-    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-    return "\(home ?? NSHomeDirectory())/\(fallback)"
+    if let home = environment["HOME"], home.hasPrefix("/") { return home }
+    return NSHomeDirectory()
   }
 }
 

@@ -27,4 +27,16 @@ extension Notification {
   public var userSessionState: UserSessionStateChange? {
     userInfo?[UserSessionConstants.userSessionStateInfoKey] as? UserSessionStateChange
   }
+
+  /// The storage identifier of the session that it happened to; `nil` for other notifications.
+  public var userSessionIdentifier: String? {
+    userInfo?[UserSessionConstants.sessionIdentifierInfoKey] as? String
+  }
+
+  /// The `id` of the user whom it is about: of one who was signed out, too.
+  ///
+  /// `nil` when users are not `Identifiable`, or this one could not be read.
+  public var userSessionUserIdentifier: AnyHashable? {
+    userInfo?[UserSessionConstants.userIdentifierInfoKey] as? AnyHashable
+  }
 }

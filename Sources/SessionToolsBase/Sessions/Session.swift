@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// One item in a container: a signed-in user, a token, a profile.
 ///
@@ -14,9 +15,13 @@ public import Foundation
 /// The blocking members read and write on the calling thread. Each has an `async` twin that
 /// holds no thread of the cooperative pool.
 ///
+/// Where the container is on a store (``StoreBackedContainer``), a change waits for a refresh that
+/// is about to store its item, in whatever process, and a refresh never stores an item in the place
+/// of one that was changed or removed meanwhile: whoever signed out stays signed out.
+///
 /// Unchecked, because Swift checks no class that may be subclassed: all stored properties are
 /// constants of Sendable types. A subclass that adds state of its own restates the promise.
-open class Session<T: Codable>: @unchecked Sendable {
+open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// Where the item is kept.
   public let container: AnySessionContainer<T>
   /// The item's name in the container.
@@ -27,8 +32,12 @@ open class Session<T: Codable>: @unchecked Sendable {
   public let encoder: JSONEncoder
   /// What the item is decoded with, where the container keeps JSON.
   public let decoder: JSONDecoder
+  /// How the item is refreshed, and when; `nil` when it is not.
+  public let refresher: SessionRefresher<T>?
+  /// What it shares with other sessions of the same item, once that is known.
+  let membership = Mutex<(current: LineMembership?, isFinal: Bool)>((nil, false))
 
-  /// Makes a session; reads nothing.
+  /// Makes a session whose item is not refreshed; reads nothing.
   public init(
     container: AnySessionContainer<T>, storageIdentifier: String,
     notificationPoster: (any NotificationPosting)? = nil,
@@ -37,8 +46,35 @@ open class Session<T: Codable>: @unchecked Sendable {
     self.container = container
     self.storageIdentifier = storageIdentifier
     self.notificationPoster = notificationPoster
+    refresher = nil
     encoder = itemEncoder
     decoder = itemDecoder
+  }
+
+  /// Makes a session whose item is refreshed; reads nothing.
+  public init(
+    container: AnySessionContainer<T>, storageIdentifier: String,
+    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
+    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
+  ) {
+    self.container = container
+    self.storageIdentifier = storageIdentifier
+    self.notificationPoster = notificationPoster
+    self.refresher = refresher
+    encoder = itemEncoder
+    decoder = itemDecoder
+  }
+
+  /// Makes a session of any container, whose item is refreshed; reads nothing.
+  public convenience init<Container: SessionContainer>(
+    container: Container, storageIdentifier: String,
+    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
+    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
+  ) where Container.Item == T {
+    self.init(
+      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
+      notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
+      itemDecoder: itemDecoder)
   }
 
   /// Makes a session of any container; reads nothing.
@@ -60,7 +96,8 @@ open class Session<T: Codable>: @unchecked Sendable {
   /// `unavailable`, never `signedOut`.
   open var state: SessionState<T> {
     do {
-      return try item().map(SessionState.signedIn) ?? .signedOut
+      if let item = try item() { return .signedIn(item) }
+      return .signedOut(try line().reason)
     } catch {
       return .unavailable(error)
     }
@@ -69,7 +106,8 @@ open class Session<T: Codable>: @unchecked Sendable {
   /// Whether someone is signed in, now: ``state`` without blocking.
   open func currentState() async -> SessionState<T> {
     do {
-      return try await item().map(SessionState.signedIn) ?? .signedOut
+      if let item = try await item() { return .signedIn(item) }
+      return .signedOut(try await line().reason)
     } catch {
       return .unavailable(error)
     }
@@ -130,28 +168,65 @@ open class Session<T: Codable>: @unchecked Sendable {
   /// - Throws: What kept the item from being stored.
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
-    try container.storeItem(model, forIdentifier: storageIdentifier, jsonEncoder: encoder)
+    let line = try line()
+    try changing(line) {
+      try container.storeItem(model, forIdentifier: storageIdentifier, jsonEncoder: encoder)
+    }
+    line.reason = .unknown
   }
 
   /// Stores an item in the place of the older one: ``updateItem(_:)`` without blocking.
   ///
   /// - Throws: What kept the item from being stored.
   open func store(_ item: sending T) async throws {
-    try await container.asyncStoreItem(
-      item, forIdentifier: storageIdentifier, jsonEncoder: encoder)
+    let item = Handover(item)
+    let line = try await line()
+    let change = ContainerChange(
+      container: container, identifier: storageIdentifier, encoder: encoder, item: item.value)
+    try await changing(line, else: change) {
+      try await container.asyncStoreItem(
+        item.value, forIdentifier: storageIdentifier, jsonEncoder: encoder)
+    }
+    line.reason = .unknown
   }
 
   /// Removes the item; no error when there is none.
   ///
   /// - Throws: What kept the item from being removed.
   open func deleteItem() throws {
-    try container.removeItem(forIdentifier: storageIdentifier)
+    // Nothing is made for the sake of removing nothing; who cannot tell removes.
+    guard (try? containsItem()) ?? true else { return }
+    let line = try line()
+    try line.leaving(.loggedOut(nil)) {
+      try changing(line) { try container.removeItem(forIdentifier: storageIdentifier) }
+    }
+    forgetRefresh(line)
   }
 
   /// Removes the item: ``deleteItem()`` without blocking.
   ///
   /// - Throws: What kept the item from being removed.
   open func remove() async throws {
-    try await container.asyncRemoveItem(forIdentifier: storageIdentifier)
+    guard (try? await containsItem()) ?? true else { return }
+    let line = try await line()
+    let change = ContainerChange(
+      container: container, identifier: storageIdentifier, encoder: encoder, item: nil)
+    try await line.leaving(.loggedOut(nil)) {
+      try await changing(line, else: change) {
+        try await container.asyncRemoveItem(forIdentifier: storageIdentifier)
+      }
+    }
+    await forgetRefresh(line)
   }
+
+  // MARK: - For subclasses of this package
+
+  /// The handler of iOS-SessionTools, where there is one.
+  var oldHandler: HeldHandler? { nil }
+
+  /// The item of a user was refreshed by this session.
+  func didRefresh(_ user: UserIdentifier?) {}
+
+  /// The item was removed, because the server rejected it when this session refreshed it.
+  func wasRejected(_ error: any Error, _ user: UserIdentifier?) {}
 }

@@ -8,28 +8,72 @@ extension Session where T: Sendable {
   /// }
   /// ```
   ///
-  /// Changes of other processes are in it where the container's store sees them. A listener
-  /// that falls behind gets the newest state and misses those between, so that at most one
-  /// unread item is held in memory; the same state is not told twice in a row where items are
-  /// `Equatable`. Each call gives a stream of its own, which keeps the session alive and ends
-  /// when its task is cancelled or the container's stream ends.
+  /// Changes of other processes are in it where the container's store sees them. While the state is
+  /// `unavailable` it is read again with growing pauses, at most every 15 s, so that a store that
+  /// cannot tell when it is unlocked is noticed as well. A listener that falls behind gets the newest
+  /// state and misses those between, so that at most one unread item is held in memory; the same
+  /// state is not told twice in a row where items are `Equatable`. Each call gives a stream of its
+  /// own, which keeps the session alive and ends when its task is cancelled or the container's stream
+  /// ends.
   public var states: AsyncStream<SessionState<T>> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: SessionState<T>.self, bufferingPolicy: .bufferingNewest(1))
     // Asked for before the first read, so that no change falls between the two.
     let changes = container.itemChanges(forIdentifier: storageIdentifier)
+    let clock = refresher?.clock ?? SystemSessionClock()
     let reading = Task {
+      let (occasions, occasion) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      let relaying = Task {
+        for await _ in changes { occasion.yield() }
+        occasion.finish()
+      }
+      defer { relaying.cancel() }
       var told = await self.currentState()
       continuation.yield(told)
-      for await _ in changes {
+      var recheck = Recheck(occasion, clock: clock)
+      recheck.plan(after: told)
+      for await _ in occasions {
         let state = await self.currentState()
+        recheck.plan(after: state)
         if state.tellsTheSame(as: told) { continue }
         told = state
         continuation.yield(state)
       }
+      recheck.cancel()
       continuation.finish()
     }
     continuation.onTermination = { _ in reading.cancel() }
     return stream
+  }
+}
+
+/// Has an unavailable state read again after a while.
+private struct Recheck {
+  private static let first = Duration.seconds(1)
+  private static let longest = Duration.seconds(15)
+
+  private let occasion: AsyncStream<Void>.Continuation
+  private let clock: any SessionClock
+  private var pause = Self.first
+  private var timer: Task<Void, Never>?
+
+  init(_ occasion: AsyncStream<Void>.Continuation, clock: any SessionClock) {
+    self.occasion = occasion
+    self.clock = clock
+  }
+
+  mutating func plan(after state: SessionState<some Any>) {
+    cancel()
+    guard case .unavailable = state else {
+      pause = Self.first
+      return
+    }
+    timer = clock.after(pause) { [occasion] in occasion.yield() }
+    pause = min(pause * 2, Self.longest)
+  }
+
+  func cancel() {
+    timer?.cancel()
   }
 }

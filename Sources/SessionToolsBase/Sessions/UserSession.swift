@@ -41,6 +41,27 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
       notificationPoster: notificationPoster, itemEncoder: itemEncoder, itemDecoder: itemDecoder)
   }
 
+  /// Makes the session of a user whose item is refreshed; reads nothing.
+  ///
+  /// - Parameters:
+  ///   - container: Where the user is kept.
+  ///   - storageIdentifier: The user's name in the container.
+  ///   - notificationPoster: Who announces changes, such as `NotificationCenter.default`.
+  ///   - refresher: How and when the user's item is refreshed.
+  ///   - itemEncoder: What the user is encoded with, where the container keeps JSON.
+  ///   - itemDecoder: What the user is decoded with, where the container keeps JSON.
+  public override init(
+    container: AnySessionContainer<T>, storageIdentifier: String,
+    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
+    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
+  ) {
+    handler = Mutex(nil)
+    super.init(
+      container: container, storageIdentifier: storageIdentifier,
+      notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
+      itemDecoder: itemDecoder)
+  }
+
   /// Makes a user's session of any container; reads nothing.
   public convenience init<Container: SessionContainer>(
     container: Container, storageIdentifier: String,
@@ -51,6 +72,18 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
       container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
       notificationPoster: notificationPoster, refreshHandler: refreshHandler,
       itemEncoder: itemEncoder, itemDecoder: itemDecoder)
+  }
+
+  /// Makes the session of a user whose item is refreshed, of any container; reads nothing.
+  public convenience init<Container: SessionContainer>(
+    container: Container, storageIdentifier: String,
+    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
+    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
+  ) where Container.Item == T {
+    self.init(
+      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
+      notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
+      itemDecoder: itemDecoder)
   }
 
   // MARK: - The user
@@ -74,9 +107,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func userDidLogIn(_ user: T) throws {
     // A user who cannot be read can be replaced; a store that cannot be read fails below.
     let previous = Self.hasIdentity ? (try? item()) ?? nil : nil
-    let isReplacement = Self.isAnother(user, than: previous)
+    let (identifier, replaced) = (
+      UserIdentifier(of: user), previous.flatMap(UserIdentifier.init(of:))
+    )
     try updateItem(user)
-    announceLogIn(isReplacement: isReplacement)
+    forgetRefresh(try line())
+    announceLogIn(identifier, replacing: replaced)
   }
 
   /// Removes the user and announces `loggedOut`.
@@ -84,8 +120,9 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Parameter error: The reason, when an error is it.
   /// - Throws: What kept the user from being removed; nothing is announced then.
   open func userDidLogOut(logoutError error: (any Error)?) throws {
-    try deleteItem()
-    announce(.loggedOut(error))
+    let user = storedUserIdentifier
+    try line().leaving(.loggedOut(error)) { try deleteItem() }
+    announce(.loggedOut(error), user)
   }
 
   /// Stores what changed of the user and announces `updated`.
@@ -97,7 +134,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     // A store that cannot tell is not signed out; one that cannot be read fails below.
     let isSignIn = (try? containsItem()) == false
     try updateItem(user)
-    announceUpdate(isSignIn: isSignIn)
+    announceUpdate(UserIdentifier(of: user), isSignIn: isSignIn)
   }
 
   /// Signs a user in: ``userDidLogIn(_:)`` without blocking.
@@ -105,9 +142,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Throws: As ``userDidLogIn(_:)``.
   open func logIn(_ user: sending T) async throws {
     let previous = Self.hasIdentity ? (try? await item()) ?? nil : nil
-    let isReplacement = Self.isAnother(user, than: previous)
+    let (identifier, replaced) = (
+      UserIdentifier(of: user), previous.flatMap(UserIdentifier.init(of:))
+    )
     try await store(user)
-    announceLogIn(isReplacement: isReplacement)
+    await forgetRefresh(try await line())
+    announceLogIn(identifier, replacing: replaced)
   }
 
   /// Signs the user out: ``userDidLogOut(logoutError:)`` without blocking.
@@ -115,8 +155,10 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Parameter error: The reason, when an error is it.
   /// - Throws: As ``userDidLogOut(logoutError:)``.
   open func logOut(_ error: (any Error)? = nil) async throws {
-    try await remove()
-    announce(.loggedOut(error))
+    let previous = Self.hasIdentity ? (try? await item()) ?? nil : nil
+    let user = previous.flatMap(UserIdentifier.init(of:))
+    try await line().leaving(.loggedOut(error)) { try await remove() }
+    announce(.loggedOut(error), user)
   }
 
   /// Updates the user: ``userDidUpdate(_:)`` without blocking.
@@ -124,15 +166,19 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Throws: As ``userDidUpdate(_:)``.
   open func update(_ user: sending T) async throws {
     let isSignIn = (try? await containsItem()) == false
+    let identifier = UserIdentifier(of: user)
     try await store(user)
-    announceUpdate(isSignIn: isSignIn)
+    announceUpdate(identifier, isSignIn: isSignIn)
   }
 
   // MARK: - Refreshing
 
-  /// What ``refresh(completion:)`` does; may be set at any time from any thread.
+  /// What ``refresh(completion:)`` does in a session without a ``Session/refresher``; may be set at
+  /// any time from any thread.
   ///
-  /// It is called on the thread that asks for the refresh.
+  /// It is called on a thread of its own, once for all who ask at the same time, and stores the user
+  /// itself, such as by ``userDidUpdate(_:)``. A session that is made with a ``SessionRefresher`` can
+  /// do more.
   open var refreshHandler: RefreshHandler? {
     get { handler.withLock { $0 }?.call }
     set {
@@ -141,56 +187,73 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     }
   }
 
-  /// Runs the ``refreshHandler`` and calls the completion exactly once.
+  override var oldHandler: HeldHandler? { refreshHandler.map(HeldHandler.init) }
+
+  /// Refreshes, together with all who want it now, and calls the completion exactly once, on any
+  /// thread: ``Session/validItem(_:)`` with `.always` for code with completions.
   ///
-  /// Without a handler it is called at once with `unableToRefresh` of
-  /// ``RefreshHandlerError/missing``; when the handler lets go of its completion without
-  /// calling it, with `unableToRefresh` of ``RefreshHandlerError/abandoned``.
+  /// The error is `noToken` when there is nobody to refresh, and `unableToRefresh` with what
+  /// ``Session/validItem(_:)`` throws. A session without a refresher and a ``refreshHandler`` answers
+  /// with ``RefreshHandlerError/missing``; a handler that lets go of its completion without calling
+  /// it, with ``RefreshHandlerError/abandoned``.
   open func refresh(completion: @escaping RefreshCompletion) {
     let answer = SingleCompletion(completion)
-    guard let refreshHandler else {
+    guard refresher != nil || oldHandler != nil else {
       answer(.unableToRefresh(error: RefreshHandlerError.missing))
       return
     }
-    refreshHandler { answer($0) }
+    let session: any RefreshingSession = self
+    // Not on the cooperative pool, whose threads may all wait for this completion.
+    Task(executorPreference: QueueExecutor("session-tools.refresh")) {
+      do {
+        try await session.refreshAlways()
+        answer(nil)
+      } catch let error as RefreshError {
+        answer(error)
+      } catch SessionError.notSignedIn {
+        answer(.noToken)
+      } catch {
+        answer(.unableToRefresh(error: error))
+      }
+    }
+  }
+
+  override func didRefresh(_ user: UserIdentifier?) {
+    announce(.updated, user)
+  }
+
+  override func wasRejected(_ error: any Error, _ user: UserIdentifier?) {
+    announce(.loggedOut(error), user)
   }
 
   // MARK: - Announcing
 
-  private func announceLogIn(isReplacement: Bool) {
-    if isReplacement { announce(.loggedOut(nil)) }
-    announce(.loggedIn)
+  private func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
+    if let user, let replaced, user != replaced { announce(.loggedOut(nil), replaced) }
+    announce(.loggedIn, user)
   }
 
-  private func announceUpdate(isSignIn: Bool) {
-    if isSignIn { announce(.loggedIn) }
-    announce(.updated)
+  private func announceUpdate(_ user: UserIdentifier?, isSignIn: Bool) {
+    if isSignIn { announce(.loggedIn, user) }
+    announce(.updated, user)
   }
 
-  private func announce(_ change: UserSessionStateChange) {
-    notificationPoster?.post(
-      name: .userSessionStateDidChange, object: self,
-      userInfo: [UserSessionConstants.userSessionStateInfoKey: change])
+  private func announce(_ change: UserSessionStateChange, _ user: UserIdentifier?) {
+    guard let notificationPoster else { return }
+    var info: [AnyHashable: Any] = [
+      UserSessionConstants.userSessionStateInfoKey: change,
+      UserSessionConstants.sessionIdentifierInfoKey: storageIdentifier,
+    ]
+    info[UserSessionConstants.userIdentifierInfoKey] = user?.value
+    notificationPoster.post(name: .userSessionStateDidChange, object: self, userInfo: info)
   }
 
   // MARK: - Identity
 
   private static var hasIdentity: Bool { T.self is any Identifiable.Type }
 
-  private static func isAnother(_ user: T, than previous: T?) -> Bool {
-    guard let user = user as? any Identifiable, let previous = previous as? any Identifiable
-    else { return false }
-    return identity(of: user) != identity(of: previous)
+  private var storedUserIdentifier: UserIdentifier? {
+    guard Self.hasIdentity, let user = (try? item()) ?? nil else { return nil }
+    return UserIdentifier(of: user)
   }
-
-  private static func identity(of user: some Identifiable) -> AnyHashable {
-    AnyHashable(user.id)
-  }
-}
-
-/// A handler between the thread that set it and those that call it.
-///
-/// Unchecked: the old type of handlers says nothing about threads, and never did.
-private struct HeldHandler: @unchecked Sendable {
-  let call: RefreshHandler
 }

@@ -12,4 +12,8 @@ public enum UserSessionStateChange: Sendable {
 public struct UserSessionConstants: Sendable {
   /// Where the ``UserSessionStateChange`` is in the notification's `userInfo`.
   public static let userSessionStateInfoKey = "userSessionStateInfoKey"
+  /// Where the session's storage identifier is.
+  public static let sessionIdentifierInfoKey = "sessionIdentifierInfoKey"
+  /// Where the user's `id` is, when users are `Identifiable`.
+  public static let userIdentifierInfoKey = "userIdentifierInfoKey"
 }

@@ -53,7 +53,7 @@ extension AsyncSecretStore {
     _ operation: @escaping @Sendable (Self) async throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let answer = Answer<Result>()
-    Task.detached(executorPreference: WaitingExecutor.shared) {
+    Task.detached(executorPreference: waitingExecutor) {
       do throws(StoreError) {
         answer.give(.success(try await operation(self)))
       } catch {
@@ -64,20 +64,9 @@ extension AsyncSecretStore {
   }
 }
 
-/// Runs what blocking calls wait for, on a thread of its own.
-///
-/// On the cooperative pool it might never run: a program that makes such calls from tasks can have
-/// all threads of the pool waiting.
-private final class WaitingExecutor: TaskExecutor {
-  static let shared = WaitingExecutor()
-
-  private let queue = DispatchQueue(label: "session-tools.async-store")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
-}
+/// On the cooperative pool what blocking calls wait for might never run: a program that makes such
+/// calls from tasks can have all threads of the pool waiting.
+private let waitingExecutor = QueueExecutor("session-tools.async-store")
 
 /// A result that one thread waits for.
 private final class Answer<Value: Sendable>: Sendable {

@@ -85,6 +85,22 @@ extension SecretBytes: Equatable {
   }
 }
 
+extension SecretBytes {
+  /// A number that other bytes hardly ever have: FNV-1a of 128 bits.
+  ///
+  /// Anyone can make bytes with a given one. It is no digest to rely on, and as secret as the bytes.
+  package var fingerprint: UInt128 {
+    withBytes { bytes in
+      var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+      for offset in 0..<bytes.byteCount {
+        hash ^= UInt128(unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+        hash &*= 0x0000_0000_0100_0000_0000_0000_0000_013b
+      }
+      return hash
+    }
+  }
+}
+
 extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The length, never the content.
   public var description: String { "[\(byteCount) secret bytes]" }

@@ -38,7 +38,8 @@ public protocol SecretStore: Sendable {
 
   /// Makes changes in the order given: all or none where ``StoreTraits/isAtomic`` holds.
   ///
-  /// Removing an absent item is no error. An empty list does nothing.
+  /// Removing an absent item is no error. An empty list does nothing. A value above
+  /// ``StoreTraits/largestValueByteCount`` is refused before any change of its list is made.
   ///
   /// - Throws: `locked`, `unavailable`, `valueTooLarge`, `noSpace`, `timedOut`, `corrupt`,
   ///   `outcomeUnknown` or `io`.

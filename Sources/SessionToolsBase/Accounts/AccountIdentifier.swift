@@ -1,0 +1,95 @@
+/// Which of several users of one program: what never changes about a user, such as the subject of an
+/// OpenID Connect token, rather than a name or an address.
+public struct AccountIdentifier: Hashable, Sendable {
+  private let name: Name
+
+  /// The longest, in bytes of UTF-8.
+  public static let largestByteCount = 1024
+
+  /// Names an account.
+  ///
+  /// - Parameter text: 1 to 1,024 bytes of UTF-8; compared byte for byte.
+  /// - Throws: `invalidName` when it is empty or too long.
+  public init(_ text: String) throws(StoreError) {
+    let name = try Name(text, as: "account identifier")
+    let byteCount = name.text.utf8.count
+    guard byteCount <= Self.largestByteCount else {
+      throw StoreError(
+        StoreError.invalidName, store: "name",
+        reason: "the account identifier has \(byteCount) bytes",
+        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+    }
+    self.name = name
+  }
+
+  /// The text.
+  public var text: String { name.text }
+}
+
+extension AccountIdentifier: Comparable {
+  /// Orders byte for byte.
+  public static func < (left: AccountIdentifier, right: AccountIdentifier) -> Bool {
+    left.name < right.name
+  }
+}
+
+extension AccountIdentifier: CustomStringConvertible {
+  /// The text.
+  public var description: String { text }
+}
+
+/// How an account is a part of its items' names: `account/`, the account, `/`, the identifier; `%`
+/// and `/` within them are `%25` and `%2F`, so that no two accounts have a name in common.
+extension AccountIdentifier {
+  private static let prefix = "account/"
+
+  /// The name of one of the account's items.
+  ///
+  /// - Throws: `invalidName` when the identifier is empty or too long.
+  func key(_ identifier: String, in namespace: Namespace) throws(StoreError) -> StoreKey {
+    let identifier = try Name(identifier, as: "item identifier")
+    return try StoreKey(
+      Self.prefix + Self.escaped(text) + "/" + Self.escaped(identifier.text), in: namespace)
+  }
+
+  /// Whose item it is; `nil` when it is no account's.
+  init?(owning key: StoreKey) {
+    guard key.identifier.hasPrefix(Self.prefix) else { return nil }
+    let parts = key.identifier.utf8.dropFirst(Self.prefix.utf8.count)
+      .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard parts.count == 2, let text = Self.unescaped(parts[0]),
+      // What is no account's name is nobody's.
+      let account = try? AccountIdentifier(text)
+    else { return nil }
+    self = account
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): bytes += "%25".utf8
+      case UInt8(ascii: "/"): bytes += "%2F".utf8
+      default: bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func unescaped(_ part: Substring.UTF8View) -> String? {
+    var (bytes, rest) = ([UInt8](), part[...])
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      switch String(Substring(rest.prefix(2))) {
+      case "25": bytes.append(UInt8(ascii: "%"))
+      case "2F": bytes.append(UInt8(ascii: "/"))
+      default: return nil
+      }
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import Synchronization
+
+/// Several users of one program, each with a session, of whom one is the current one.
+///
+/// ```swift
+/// let accounts = try Accounts<User>(container: container)
+/// try await accounts.signIn(user, as: AccountIdentifier(user.subject))
+/// let session = try await accounts.currentSession()
+/// ```
+///
+/// Every item belongs to an account by its name in the store, so that what one user has stored can
+/// never be read as another's. Use a namespace that has no other items.
+public final class Accounts<User: Codable>: Sendable {
+  /// Where the users are kept, without an account.
+  public let container: StoreContainer<User>
+  /// The name of each account's user among its items.
+  public let storageIdentifier: String
+  private let notificationPoster: (any NotificationPosting)?
+  private let refresher: SessionRefresher<User>?
+  private let sessions = Mutex<[AccountIdentifier: UserSession<User>]>([:])
+  private let book: AccountBook
+
+  /// Describes where the accounts are; reads nothing.
+  ///
+  /// - Parameters:
+  ///   - container: Where the users are kept.
+  ///   - storageIdentifier: The name of each account's user among its items.
+  ///   - notificationPoster: Who announces changes of all sessions.
+  ///   - refresher: How and when users are refreshed, if they are.
+  /// - Throws: `invalidName`.
+  public init(
+    container: some StoreBackedContainer<User>, storageIdentifier: String = "user",
+    notificationPoster: (any NotificationPosting)? = nil,
+    refresher: SessionRefresher<User>? = nil
+  ) throws(StoreError) {
+    self.container = try container.storeContainer()
+    self.storageIdentifier = storageIdentifier
+    self.notificationPoster = notificationPoster
+    self.refresher = refresher
+    book = AccountBook(store: self.container.store, namespace: self.container.namespace)
+  }
+
+  // MARK: - Which there are
+
+  /// The accounts that have items, in ascending order; blocks.
+  ///
+  /// - Throws: As ``SecretStore/keys(in:)``.
+  public func all() throws(StoreError) -> [AccountIdentifier] {
+    try book.accounts()
+  }
+
+  /// The accounts that have items, in ascending order.
+  ///
+  /// - Throws: As ``SecretStore/keys(in:)``.
+  public func all() async throws -> [AccountIdentifier] {
+    let book = book
+    return try await lanes.queue.blocking { try book.accounts() }
+  }
+
+  /// The current account, if there is one; blocks.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``.
+  public func current() throws(StoreError) -> AccountIdentifier? {
+    try book.current()
+  }
+
+  /// The current account, if there is one.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``.
+  public func current() async throws -> AccountIdentifier? {
+    let book = book
+    return try await lanes.queue.blocking { try book.current() }
+  }
+
+  /// The session of an account, whether or not its user is signed in: the same object each time.
+  public func session(of account: AccountIdentifier) -> UserSession<User> {
+    sessions.withLock { sessions in
+      if let session = sessions[account] { return session }
+      let session = makeSession(of: account)
+      sessions[account] = session
+      return session
+    }
+  }
+
+  /// The session of the current account, if there is one.
+  ///
+  /// - Throws: As ``current()``.
+  public func currentSession() async throws -> UserSession<User>? {
+    try await current().map(session(of:))
+  }
+
+  private func makeSession(of account: AccountIdentifier) -> UserSession<User> {
+    let container = container.items(of: account)
+    guard let refresher else {
+      return UserSession(
+        container: container, storageIdentifier: storageIdentifier,
+        notificationPoster: notificationPoster)
+    }
+    return UserSession(
+      container: container, storageIdentifier: storageIdentifier,
+      notificationPoster: notificationPoster, refresher: refresher)
+  }
+
+  // MARK: - Changing
+
+  /// Signs a user in, and makes the account the current one.
+  ///
+  /// - Throws: What kept this from being stored.
+  public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
+    try await session(of: account).logIn(user)
+    try await makeCurrent(account)
+  }
+
+  /// Makes an account that there is the current one.
+  ///
+  /// - Throws: `notSignedIn` when it has no items; what kept this from being stored.
+  public func makeCurrent(_ account: AccountIdentifier) async throws {
+    let (book, session) = (book, storageIdentifier)
+    try await lanes.queue.blocking {
+      guard try book.accounts().contains(account) else {
+        throw SessionError(
+          SessionError.notSignedIn, session: session, "there is no account \(account)")
+      }
+      try book.makeCurrent(account)
+    }
+  }
+
+  /// Signs an account's user out and removes all of its items; no error when there are none.
+  ///
+  /// If it was the current account, there is none then. When this is interrupted, the account is
+  /// still there with the items that are left.
+  ///
+  /// - Throws: What kept them from being removed.
+  public func remove(_ account: AccountIdentifier) async throws {
+    let book = book
+    try await lanes.queue.blocking { try book.forget(account) }
+    let session = session(of: account)
+    if try await session.containsItem() { try await session.logOut() }
+    let container = container.items(of: account)
+    let keys = try await lanes.queue.blocking { try book.keys(of: account) }
+    for key in keys {
+      try await StoreItem(key, in: container.store).remove()
+    }
+    sessions.withLock { $0[account] = nil }
+  }
+
+  /// The current account, then it again whenever it may be another or none, whoever changed it.
+  ///
+  /// A store that cannot be read for the moment changes nothing here. Each call gives a stream of
+  /// its own, which ends with its task or with the store's own stream.
+  public var currentAccounts: AsyncStream<AccountIdentifier?> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: AccountIdentifier?.self, bufferingPolicy: .bufferingNewest(1))
+    let events = container.store.changes()
+    let book = book
+    let reading = Task {
+      var told: AccountIdentifier??
+      func tell() async {
+        do {
+          let now = try await lanes.queue.blocking { try book.current() }
+          if told == .some(now) { return }
+          told = now
+          continuation.yield(now)
+        } catch {
+          // Whoever asks for the current account hears why it cannot be read.
+        }
+      }
+      await tell()
+      for await event in events where book.isAbout(event) { await tell() }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+}
+
+private let lanes = BlockingLanes("session-tools.accounts", count: 2)

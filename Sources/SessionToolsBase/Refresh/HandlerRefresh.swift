@@ -1,0 +1,55 @@
+/// A refresh by a handler of iOS-SessionTools, which stores the item itself.
+///
+/// Tried once, because such a handler cannot say what its failure means. Nobody is signed in or
+/// out by it but by what it does.
+struct HandlerRefresh<Item: Codable>: RefreshWork {
+  let session: Session<Item>
+  let place: any SessionPlace<Item>
+  let line: SessionLine
+  let handler: HeldHandler
+  let refresher: SessionRefresher<Item>
+  let wish: RefreshWish
+
+  /// - Throws: The handler's ``RefreshError``, `timedOut`, or what the store throws.
+  func run() async throws -> RefreshEnding {
+    // With nothing stored there is nothing that two could spend.
+    guard try await session.containsItem() else { return try await call() }
+    return try await place.whileRefreshing(timeout: refresher.policy.timeout) {
+      // An item that cannot be read is what the handler may be there to mend.
+      guard let snapshot = try? await place.snapshot() else { return try await call() }
+      switch wish {
+      case .ifNeeded where !session.isDue(snapshot.item, line, refresher): return .wasGoodAlready
+      case .otherThan(let version?) where version != snapshot.version: return .isNew(nil, nil)
+      default: return try await call()
+      }
+    }
+  }
+
+  private func call() async throws -> RefreshEnding {
+    let (clock, timeout) = (refresher.clock, refresher.policy.handlerTimeout)
+    let (handler, name) = (handler, session.storageIdentifier)
+    let error = await withCheckedContinuation { continuation in
+      let answer = SingleCompletion { continuation.resume(returning: $0) }
+      let timer = clock.after(timeout) { [weak answer] in
+        answer?(
+          .unableToRefresh(
+            error: SessionError(
+              SessionError.timedOut, session: name,
+              "the refresh handler has not called its completion within \(timeout)")))
+      }
+      handler.call { error in
+        timer.cancel()
+        answer(error)
+      }
+    }
+    if let error { throw error }
+    return .isNew(nil, nil)
+  }
+}
+
+/// A handler between the thread that set it and those that call it.
+///
+/// Unchecked: the old type of handlers says nothing about threads, and never did.
+struct HeldHandler: @unchecked Sendable {
+  let call: RefreshHandler
+}

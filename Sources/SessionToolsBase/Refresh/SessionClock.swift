@@ -1,0 +1,74 @@
+public import Foundation
+import Glibc
+
+/// What a session knows of time.
+///
+/// Two clocks, because neither is enough: the wall clock is compared with dates that a server
+/// gave, and may be set by anyone at any time; the other one never jumps, and tells how long
+/// something has been.
+public protocol SessionClock: Sendable {
+  /// The wall clock.
+  var now: Date { get }
+
+  /// The time since the machine was started, which never jumps and goes on while it sleeps.
+  var uptime: Duration { get }
+
+  /// Tells this start of the machine from all others: only within one can times by ``uptime`` be
+  /// compared.
+  var bootIdentifier: String { get }
+
+  /// Waits.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled meanwhile.
+  func sleep(for duration: Duration) async throws
+}
+
+extension SessionClock {
+  /// The kernel's random identifier of this start.
+  public var bootIdentifier: String { systemBootIdentifier }
+}
+
+extension SessionClock {
+  /// Does something after a time, unless the task is cancelled before.
+  package func after(
+    _ duration: Duration, _ body: @escaping @Sendable () -> Void
+  ) -> Task<Void, Never> {
+    // By a moment, because it may take a while until the task runs.
+    let end = uptime + duration
+    return Task {
+      // It only fails when it is cancelled.
+      if (try? await sleep(for: max(.zero, end - uptime))) != nil { body() }
+    }
+  }
+}
+
+/// The clocks of the machine.
+public struct SystemSessionClock: SessionClock {
+  /// The clocks of the machine.
+  public init() {}
+
+  /// `CLOCK_REALTIME`.
+  public var now: Date { Date() }
+
+  /// `CLOCK_BOOTTIME`.
+  public var uptime: Duration {
+    var time = timespec()
+    // It fails for clocks that a kernel does not have; every kernel that runs Swift has this one.
+    unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
+  /// Waits by the clock of ``uptime``, which on Linux is Swift's `ContinuousClock`.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled meanwhile.
+  public func sleep(for duration: Duration) async throws {
+    try await Task.sleep(for: duration, clock: .continuous)
+  }
+}
+
+/// Where it cannot be read, nothing of an earlier process is of this start.
+private let systemBootIdentifier: String = {
+  let path = "/proc/sys/kernel/random/boot_id"
+  let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? UUID().uuidString
+  return text.trimmingCharacters(in: .whitespacesAndNewlines)
+}()

@@ -1,0 +1,72 @@
+/// Why a session has no item that is good now, told apart by what to do next.
+///
+/// A store that cannot be read is a ``StoreError`` instead. A cancelled task gets
+/// `CancellationError`.
+public struct SessionError: Error, Sendable {
+  /// The kind of failure.
+  public let code: Code
+  /// The session, by its storage identifier.
+  public let session: String
+  /// What happened, one sentence without its full stop.
+  public let reason: String
+  /// When to try again, if that is known.
+  public let retryAfter: Duration?
+  /// What the refresh handler reported, if it is the cause.
+  ///
+  /// For programs to look at; not part of the description, because it may quote a secret.
+  public let underlying: (any Error)?
+
+  init(
+    _ code: Code, session: String, _ reason: String, retryAfter: Duration? = nil,
+    underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.session = session
+    self.reason = reason
+    self.retryAfter = retryAfter
+    self.underlying = underlying
+  }
+
+  /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    fileprivate init(_ name: String) {
+      description = name
+    }
+  }
+}
+
+extension SessionError {
+  /// Nobody is signed in: ask for credentials.
+  public static let notSignedIn = Code("notSignedIn")
+  /// The server rejected the item for good, and the user was signed out: ask for credentials.
+  public static let rejected = Code("rejected")
+  /// It did not work now and may work later; the item is still there: try again.
+  public static let temporarilyFailed = Code("temporarilyFailed")
+  /// The item has expired, and nothing says how to refresh it, or that it should be.
+  public static let expired = Code("expired")
+  /// The refresh took longer than the policy's timeout; it may still end well: try again.
+  public static let timedOut = Code("timedOut")
+  /// A refresh handler asked the session that it refreshes for a valid item, which would wait for
+  /// itself: use the item of the request.
+  public static let reentrant = Code("reentrant")
+  /// As many as the policy allows are waiting already: try again later.
+  public static let tooManyWaiters = Code("tooManyWaiters")
+}
+
+extension SessionError.Code {
+  /// Lets `catch SessionError.rejected` match an error by its code.
+  public static func ~= (code: SessionError.Code, error: any Error) -> Bool {
+    (error as? SessionError)?.code == code
+  }
+}
+
+extension SessionError: CustomStringConvertible {
+  /// The session, what happened, and when to try again.
+  public var description: String {
+    let seconds = retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+    return "session \(session): \(reason)." + (seconds.map { " Try again in \($0) s." } ?? "")
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import Synchronization
+
+/// What all sessions of one item in this process share, however many objects they are: the one
+/// refresh under way, how often it failed, what is known of time, and how the last user left.
+final class SessionLine: Sendable {
+  /// Which item of which container.
+  enum Identity: Hashable {
+    /// Of a store that says which it is.
+    case store(String, StoreKey)
+    /// Of a store that is an object, and says no more.
+    case object(ObjectIdentifier, StoreKey)
+    /// Of a container that is an object, and on no store.
+    case container(ObjectIdentifier, String)
+  }
+
+  private struct State {
+    var flight: RefreshFlight?
+    var limiter = RefreshLimiter()
+    var judge = ExpiryJudge()
+    var unsaved: UnsavedItem?
+    var reason = SignOutReason.unknown
+  }
+
+  /// Changes that sessions make where there is no store.
+  let changes = ContainerChanges()
+  private let state = Mutex(State())
+
+  // MARK: - The one refresh
+
+  /// The refresh under way, or else this one.
+  ///
+  /// Others are told of it after it has ended, and before those who wait for it go on.
+  func flight(_ refresh: any RefreshWork) -> RefreshFlight {
+    let (flight, isNew) = state.withLock { state in
+      if let flight = state.flight { return (flight, false) }
+      let flight = RefreshFlight()
+      state.flight = flight
+      return (flight, true)
+    }
+    guard isNew else { return flight }
+    let task = Task(executorPreference: QueueExecutor("session-tools.refresh")) {
+      let result: Result<RefreshEnding, any Error>
+      do {
+        let around = RefreshFlight.around.filter { !$0.isEnded } + [flight]
+        result = .success(
+          try await RefreshFlight.$around.withValue(around) { try await refresh.run() })
+      } catch {
+        result = .failure(error)
+      }
+      self.state.withLock { $0.flight = nil }
+      if case .success(let ending) = result { ending.tell() }
+      flight.end(with: result)
+    }
+    flight.set(task)
+    return flight
+  }
+
+  // MARK: - Tries
+
+  func verdict(at uptime: Duration, _ policy: RefreshPolicy) -> RefreshLimiter.Verdict {
+    state.withLock { $0.limiter.verdict(at: uptime, policy) }
+  }
+
+  var failures: (count: Int, last: (any Error)?) {
+    state.withLock { ($0.limiter.failureCount, $0.limiter.lastError) }
+  }
+
+  func recordFailure(
+    _ error: any Error, at uptime: Duration, retryAfter: Duration?, _ policy: RefreshPolicy
+  ) {
+    state.withLock {
+      $0.limiter.recordFailure(error, at: uptime, retryAfter: retryAfter, policy)
+    }
+  }
+
+  func recordSuccess() {
+    state.withLock { $0.limiter.recordSuccess() }
+  }
+
+  // MARK: - Time
+
+  func learn(serverTime: Date, clock: any SessionClock) {
+    let uptime = clock.uptime
+    state.withLock { $0.judge.learn(serverTime: serverTime, uptime: uptime) }
+  }
+
+  func timeLeft(until expiration: Date, clock: any SessionClock) -> Duration {
+    let (now, uptime) = (clock.now, clock.uptime)
+    return state.withLock { $0.judge.timeLeft(until: expiration, now: now, uptime: uptime) }
+  }
+
+  /// How long before it expires an item is to be refreshed: never more than half of the time that an
+  /// item is known to last.
+  func leeway(_ wanted: Duration, until expiration: Date) -> Duration {
+    state.withLock { $0.judge.lifetime(until: expiration) }.map { min(wanted, $0 / 2) } ?? wanted
+  }
+
+  /// An item was issued just now.
+  func recordIssue(until expiration: Date, clock: any SessionClock) {
+    let left = timeLeft(until: expiration, clock: clock)
+    state.withLock { $0.judge.recordIssue(until: expiration, lifetime: left) }
+  }
+
+  // MARK: - What could not be stored
+
+  /// A refreshed item that could not be stored yet.
+  var unsaved: UnsavedItem? {
+    get { state.withLock { $0.unsaved } }
+    set { state.withLock { $0.unsaved = newValue } }
+  }
+
+  // MARK: - The end
+
+  /// Why nobody is signed in, when that is so.
+  var reason: SignOutReason {
+    get { state.withLock { $0.reason } }
+    set { state.withLock { $0.reason = newValue } }
+  }
+
+  /// Removes the item for a reason.
+  ///
+  /// It is known before the item is gone, for those who see that at once. One that is known already
+  /// is kept.
+  func leaving<Result>(
+    _ reason: SignOutReason, _ body: () async throws -> Result
+  ) async throws -> Result {
+    give(reason)
+    do {
+      return try await body()
+    } catch {
+      self.reason = .unknown
+      throw error
+    }
+  }
+
+  /// Removes the item for a reason.
+  func leaving<Result>(_ reason: SignOutReason, _ body: () throws -> Result) throws -> Result {
+    give(reason)
+    do {
+      return try body()
+    } catch {
+      self.reason = .unknown
+      throw error
+    }
+  }
+
+  private func give(_ reason: SignOutReason) {
+    state.withLock { if case .unknown = $0.reason { $0.reason = reason } }
+  }
+}
+
+/// An item that a server gave in exchange for one that it takes no more.
+struct UnsavedItem: Sendable {
+  let commit: any ItemCommit
+  let user: UserIdentifier?
+}
+
+/// What is to be done for a refresh.
+protocol RefreshWork: Sendable {
+  func run() async throws -> RefreshEnding
+}
+
+/// How a refresh ended that was made, or found to be needless.
+enum RefreshEnding: Sendable {
+  /// The item is another one; the session is to say so, unless somebody else did.
+  case isNew((any RefreshingSession)?, UserIdentifier?)
+  case wasGoodAlready
+  /// It was removed; this is the error for those who wait, and whose it was.
+  case wasRejected(SessionError, any RefreshingSession, UserIdentifier?)
+
+  /// Tells those who do not wait.
+  func tell() {
+    switch self {
+    case .isNew(let session, let user): session?.didRefresh(user)
+    case .wasGoodAlready: break
+    case .wasRejected(let error, let session, let user):
+      session.wasRejected(error.underlying ?? error, user)
+    }
+  }
+}
+
+/// A session of any type, as far as a refresh knows it.
+protocol RefreshingSession: AnyObject, Sendable {
+  func line() throws(StoreError) -> SessionLine
+
+  /// Refreshes, whether that is needed or not.
+  func refreshAlways() async throws
+
+  /// The item of a user was refreshed by this session.
+  func didRefresh(_ user: UserIdentifier?)
+
+  /// The item of a user was removed, because the server rejected it when this session refreshed it.
+  func wasRejected(_ error: any Error, _ user: UserIdentifier?)
+}
+
+/// The `id` of a user, whatever its type.
+///
+/// Unchecked: it is compared and handed on, and nobody changes it.
+struct UserIdentifier: Equatable, @unchecked Sendable {
+  let value: AnyHashable
+
+  /// Of an item that is `Identifiable`.
+  init?(of item: Any) {
+    guard let item = item as? any Identifiable else { return nil }
+    value = Self.identifier(of: item)
+  }
+
+  private static func identifier(of item: some Identifiable) -> AnyHashable {
+    AnyHashable(item.id)
+  }
+}
+
+/// That a session is on a line; the line ends with the last of them.
+final class LineMembership: Sendable {
+  private struct Shared {
+    let line: SessionLine
+    var memberCount: Int
+  }
+
+  private static let lines = Mutex<[SessionLine.Identity: Shared]>([:])
+
+  let line: SessionLine
+  private let identity: SessionLine.Identity?
+
+  /// Joins the line of an item; of one that nothing tells apart from others, a new one.
+  init(_ identity: SessionLine.Identity?) {
+    self.identity = identity
+    guard let identity else {
+      line = SessionLine()
+      return
+    }
+    line = Self.lines.withLock { lines in
+      let line = lines[identity]?.line ?? SessionLine()
+      lines[identity, default: Shared(line: line, memberCount: 0)].memberCount += 1
+      return line
+    }
+  }
+
+  deinit {
+    guard let identity else { return }
+    Self.lines.withLock { lines in
+      lines[identity]?.memberCount -= 1
+      if lines[identity]?.memberCount == 0 { lines[identity] = nil }
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import Foundation
+
+/// One refresh of a session's item, from what is stored to what is stored.
+///
+/// The order of its steps is what keeps people signed in: what is stored is read again when nobody
+/// else can refresh it; that a token may be spent is durable before it is sent; the new item is
+/// durable before anyone gets it; and only a rejection of what is still stored removes anything.
+struct SessionRefresh<Item: Codable>: RefreshWork {
+  let session: Session<Item>
+  let place: any SessionPlace<Item>
+  let line: SessionLine
+  let refresher: SessionRefresher<Item>
+  let handler: SessionRefresher<Item>.Handler
+  let wish: RefreshWish
+
+  private var policy: RefreshPolicy { refresher.policy }
+  private var clock: any SessionClock { refresher.clock }
+
+  private enum Step {
+    case ended(RefreshEnding)
+    case again(after: Duration)
+  }
+
+  /// Refreshes until it worked, was found needless, or has failed often enough.
+  ///
+  /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
+  func run() async throws -> RefreshEnding {
+    while true {
+      // Between two tries, others may: they may have the network that this process has not.
+      let step: Step = try await place.whileRefreshing(timeout: policy.timeout) {
+        try await self.step()
+      }
+      switch step {
+      case .ended(let ending): return ending
+      case .again(let pause):
+        if Task.isCancelled { throw temporarilyFailed(retryAfter: nil) }
+        try await clock.sleep(for: pause)
+      }
+    }
+  }
+
+  private func step() async throws -> Step {
+    guard let snapshot = try await place.snapshot() else {
+      // Of a user who has signed out; it harms nobody if it stays.
+      try? await place.removeMark()
+      throw session.notSignedIn
+    }
+    if let step = try await savingWhatWasNotSaved() { return step }
+    guard isWanted(of: snapshot) else {
+      return .ended(wish == .ifNeeded ? .wasGoodAlready : .isNew(nil, nil))
+    }
+    if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
+    // A mark that cannot be read is one.
+    let wasMarked = (try? await place.isMarked()) ?? true
+    if !wasMarked, try await place.mark(snapshot.version) != .asWished {
+      // Nobody is sent anything of a user who has just signed out.
+      return .again(after: .zero)
+    }
+    switch await answer(about: snapshot.item, mayBeSpent: wasMarked) {
+    case .refreshed(let item, let serverTime):
+      if let serverTime { line.learn(serverTime: serverTime, clock: clock) }
+      return try await saving(item, over: snapshot)
+    case .transientFailure(let error, let retryAfter, let wasSent):
+      line.recordFailure(error, at: clock.uptime, retryAfter: retryAfter, policy)
+      // A mark that stays says too much, which costs nothing but a word to the handler.
+      if !wasSent, !wasMarked { try? await place.removeMark() }
+      return .again(after: .zero)
+    case .rejected(let error):
+      return try await ending(of: snapshot, rejectedWith: error)
+    }
+  }
+
+  private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
+    switch wish {
+    case .ifNeeded: session.isDue(snapshot.item, line, refresher)
+    case .otherThan(let version): version == nil || version == snapshot.version
+    }
+  }
+
+  /// How long to wait before the next try; `nil` when it is time.
+  ///
+  /// - Throws: `temporarilyFailed` when it is not worth waiting.
+  private func pauseBeforeTry(for snapshot: ItemSnapshot<Item>) throws -> Duration? {
+    switch line.verdict(at: clock.uptime, policy) {
+    case .now: return nil
+    case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
+    case .after(let pause):
+      let isGood = wish == .ifNeeded && session.isGood(snapshot.item, line, refresher)
+      guard !isGood, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
+      return pause
+    }
+  }
+
+  private func temporarilyFailed(retryAfter: Duration?) -> SessionError {
+    SessionError(
+      SessionError.temporarilyFailed, session: session.storageIdentifier,
+      "the refresh does not work now, and the item was kept", retryAfter: retryAfter,
+      underlying: line.failures.last)
+  }
+
+  /// What the handler says, who is asked to end when it takes too long.
+  private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
+    let flight = RefreshFlight.around.last
+    let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
+    defer { timer.cancel() }
+    do {
+      return try await handler(
+        RefreshRequest(
+          item: item, mayBeSpent: mayBeSpent, tryNumber: line.failures.count + 1))
+    } catch {
+      return .transientFailure(error)
+    }
+  }
+
+  // MARK: - Storing
+
+  private func saving(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> Step {
+    do {
+      return try await save(item, over: snapshot)
+    } catch {
+      line.recordFailure(error, at: clock.uptime, retryAfter: nil, policy)
+      throw error
+    }
+  }
+
+  private func save(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> Step {
+    var (merged, replaced) = (item, snapshot.version)
+    while true {
+      let user = UserIdentifier(of: merged)
+      let commit = try place.commit(merged, replacing: replaced)
+      // What it replaces is spent: if it cannot be stored now, it is kept to be stored later.
+      line.unsaved = UnsavedItem(commit: commit, user: user)
+      let outcome = try await commit()
+      line.unsaved = nil
+      if case .asWished = outcome {
+        recordIssue(of: merged)
+        return .ended(.isNew(session, user))
+      }
+      // Somebody changed it, or signed in or out, meanwhile.
+      guard case .another = outcome, let merge = refresher.merge,
+        let stored = try await place.snapshot(),
+        let both = merge(snapshot.item, item, stored.item)
+      else { return .again(after: .zero) }
+      (merged, replaced) = (both, stored.version)
+    }
+  }
+
+  private func recordIssue(of item: Item) {
+    if let expiration = refresher.expiration(item) {
+      line.recordIssue(until: expiration, clock: clock)
+    }
+    guard !session.isGood(item, line, refresher) else { return line.recordSuccess() }
+    let error = SessionError(
+      SessionError.temporarilyFailed, session: session.storageIdentifier,
+      "the refreshed item had expired already: set the clock, or pass the server's time")
+    line.recordFailure(error, at: clock.uptime, retryAfter: nil, policy)
+  }
+
+  private func savingWhatWasNotSaved() async throws -> Step? {
+    guard let unsaved = line.unsaved else { return nil }
+    let outcome = try await unsaved.commit()
+    line.unsaved = nil
+    guard case .asWished = outcome else { return .again(after: .zero) }
+    line.recordSuccess()
+    // It may have been long ago, or have been stored then without a word.
+    guard let snapshot = try await place.snapshot(), !isWanted(of: snapshot),
+      session.isGood(snapshot.item, line, refresher)
+    else { return .again(after: .zero) }
+    return .ended(.isNew(session, unsaved.user))
+  }
+
+  // MARK: - Signing out
+
+  private func ending(
+    of snapshot: ItemSnapshot<Item>, rejectedWith error: any Error
+  ) async throws -> Step {
+    // Of one who was signed out before another process signed this one in.
+    line.reason = .unknown
+    let outcome = try await line.leaving(.rejected(error)) {
+      try await place.remove(snapshot.version)
+    }
+    guard case .asWished = outcome else {
+      // Others have signed out; or a newer item was stored meanwhile, and the rejection was of one
+      // that nobody uses any more.
+      if case .another = outcome { line.reason = .unknown }
+      return .again(after: .zero)
+    }
+    line.recordSuccess()
+    let refusal = SessionError(
+      SessionError.rejected, session: session.storageIdentifier,
+      "the server rejected it for good, and the user was signed out", underlying: error)
+    return .ended(.wasRejected(refusal, session, UserIdentifier(of: snapshot.item)))
+  }
+}
+
+/// What a refresh is wanted for.
+enum RefreshWish: Hashable {
+  /// An item that does not expire soon.
+  case ifNeeded
+  /// An item that is another one than this; any new one, where it was none that could be read.
+  case otherThan(ItemVersion?)
+}

@@ -1,0 +1,36 @@
+/// Says that what refreshes an item may have been used up.
+///
+/// It is made durable before that is sent, and removed in the same change as the item it is replaced
+/// by. Its being there says all: one that stays too long costs nothing but a word to the handler.
+///
+/// It is an item of the same namespace, so that it is moved, adopted and purged with what it is
+/// about.
+enum SpentMark {
+  static let bytes = SecretBytes(utf8: "1")
+
+  private static let prefix = "org.session-tools.refresh:"
+
+  /// Where the mark of an item is.
+  ///
+  /// - Throws: `invalidName`.
+  static func key(for item: StoreKey) throws(StoreError) -> StoreKey {
+    let identifier = prefix + item.identifier
+    guard identifier.utf8.count <= Name.largestByteCount else {
+      let fingerprint = SecretBytes(item.canonicalBytes).fingerprint
+      return try StoreKey(prefix + "#" + String(fingerprint, radix: 16), in: item.namespace)
+    }
+    return try StoreKey(identifier, in: item.namespace)
+  }
+}
+
+/// Which of the items that were stored one after the other under one name.
+enum ItemVersion: Hashable, Sendable {
+  /// The bytes, as far as two of them have to be told apart.
+  case bytes(count: Int, fingerprint: UInt128)
+  /// The number of a change, where bytes are not known.
+  case change(Int)
+
+  init(_ bytes: SecretBytes) {
+    self = .bytes(count: bytes.byteCount, fingerprint: bytes.fingerprint)
+  }
+}

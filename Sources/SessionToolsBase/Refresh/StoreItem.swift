@@ -1,0 +1,82 @@
+/// One item of a store, and what belongs to it.
+struct StoreItem: Sendable {
+  let store: any SecretStore
+  let key: StoreKey
+  /// Where its mark is; exclusive access to this name is for refreshing.
+  let markKey: StoreKey
+  /// Exclusive access to this name is for changing the item; nothing is kept there.
+  private let changeKey: StoreKey
+
+  private static let changeTimeout = Duration.seconds(10)
+  /// Where whoever has exclusive access goes on: blocking changes may hold all threads of the
+  /// cooperative pool while they wait for it.
+  private static let executor = QueueExecutor("session-tools.changes")
+
+  /// - Throws: `invalidName`.
+  init(_ identifier: String, in container: StoreContainer<some Any>) throws(StoreError) {
+    try self.init(container.key(identifier), in: container.store)
+  }
+
+  /// - Throws: `invalidName`.
+  init(_ key: StoreKey, in store: any SecretStore) throws(StoreError) {
+    self.store = store
+    self.key = key
+    markKey = try SpentMark.key(for: key)
+    changeKey = try SpentMark.key(for: markKey)
+  }
+
+  /// Makes changes if what is stored is one of some versions.
+  ///
+  /// - Returns: What is stored after that.
+  func apply(
+    _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
+  ) async throws -> StoredItem {
+    try await exclusively {
+      guard let stored = try await store.value(for: key) else { return .nothing }
+      guard versions.contains(ItemVersion(stored)) else { return .another }
+      try await store.apply(changes)
+      return .asWished
+    }
+  }
+
+  /// Removes the item and its mark.
+  func remove() async throws {
+    try await change { try await store.apply([.remove(key), .remove(markKey)]) }
+  }
+
+  /// Makes a change while nobody makes one that depends on what is stored.
+  func change(_ body: () throws -> Void) throws {
+    try store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
+  }
+
+  /// Makes a change while nobody makes one that depends on what is stored.
+  func change(_ body: () async throws -> Void) async throws {
+    try await exclusively(body)
+  }
+
+  private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await withTaskExecutorPreference(Self.executor) {
+      try await store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
+    }
+  }
+
+  /// Forgets that what refreshes the item may be spent.
+  func removeMark() throws {
+    if try store.contains(markKey) { try store.remove(markKey) }
+  }
+
+  /// Forgets that what refreshes the item may be spent.
+  func removeMark() async throws {
+    if try await store.contains(markKey) { try await store.remove(markKey) }
+  }
+}
+
+/// What became of a change that depends on what is stored.
+enum StoredItem: Sendable {
+  /// It was made.
+  case asWished
+  /// It was not, because there is another item.
+  case another
+  /// It was not, because there is none.
+  case nothing
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Synchronization
+
+extension Session {
+  /// The session's item in its store; `nil` when the container is on none.
+  ///
+  /// - Throws: `invalidName`.
+  func storeItem() throws(StoreError) -> StoreItem? {
+    guard let container = try container.storeContainer() else { return nil }
+    return try StoreItem(storageIdentifier, in: container)
+  }
+
+  /// Where the session's item is.
+  ///
+  /// - Throws: `invalidName`.
+  func place(_ line: SessionLine) throws(StoreError) -> any SessionPlace<T> {
+    if let container = try container.storeContainer() {
+      return StorePlace(
+        item: try StoreItem(storageIdentifier, in: container), coding: container.coding,
+        encoder: encoder, decoder: decoder)
+    }
+    return ContainerPlace(
+      container: container, identifier: storageIdentifier, encoder: encoder, decoder: decoder,
+      changes: line.changes)
+  }
+
+  /// Makes a change while no refresh, in whatever process, is about to store its item.
+  func changing(_ line: SessionLine, _ body: () throws -> Void) throws {
+    if let item = try storeItem() { try item.change(body) } else { try line.changes.make(body) }
+  }
+
+  /// Makes a change while no refresh, in whatever process, is about to store its item; where the
+  /// container is on no store, another one that blocks.
+  func changing(
+    _ line: SessionLine, else change: any BlockingChange, _ body: () async throws -> Void
+  ) async throws {
+    if let item = try storeItem() { return try await item.change(body) }
+    try await lanes.queue.blocking { try line.changes.make { try change() } }
+  }
+
+  /// Forgets what a refresh of the user who was signed in has left.
+  func forgetRefresh(_ line: SessionLine) {
+    line.unsaved = nil
+    // A mark that stays costs nothing but a word to the next handler.
+    try? storeItem()?.removeMark()
+  }
+
+  /// Forgets what a refresh of the user who was signed in has left.
+  func forgetRefresh(_ line: SessionLine) async {
+    line.unsaved = nil
+    // A mark that stays costs nothing but a word to the next handler.
+    try? await storeItem()?.removeMark()
+  }
+
+  /// What this session shares with others of the same item.
+  ///
+  /// - Throws: `invalidName`.
+  func line() throws(StoreError) -> SessionLine {
+    if let line = finalLine { return line }
+    let (identity, isFinal) = try lineIdentity()
+    let joined = LineMembership(identity)
+    return membership.withLock { membership in
+      // One that is not final is kept all the same, with what it knows, until it is; and another
+      // thread may have been faster.
+      if membership.isFinal || !isFinal, let line = membership.current?.line { return line }
+      membership = (joined, isFinal)
+      return joined.line
+    }
+  }
+
+  /// What this session shares with others of the same item.
+  ///
+  /// - Throws: `invalidName`.
+  func line() async throws(StoreError) -> SessionLine {
+    if let line = finalLine { return line }
+    let session: any RefreshingSession = self
+    do {
+      return try await lanes.queue.blocking { try session.line() }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("only store errors are thrown")
+    }
+  }
+
+  private var finalLine: SessionLine? {
+    membership.withLock { $0.isFinal ? $0.current?.line : nil }
+  }
+
+  private func lineIdentity() throws(StoreError) -> (SessionLine.Identity?, isFinal: Bool) {
+    guard let item = try storeItem() else {
+      return (container.object.map { .container($0, storageIdentifier) }, true)
+    }
+    var store = item.store
+    while let wrapper = store as? any WrappingStore { store = wrapper.base }
+    let object = type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
+    guard let store = store as? any MigratableStore else {
+      return (object.map { .object($0, item.key) }, true)
+    }
+    // A store that cannot tell now is asked again the next time.
+    guard let text = (try? store.identity()) ?? nil else {
+      return (object.map { .object($0, item.key) }, false)
+    }
+    return (.store(text, item.key), true)
+  }
+}
+
+/// Where stores are asked who they are, which may block.
+private let lanes = BlockingLanes("session-tools.session", count: 2)

@@ -1,0 +1,201 @@
+public import Foundation
+
+extension Session {
+  /// An item that is good now, refreshed if that is needed.
+  ///
+  /// However many tasks, threads and, on a store, processes ask at the same time, it is refreshed
+  /// once. The new item is durable before anyone gets it. An item that is about to expire and cannot
+  /// be refreshed now is given as long as it lasts. Cancelling the task leaves the refresh to the
+  /// others who wait.
+  ///
+  /// - Parameter strategy: `.ifNeeded`, when it expires within the policy's leeway; `.always`,
+  ///   though it is good; or `.never`.
+  /// - Returns: The item as it is stored.
+  /// - Throws: ``SessionError``; ``StoreError`` when the store cannot be read or written;
+  ///   `CancellationError`; with an old handler, its ``RefreshError``.
+  public func validItem(_ strategy: RefreshStrategy = .ifNeeded) async throws -> T {
+    try await validSnapshot(strategy).item
+  }
+
+  /// Sends a request with a valid item; when the server takes it no more, once again with a newer
+  /// one.
+  ///
+  /// ```swift
+  /// let (data, response) = try await session.withValidItem { account in
+  ///   try await URLSession.shared.data(for: request(as: account))
+  /// } isRejected: { _, response in
+  ///   (response as? HTTPURLResponse)?.statusCode == 401
+  /// }
+  /// ```
+  ///
+  /// If others have refreshed the item meanwhile, theirs is used, and no second one is asked for. If
+  /// another user has signed in meanwhile, nothing is sent in that name; users are told apart where
+  /// they are `Identifiable`.
+  ///
+  /// - Parameters:
+  ///   - send: Sends the request with an item; called once or twice.
+  ///   - isRejected: Whether the answer says that the item is not good any more.
+  /// - Returns: The last answer.
+  /// - Throws: What `send` throws, and as ``validItem(_:)``.
+  public func withValidItem<Response>(
+    _ send: (T) async throws -> Response, isRejected: (Response) throws -> Bool
+  ) async throws -> Response {
+    let snapshot = try await validSnapshot(.ifNeeded)
+    let response = try await send(snapshot.item)
+    guard try isRejected(response), hasMeansToRefresh else { return response }
+    let newer = try await self.snapshot(otherThan: snapshot.version)
+    guard UserIdentifier(of: newer.item) == UserIdentifier(of: snapshot.item) else {
+      throw SessionError(
+        SessionError.notSignedIn, session: storageIdentifier,
+        "another user has signed in since the request was sent")
+    }
+    return try await send(newer.item)
+  }
+
+  /// Tells what time it is at the server that issues the items, such as by the `Date` of an answer.
+  ///
+  /// From then on, items expire by that time, whatever the wall clock of this machine says.
+  public func learn(serverTime: Date) async throws {
+    try await line().learn(serverTime: serverTime, clock: effectiveRefresher.clock)
+  }
+
+  // MARK: - Reading
+
+  private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
+    let line = try await line()
+    let (place, refresher) = (try place(line), effectiveRefresher)
+    guard let snapshot = try await place.snapshot() else { throw notSignedIn }
+    switch strategy {
+    case .never:
+      guard isGood(snapshot.item, line, refresher) else { throw expired("and was not refreshed") }
+      return snapshot
+    case .always: return try await self.snapshot(otherThan: snapshot.version)
+    case .ifNeeded: break
+    }
+    guard isDue(snapshot.item, line, refresher) else { return snapshot }
+    let isGood = isGood(snapshot.item, line, refresher)
+    guard hasMeansToRefresh else {
+      guard isGood else { throw expired("and the session has no refresher") }
+      return snapshot
+    }
+    if isGood, case .after = line.verdict(at: refresher.clock.uptime, refresher.policy) {
+      return snapshot
+    }
+    do {
+      _ = try await refresh(.ifNeeded, place, line)
+    } catch {
+      guard isGood, Self.mayUseItem(after: error), let again = try? await place.snapshot(),
+        self.isGood(again.item, line, refresher)
+      else { throw error }
+      return again
+    }
+    guard let refreshed = try await place.snapshot() else { throw notSignedIn }
+    // An old handler may have stored nothing.
+    if refresher.refresh == nil, refreshed.version == snapshot.version, !isGood {
+      throw expired("though it was refreshed")
+    }
+    return refreshed
+  }
+
+  private func snapshot(otherThan version: ItemVersion?) async throws -> ItemSnapshot<T> {
+    let line = try await line()
+    let place = try place(line)
+    guard hasMeansToRefresh else {
+      throw SessionError(
+        SessionError.expired, session: storageIdentifier,
+        "it cannot be refreshed, because the session has no refresher")
+    }
+    try await refresh(otherThan: version, place, line)
+    guard let refreshed = try await place.snapshot() else { throw notSignedIn }
+    return refreshed
+  }
+
+  /// Whether an item that is still good is good enough after a refresh failed so.
+  private static func mayUseItem(after error: any Error) -> Bool {
+    if error is CancellationError { return false }
+    guard let error = error as? SessionError else { return true }
+    return ![SessionError.notSignedIn, SessionError.rejected, SessionError.reentrant]
+      .contains(error.code)
+  }
+
+  // MARK: - Refreshing
+
+  /// Refreshes, whether that is needed or not, and whoever is signed in.
+  func refreshAlways() async throws {
+    let line = try await line()
+    let place = try place(line)
+    // An old handler may be there to mend what cannot be read, or to sign in.
+    var version: ItemVersion?
+    if refresher == nil {
+      version = (try? await place.snapshot())?.version
+    } else {
+      version = try await place.snapshot()?.version
+    }
+    try await refresh(otherThan: version, place, line)
+  }
+
+  private func refresh(
+    otherThan version: ItemVersion?, _ place: any SessionPlace<T>, _ line: SessionLine
+  ) async throws {
+    // One that was under way may have been for an item that only expired soon.
+    while try await !refresh(.otherThan(version), place, line) {}
+  }
+
+  /// Refreshes, together with all who want it now.
+  ///
+  /// - Returns: Whether the item is another one since.
+  func refresh(
+    _ wish: RefreshWish, _ place: any SessionPlace<T>, _ line: SessionLine
+  ) async throws -> Bool {
+    let refresher = effectiveRefresher
+    let flight: RefreshFlight
+    if let handler = refresher.refresh {
+      flight = line.flight(
+        SessionRefresh(
+          session: self, place: place, line: line, refresher: refresher, handler: handler,
+          wish: wish))
+    } else if let handler = oldHandler {
+      flight = line.flight(
+        HandlerRefresh(
+          session: self, place: place, line: line, handler: handler, refresher: refresher,
+          wish: wish))
+    } else {
+      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
+    }
+    return try await flight.wait(
+      refresher.policy, by: refresher.clock, session: storageIdentifier)
+  }
+
+  private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }
+
+  /// The session's refresher, or one that only tells when items expire.
+  private var effectiveRefresher: SessionRefresher<T> {
+    refresher ?? SessionRefresher()
+  }
+
+  // MARK: - Expiry
+
+  /// Whether an item expires within the leeway.
+  func isDue(_ item: T, _ line: SessionLine, _ refresher: SessionRefresher<T>) -> Bool {
+    guard let expiration = refresher.expiration(item) else { return false }
+    let leeway = line.leeway(refresher.policy.leeway, until: expiration)
+    return line.timeLeft(until: expiration, clock: refresher.clock) <= leeway
+  }
+
+  /// Whether an item has not expired.
+  func isGood(_ item: T, _ line: SessionLine, _ refresher: SessionRefresher<T>) -> Bool {
+    guard let expiration = refresher.expiration(item) else { return true }
+    return line.timeLeft(until: expiration, clock: refresher.clock) > .zero
+  }
+
+  // MARK: - Errors
+
+  var notSignedIn: SessionError {
+    SessionError(SessionError.notSignedIn, session: storageIdentifier, "nobody is signed in")
+  }
+
+  private func expired(_ addition: String) -> SessionError {
+    SessionError(
+      SessionError.expired, session: storageIdentifier, "the item has expired, \(addition)")
+  }
+}
