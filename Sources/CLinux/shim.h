@@ -1,3 +1,4 @@
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/vfs.h>

@@ -43,9 +43,16 @@ package struct DBusError: Error, Sendable {
       kind = .disconnected
     } else {
       // Another library that did not understand the answer.
-      kind = .remote("org.session-tools.Unexpected")
+      kind = .remote(Self.unexpectedName)
     }
     message = unsafe String(cString: error.pointee.message)
+  }
+
+  package static let unexpectedName = "org.session-tools.Unexpected"
+
+  /// An answer of a form that the specification does not have.
+  package static func unexpected(_ method: String) -> DBusError {
+    DBusError(.remote(unexpectedName), "the answer to \(method) has another form than it should")
   }
 
   package var name: String? {

@@ -47,6 +47,14 @@ extension Variant {
     unsafe make(g_variant_new_uint32(value))
   }
 
+  package static func unsigned64(_ value: UInt64) -> Variant {
+    unsafe make(g_variant_new_uint64(guint64(value)))
+  }
+
+  package static func signed32(_ value: Int32) -> Variant {
+    unsafe make(g_variant_new_int32(value))
+  }
+
   package static func boolean(_ value: Bool) -> Variant {
     unsafe make(g_variant_new_boolean(value ? 1 : 0))
   }
@@ -117,6 +125,11 @@ extension Variant {
 
   package var unsigned64: UInt64? {
     type == "t" ? unsafe UInt64(g_variant_get_uint64(pointer)) : nil
+  }
+
+  /// The position of a descriptor among those that came along; `nil` for anything else.
+  package var handle: Int? {
+    type == "h" ? unsafe Int(g_variant_get_handle(pointer)) : nil
   }
 
   /// The members of a container; none for anything else.
