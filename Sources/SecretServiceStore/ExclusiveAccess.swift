@@ -1,3 +1,4 @@
+import DBus
 import Foundation
 public import SessionToolsBase
 import Synchronization

@@ -5,7 +5,9 @@ import Synchronization
 ///
 /// Every change is refused: what the program does not expect, it may not understand. A name that
 /// cannot be one here is not listed, and ``listing()`` says why.
-public final class ForeignSecretServiceItems: AsyncSecretStore, MigratableStore {
+public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
+  MigratableStore
+{
   /// Whose items these are.
   public let dialect: SecretServiceDialect
   private let store: SecretServiceStore
@@ -93,35 +95,8 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, MigratableStore 
     return StoreListing(keys: found.keys.sorted(), damage: damage)
   }
 
-  /// Refuses.
-  ///
-  /// - Throws: `accessDenied`.
-  public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    if !changes.isEmpty { throw readOnly }
-  }
-
-  /// Refuses: there is nothing that the other program would respect.
-  ///
-  /// - Throws: `accessDenied`.
-  public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    throw readOnly
-  }
-
-  /// Refuses: there is nothing that the other program would respect.
-  ///
-  /// - Throws: `accessDenied`.
-  public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    throw readOnly
-  }
-
-  /// Tells nothing.
-  public func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
-
-  private var readOnly: StoreError {
+  /// What is thrown instead of a change.
+  public var refusal: StoreError {
     StoreError(
       StoreError.accessDenied, store: "\(dialect.name) items",
       reason: "they belong to another program, and are only read here")

@@ -1,7 +1,6 @@
 import DBus
 import Foundation
 import SessionToolsBase
-import Synchronization
 
 /// A provider that was reached: a connection to the bus, and the provider's own name on it.
 ///
@@ -26,29 +25,7 @@ struct Provider: Sendable {
   ) async throws(DBusError) {
     self.bus = bus
     self.connection = connection
-    do throws(DBusError) {
-      name = try await Self.uniqueName(on: connection, until: deadline)
-    } catch let error where error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" {
-      // Starting is the bus's work; by the time it answers, the name has an owner.
-      _ = try await connection.call(
-        Self.method("StartServiceByName"), [.string(Self.wellKnownName), .unsigned32(0)],
-        timeout: deadline.left)
-      name = try await Self.uniqueName(on: connection, until: deadline)
-    }
-  }
-
-  private static func uniqueName(
-    on connection: DBusConnection, until deadline: Deadline
-  ) async throws(DBusError) -> String {
-    let answer = try await connection.call(
-      method("GetNameOwner"), [.string(wellKnownName)], timeout: deadline.left)
-    guard let name = answer.children.first?.text else { throw .unexpected("GetNameOwner") }
-    return name
-  }
-
-  private static func method(_ name: String) -> DBusMethod {
-    DBusMethod(
-      "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", name)
+    name = try await connection.provider(of: Self.wellKnownName, until: deadline)
   }
 
   /// Calls a method of one of the provider's objects, over another connection if one is given.
@@ -101,34 +78,4 @@ enum ServiceInterface: String {
   case item = "org.freedesktop.Secret.Item"
   case prompt = "org.freedesktop.Secret.Prompt"
   case properties = "org.freedesktop.DBus.Properties"
-}
-
-/// When an operation has to have an answer.
-final class Deadline: Sendable {
-  private let instant: Mutex<ContinuousClock.Instant>
-
-  init(in timeout: Duration) {
-    instant = Mutex(.now + timeout)
-  }
-
-  var left: Duration { instant.withLock { $0 } - .now }
-
-  /// Runs a closure whose time does not count.
-  func paused<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-    let start = ContinuousClock.now
-    defer {
-      let duration = ContinuousClock.now - start
-      instant.withLock { $0 += duration }
-    }
-    return try await body()
-  }
-}
-
-extension DBusError {
-  static let unexpectedName = "org.session-tools.Unexpected"
-
-  /// An answer of a form that the specification does not have.
-  static func unexpected(_ method: String) -> DBusError {
-    DBusError(.remote(unexpectedName), "the answer to \(method) has another form than it should")
-  }
 }

@@ -1,10 +1,6 @@
 import DBus
-import Foundation
 
 /// The bus of a login session.
-///
-/// The variable first, then the socket that systemd makes. Nothing is started: a bus of its own
-/// for every program that finds none would have no keyring on it.
 package struct SessionBus: Sendable {
   private let fixedAddress: String?
 
@@ -21,18 +17,7 @@ package struct SessionBus: Sendable {
   }
 
   /// Where it is; `nil` when there is none.
-  var address: String? {
-    fixedAddress ?? Self.address(environment: ProcessInfo.processInfo.environment)
-  }
-
-  private static func address(environment: [String: String]) -> String? {
-    if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return address }
-    guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
-      return nil
-    }
-    let path = "\(directory)/bus"
-    return FileManager.default.fileExists(atPath: path) ? "unix:path=\(path)" : nil
-  }
+  var address: String? { fixedAddress ?? BusAddress.session }
 
   /// Connects to it.
   ///

@@ -66,9 +66,8 @@ public struct Migration: Sendable {
   /// - Throws: `store` when one of the two cannot be read as a whole.
   public func plan(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationPlan {
     try storeErrors { () throws(StoreError) in
-      var planner = try Planner(
-        self, options, ItemDigester(key: SecretBytes(Self.newDigestKey())), besides: [:], progress)
-      return try planner.plan()
+      var engine = try MigrationEngine(self, newHeader(), progress)
+      return try engine.plan()
     }
   }
 
@@ -80,28 +79,19 @@ public struct Migration: Sendable {
   public func run(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       guard try header() == nil else { throw .notClosed }
-      var header = try storeErrors { () throws(StoreError) in
+      var engine = try storeErrors { () throws(StoreError) in
         // What one that was being closed left.
         try journal.clear()
-        let now = try identities()
-        return MigrationJournal.Header(
-          options: options, isTransformed: transform != nil, source: now.source,
-          target: now.target, digestKey: Self.newDigestKey())
+        return try MigrationEngine(self, newHeader(), progress)
       }
-      guard !options.deletesSource || (!source.traits.isReadOnly && header.canRemove) else {
+      guard !options.deletesSource || (!source.traits.isReadOnly && engine.header.canRemove) else {
         throw .notRemovable
       }
-      let plan = try storeErrors { () throws(StoreError) in
-        var planner = try Planner(
-          self, options, ItemDigester(key: SecretBytes(header.digestKey)), besides: [:], progress)
-        return try planner.plan()
-      }
+      let plan = try storeErrors { () throws(StoreError) in try engine.plan() }
       guard plan.conflicts.isEmpty else { throw .conflicts(plan) }
       try checkProtection(options)
-      header.damage = plan.damage.map(MigrationJournal.StoredError.init)
       return try storeErrors { () throws(StoreError) in
-        try journal.store.apply([journal.change(of: header)])
-        var engine = try MigrationEngine(self, header, progress)
+        try engine.change(to: .copying)
         try engine.copy(plan)
         return try engine.finish()
       }
@@ -208,10 +198,14 @@ extension Migration {
     (try source.identityIfAny(), try target.identityIfAny())
   }
 
-  private static func newDigestKey() -> Data {
-    let key = ByteBuffer(byteCount: 32, isSecret: true)
-    SystemRandomSource().fill(key, 0..<32)
-    return Data(key.bytes(0..<32))
+  /// The header of a migration that is about to begin.
+  private func newHeader() throws(StoreError) -> MigrationJournal.Header {
+    let now = try identities()
+    let digestKey = ByteBuffer(byteCount: 32, isSecret: true)
+    SystemRandomSource().fill(digestKey, 0..<32)
+    return MigrationJournal.Header(
+      options: options, isTransformed: transform != nil, source: now.source, target: now.target,
+      digestKey: Data(digestKey.bytes(0..<32)))
   }
 
   private func header() throws(MigrationError) -> MigrationJournal.Header? {

@@ -24,6 +24,18 @@ struct MigrationEngine {
 
   var journal: MigrationJournal { migration.journal }
 
+  /// Finds out what is to be done besides what was.
+  ///
+  /// - Throws: As `Planner`.
+  mutating func plan(
+    besides done: [StoreKey: StoreKey] = [:]
+  ) throws(StoreError) -> MigrationPlan {
+    var planner = try Planner(migration, header.options, digester, besides: done, progress)
+    let plan = try planner.plan()
+    if let damage = plan.damage { header.damage = MigrationJournal.StoredError(damage) }
+    return plan
+  }
+
   /// Verifies what was copied, and removes it from the source if that is wanted.
   mutating func finish() throws(StoreError) -> MigrationReport {
     let before = migration.source.traits
@@ -52,10 +64,7 @@ struct MigrationEngine {
     if header.batchCount > 0 { try finishBatch(header.batchCount) }
     var done: [StoreKey: StoreKey] = [:]
     for entry in try batches().flatMap(\.entries) { done[entry.target] = entry.source }
-    var planner = try Planner(migration, header.options, digester, besides: done, progress)
-    let plan = try planner.plan()
-    if let damage = plan.damage { header.damage = MigrationJournal.StoredError(damage) }
-    try copy(plan)
+    try copy(try plan(besides: done))
     return try finish()
   }
 
@@ -92,11 +101,9 @@ struct MigrationEngine {
     _ store: any SecretStore, _ items: [Item],
     _ look: (Item) throws(StoreError) -> StoreChange?
   ) throws(StoreError) {
-    guard !items.isEmpty else { return }
-    let count = store.traits.isAtomic ? items.count : 1
-    for start in stride(from: 0, to: items.count, by: count) {
+    for part in items.parts(of: store.traits.isAtomic ? .max : 1) {
       var changes: [StoreChange] = []
-      for item in items[start..<min(start + count, items.count)] {
+      for item in part {
         let change = try reading { () throws(StoreError) in try look(item) }
         if case .success(let change?) = change { changes.append(change) }
       }

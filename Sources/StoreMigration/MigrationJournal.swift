@@ -158,13 +158,11 @@ struct MigrationJournal: Sendable {
         isLeft: isLeft,
         error: error.map(StoredError.init))
     }
-    var count = 0
-    for start in stride(from: 0, to: records.count, by: Self.largestOutcomeCount) {
-      let part = records[start..<min(start + Self.largestOutcomeCount, records.count)]
-      count += 1
-      try store.apply([.put(try encode(Array(part)), for: try Self.key("outcomes \(count)"))])
+    let parts = records.parts(of: Self.largestOutcomeCount)
+    for (number, part) in parts.enumerated() {
+      try store.apply([.put(try encode(Array(part)), for: try Self.key("outcomes \(number + 1)"))])
     }
-    return count
+    return parts.count
   }
 
   /// What became of items that are in no batch.
@@ -208,9 +206,7 @@ struct MigrationJournal: Sendable {
     }
     let headerKey = try Self.key("header")
     let keys = try store.keys(in: Self.namespace).filter { $0 != headerKey }
-    for start in stride(from: 0, to: keys.count, by: 1000) {
-      try store.apply(keys[start..<min(start + 1000, keys.count)].map(StoreChange.remove))
-    }
+    for part in keys.parts(of: 1000) { try store.apply(part.map(StoreChange.remove)) }
     if try store.contains(headerKey) { try store.remove(headerKey) }
   }
 

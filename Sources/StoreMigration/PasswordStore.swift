@@ -11,7 +11,7 @@ public enum PasswordStore {
   public static var standardPath: String {
     let environment = ProcessInfo.processInfo.environment
     return environment["PASSWORD_STORE_DIR"]
-      ?? "\(environment["HOME"] ?? NSHomeDirectory())/.password-store"
+      ?? "\(UserDirectory.home(environment: environment))/.password-store"
   }
 
   /// The items of a directory; nothing is read yet.

@@ -5,7 +5,7 @@ public import SessionToolsBase
 ///
 /// Write this for whatever a program of yours kept its secrets in before: a list of names, and a
 /// closure that reads one value.
-public final class ReadOnlyItems: BlockingSecretStore, MigratableStore {
+public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, MigratableStore {
   /// Reads one value; `nil` when there is none of the name.
   public typealias Read = @Sendable (StoreKey) throws(StoreError) -> SecretBytes?
 
@@ -60,35 +60,8 @@ public final class ReadOnlyItems: BlockingSecretStore, MigratableStore {
     return listing.keys.filter { namespace == nil || $0.namespace == namespace }
   }
 
-  /// Refuses.
-  ///
-  /// - Throws: `accessDenied`.
-  public func apply(_ changes: [StoreChange]) throws(StoreError) {
-    if !changes.isEmpty { throw readOnly }
-  }
-
-  /// Refuses.
-  ///
-  /// - Throws: `accessDenied`.
-  public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    throw readOnly
-  }
-
-  /// Refuses.
-  ///
-  /// - Throws: `accessDenied`.
-  public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    throw readOnly
-  }
-
-  /// Tells nothing.
-  public func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
-
-  private var readOnly: StoreError {
+  /// What is thrown instead of a change.
+  public var refusal: StoreError {
     StoreError(StoreError.accessDenied, store: name, reason: "these items are only read")
   }
 }

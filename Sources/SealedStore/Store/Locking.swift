@@ -1,7 +1,7 @@
 public import SessionToolsBase
 import Synchronization
 
-extension SealedFileStore {
+extension SealedFileStore: LockableSecretStore {
   /// Whether the keys are gone from memory.
   public var isLocked: Bool {
     state.withLock { $0 == nil }
@@ -40,6 +40,13 @@ extension SealedFileStore {
     // Another thread unlocked first; its keys serve, ours go.
     unused?.wipe()
     watcher.tellToResynchronize()
+  }
+
+  /// Opens a locked store again with a passphrase.
+  ///
+  /// - Throws: As ``open(at:key:options:)``; `invalidKey` when it cannot be a passphrase.
+  public func unlock(withPassphrase passphrase: SecretBytes) throws(StoreError) {
+    try unlock(with: Passphrase(utf8: passphrase))
   }
 
   /// All or nothing, durable, shared with other processes, up to 16 MiB a value.

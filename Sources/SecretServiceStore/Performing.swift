@@ -1,0 +1,85 @@
+import DBus
+import SessionToolsBase
+import Synchronization
+
+extension SecretServiceStore {
+  /// Runs an operation within the store's time, again when the provider was restarted.
+  ///
+  /// - Throws: What the operation throws, as an error of the store's.
+  func perform<Result: Sendable>(
+    _ body: @Sendable (Operation) async throws -> Result
+  ) async throws(StoreError) -> Result {
+    do {
+      return try await performAlsoAfterRestart(body)
+    } catch let error as UnansweredChange {
+      throw outcomeUnknown(error.reason)
+    } catch {
+      throw storeError(error)
+    }
+  }
+
+  /// Runs an operation, a second time when the provider was restarted since the last one, or
+  /// meanwhile: doing it twice is as doing it once.
+  func performAlsoAfterRestart<Result: Sendable>(
+    _ body: @Sendable (Operation) async throws -> Result
+  ) async throws -> Result {
+    let deadline = Deadline(in: options.timeout)
+    do {
+      return try await performOnce(until: deadline, body)
+    } catch let first where first.meansRestart {
+      do {
+        return try await performOnce(until: deadline, body)
+      } catch let error where first is UnansweredChange && !(error is UnansweredChange) {
+        throw UnansweredChange(reason: error)
+      }
+    }
+  }
+
+  private func performOnce<Result: Sendable>(
+    until deadline: Deadline, _ body: @Sendable (Operation) async throws -> Result
+  ) async throws -> Result {
+    let used = try await currentLink(until: deadline)
+    do {
+      return try await body(Operation(store: self, link: used, deadline: deadline))
+    } catch let error where error.meansRestart {
+      link.withLock { link in
+        // Another task may have met the new provider already.
+        if link?.provider.connection === used.provider.connection { link = nil }
+      }
+      throw error
+    }
+  }
+
+  /// The link that all operations use: KeePassXC gives items to the connection that made them.
+  private func currentLink(until deadline: Deadline) async throws(DBusError) -> ServiceLink {
+    if let link = openLink { return link }
+    let new = try await ServiceLink.open(on: bus, until: deadline)
+    return link.withLock { link in
+      if let link, !link.provider.connection.isClosed { return link }
+      link = new
+      return new
+    }
+  }
+
+  private var openLink: ServiceLink? {
+    link.withLock { $0 }.flatMap { $0.provider.connection.isClosed ? nil : $0 }
+  }
+}
+
+extension Error {
+  /// Whether a provider that was started anew may be asked again.
+  fileprivate var meansRestart: Bool {
+    self is UnansweredChange || (self as? DBusError)?.saysRestarted == true
+  }
+}
+
+extension DBusError {
+  /// Whether a call went to a provider that is not there any more.
+  var saysRestarted: Bool {
+    if kind == .disconnected { return true }
+    return [
+      "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+      "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.Secret.Error.NoSession",
+    ].contains(name)
+  }
+}

@@ -1,0 +1,107 @@
+import DBus
+import SessionToolsBase
+
+/// What the store throws.
+extension SecretServiceStore {
+  func locked() -> StoreError {
+    StoreError(
+      StoreError.locked, store: name, reason: "the keyring is locked",
+      remedy: "Unlock it in the desktop's password program, or allow this program to ask")
+  }
+
+  func notAllowed() -> StoreError {
+    StoreError(
+      StoreError.locked, store: name,
+      reason: "the keyring lets this program read the item only when a person allows it",
+      remedy: "Allow this program to ask, or turn the confirmation off in KeePassXC's settings")
+  }
+
+  /// What a line of the service says.
+  ///
+  /// - Throws: `corrupt` or `unsupportedVersion`.
+  func item(in line: SecretBytes) throws(StoreError) -> (key: StoreKey, value: SecretBytes) {
+    do throws(ItemLine.Defect) {
+      return try ItemLine.decode(line)
+    } catch .isNewer {
+      throw StoreError(
+        StoreError.unsupportedVersion, store: name,
+        reason: "an item was written by a newer version of this library",
+        remedy: "Use a newer version of the program")
+    } catch {
+      throw corrupt("an item is not as it was written")
+    }
+  }
+
+  /// For what stood between a change and its confirmation.
+  func outcomeUnknown(_ reason: any Error) -> StoreError {
+    StoreError(
+      StoreError.outcomeUnknown, store: name,
+      reason: "the service did not say whether it made the change",
+      remedy: "Read the item again", underlying: reason)
+  }
+
+  func partlyMade(_ count: Int, of all: Int, _ error: StoreError) -> StoreError {
+    StoreError(
+      StoreError.outcomeUnknown, store: name,
+      reason: "\(count) of \(all) changes were made, then: \(error.reason)",
+      remedy: error.remedy, underlying: error)
+  }
+
+  func corrupt(_ reason: String) -> StoreError {
+    StoreError(
+      StoreError.corrupt, store: name, reason: reason,
+      remedy: "Look at the items of session-tools in the desktop's password program")
+  }
+
+  func storeError(_ error: any Error) -> StoreError {
+    switch error {
+    case let error as StoreError: error
+    case let error as DBusError: storeError(error)
+    default:
+      StoreError(StoreError.unavailable, store: name, reason: "\(error)", underlying: error)
+    }
+  }
+
+  private func storeError(_ error: DBusError) -> StoreError {
+    switch error.kind {
+    case .timedOut:
+      StoreError(
+        StoreError.timedOut, store: name, reason: "the service did not answer in time",
+        underlying: error)
+    case .cancelled:
+      StoreError(StoreError.cancelled, store: name, reason: "the task was cancelled")
+    case .disconnected:
+      StoreError(
+        StoreError.unavailable, store: name,
+        reason: "there is no session bus to reach it on: \(error.message)",
+        remedy: "Log in to a desktop, or run the program with dbus-run-session",
+        underlying: error)
+    case .remote(let name):
+      remoteError(name, error)
+    }
+  }
+
+  private func remoteError(_ remote: String, _ error: DBusError) -> StoreError {
+    switch remote {
+    case _ where error.saysLocked: return locked()
+    case "org.freedesktop.DBus.Error.AccessDenied":
+      return StoreError(
+        StoreError.accessDenied, store: name, reason: "the service refused: \(error.message)",
+        underlying: error)
+    case _ where error.saysNoProvider:
+      return StoreError(
+        StoreError.unavailable, store: self.name,
+        reason: "no program provides org.freedesktop.secrets on the session bus",
+        remedy: "Install and start one, such as gnome-keyring or KeePassXC", underlying: error)
+    default:
+      return StoreError(
+        StoreError.unavailable, store: name, reason: "the service answered: \(error.message)",
+        underlying: error)
+    }
+  }
+}
+
+extension DBusError {
+  /// Whether what was asked for is locked.
+  var saysLocked: Bool { name == "org.freedesktop.Secret.Error.IsLocked" }
+}
