@@ -1,0 +1,69 @@
+import SessionToolsBase
+
+/// A value that checks store, with a name that may be told.
+struct Sample: Sendable {
+  /// In every text that is stored, so that no text which contains it is ever told.
+  static let mark = "c0nf1dent1al"
+
+  let label: String
+  let bytes: SecretBytes
+
+  init(_ label: String, _ bytes: some Collection<UInt8>) {
+    self.label = label
+    self.bytes = SecretBytes(Array(bytes))
+  }
+
+  /// A short text.
+  init(_ label: String) {
+    self.init(label, "\(Self.mark) \(label)".utf8)
+  }
+
+  /// A value of some size whose parts all differ.
+  init(byteCount: Int) {
+    label = "a value"
+    // Twice as long each time: a step for every byte takes seconds where nothing is optimized.
+    var bytes = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) }
+    while bytes.count < byteCount { bytes += bytes }
+    self.bytes = SecretBytes(Array(bytes.prefix(byteCount)))
+  }
+
+  /// The label and the length.
+  var told: String { "“\(label)” (\(bytes.byteCount) bytes)" }
+}
+
+extension SecretBytes? {
+  /// The value in words, as far as it is one of some.
+  func told(among samples: [Sample]) -> String {
+    guard let bytes = self else { return "nil, as of an absent item" }
+    return samples.first { $0.bytes == bytes }?.told ?? "another value of \(bytes.byteCount) bytes"
+  }
+}
+
+extension StoreKey {
+  /// The key in words: short, and without what a terminal would not show.
+  var told: String {
+    let parts = [
+      namespace.service, namespace.accessGroup, namespace.install?.rawValue, identifier,
+    ]
+    return parts.compactMap(\.self).map(\.told).joined(separator: " / ")
+  }
+}
+
+extension String {
+  /// The text as a literal, cut off where it is long.
+  var told: String {
+    let text = String(unicodeScalars.prefix(40))
+      .unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
+    return "“\(text)\(unicodeScalars.count > 40 ? "…" : "")”"
+  }
+}
+
+extension [StoreKey] {
+  /// The keys in words, the first few of them.
+  var told: String {
+    isEmpty
+      ? "no keys"
+      : prefix(4).map(\.told).joined(separator: ", ")
+        + (count > 4 ? " and \(count - 4) more" : "")
+  }
+}

@@ -1,0 +1,156 @@
+import SessionToolsBase
+
+private let telling = "itemChanges gives an element each time the item may have changed."
+private let faces = "Every operation exists blocking and async, and both do the same."
+
+extension ContainerConformance {
+  static let observableChecks = [
+    Check(
+      "the newer calls read what the older ones store",
+      "loadItem gives nil when there is no item, and for no other reason.", [.observable]
+    ) { container in
+      let newer = try container.observable()
+      try await newer.expectItem(nil, "in an empty container")
+      try await container.storeItem(.first, "user")
+      try await newer.expectItem(.first, "after it was stored")
+      try await container.removeItem("user")
+      try await newer.expectItem(nil, "after it was removed")
+    },
+    Check("the older calls read what async ones store and remove", faces, [.observable]) {
+      container in
+      let newer = try container.observable()
+      try await newer.store(.first, "user", by: .async)
+      try await container.expectItem(.first, "after an async call stored it")
+      try await newer.store(.second, "user", by: .async)
+      try await container.expectItem(.second, "after an async call replaced it")
+      try await newer.remove("user", by: .async)
+      try await container.expectItem(nil, "after an async call removed it")
+      try await newer.remove("user", by: .async)
+    },
+    Check("an item that is stored is told", telling, [.observable]) { container in
+      let newer = try container.observable()
+      let log = EventLog(newer.changes("user"))
+      for face in Face.allCases {
+        for item in [SampleItem.first, .second] {
+          try await container.expectTold(to: log, "an item that \(face) calls stored") {
+            try await newer.store(item, "user", by: face)
+          }
+        }
+      }
+    },
+    Check("an item that is removed is told", telling, [.observable]) { container in
+      let newer = try container.observable()
+      let log = EventLog(newer.changes("user"))
+      for face in Face.allCases {
+        try await container.expectTold(to: log, "an item that was stored") {
+          try await newer.store(.first, "user", by: face)
+        }
+        try await container.expectTold(to: log, "an item that \(face) calls removed") {
+          try await newer.remove("user", by: face)
+        }
+      }
+    },
+    Check("every listener is told", "Each call gives a stream of its own.", [.observable]) {
+      container in
+      let newer = try container.observable()
+      let logs = (1...3).map { _ in EventLog(newer.changes("user")) }
+      for _ in 1...2 {
+        for log in logs { _ = log.take() }
+        try await newer.store(.first, "user", by: .async)
+        for (number, log) in logs.enumerated() {
+          try await container.patience.wait(
+            until: "the listener number \(number + 1) of 3 to be told"
+          ) { !log.take().isEmpty }
+        }
+      }
+    },
+    Check(
+      "changes that are read late are told",
+      "Changes that come faster than they are read are told once.", [.observable]
+    ) { container in
+      let newer = try container.observable()
+      let stream = newer.changes("user")
+      for number in 0..<20 {
+        try await newer.store(number.isMultiple(of: 2) ? .first : .second, "user", by: .async)
+      }
+      let log = EventLog(stream)
+      try await container.patience.wait(until: "20 changes, read late, to be told") {
+        !log.take().isEmpty
+      }
+    },
+    Check(
+      "a stream ends when its task is cancelled", "A stream ends with its task.", [.observable]
+    ) { container in
+      let newer = try container.observable()
+      let (cancelled, other) = (EventLog(newer.changes("user")), EventLog(newer.changes("user")))
+      try await container.expectTold(to: cancelled, "an item") {
+        try await newer.store(.first, "user", by: .async)
+      }
+      cancelled.stop()
+      try await container.patience.wait(until: "the stream of a cancelled task to end") {
+        cancelled.isEnded
+      }
+      try await container.expectTold(to: other, "an item, after another listener was cancelled") {
+        try await newer.store(.second, "user", by: .async)
+      }
+    },
+    Check(
+      "what another container changes is told", "\(telling) Whoever changed it.",
+      [.observable, .reopening]
+    ) { container in
+      let newer = try container.observable()
+      let log = EventLog(newer.changes("user"))
+      let other = try await container.reopened()
+      try await container.expectTold(to: log, "an item that another container stored") {
+        try await other.storeItem(.first, "user")
+      }
+      try await newer.expectItem(.first, "after another container stored it")
+      try await container.expectTold(to: log, "an item that another container removed") {
+        try await other.removeItem("user")
+      }
+      try await newer.expectItem(nil, "after another container removed it")
+    },
+    Check(
+      "eight who use a container at the same time lose nothing",
+      "The container may be used by any number of tasks and threads.", [.observable]
+    ) { container in
+      let newer = try container.observable()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<8 {
+          group.addTask { try await newer.work(as: worker) }
+        }
+        try await group.waitForAll()
+      }
+      for worker in 0..<8 {
+        try await newer.expectItem(.second, of: "\(worker) kept", "after eight used the container")
+        try await newer.expectItem(nil, of: "\(worker) removed", "after eight used the container")
+      }
+    },
+  ]
+}
+
+extension ContainerProbe {
+  /// Expects that a change is told.
+  fileprivate func expectTold(
+    to log: EventLog<Void>, _ what: String, _ change: () async throws -> Void
+  ) async throws {
+    _ = log.take()
+    try await change()
+    try await patience.wait(until: "\(what) to be told") { !log.take().isEmpty }
+  }
+}
+
+extension ObservableProbe {
+  fileprivate func work(as worker: Int) async throws {
+    let face: Face = worker.isMultiple(of: 2) ? .blocking : .async
+    for item in [SampleItem.first, .second, .first, .second] {
+      for identifier in ["\(worker) kept", "\(worker) removed"] {
+        try await store(item, identifier, by: face)
+        let found = try await load(identifier, by: face)
+        try expect(
+          found == item, "\(item.told), right after \(face) calls stored it", seen: found.told)
+      }
+    }
+    try await remove("\(worker) removed", by: face)
+  }
+}

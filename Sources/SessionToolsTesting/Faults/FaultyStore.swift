@@ -1,0 +1,329 @@
+public import SessionToolsBase
+
+/// A store that does what another one does, until a test has something go wrong.
+///
+/// ```swift
+/// let store = FaultyStore(MemoryStore())
+/// let session = Session<User>(
+///   container: try StoreContainer(store, service: "mail"), storageIdentifier: "user")
+///
+/// store.lock()                                                  // until it is unlocked
+/// store.inject(.failing(StoreError.noSpace), into: [.apply])    // the next change
+/// store.inject(.slow(.seconds(5), by: clock), into: .reads, times: nil)
+/// store.inject(.outcomeUnknown(isMade: true), of: key, after: 2)  // the third change of a name
+/// ```
+///
+/// Faults happen in the order they were injected. Blocking and `async` calls are answered by those
+/// of the other store. Without a fault it keeps every promise that the other one keeps. Any number
+/// of tasks and threads may use it at the same time.
+public final class FaultyStore: SecretStore {
+  private let store: any SecretStore
+  /// The name in errors.
+  private let name: String
+  private let isAtomic: Bool?
+  private let largestValueByteCount: Int?
+  private let script = Shared(FaultScript())
+  private let relay = EventRelay()
+
+  /// Wraps a store.
+  ///
+  /// - Parameters:
+  ///   - store: The store that keeps the items.
+  ///   - name: What this one is called in errors.
+  ///   - isAtomic: `false` for a store that does not promise to be, and can be torn; by default
+  ///     what the other one says. No wrapper makes a store atomic that is not.
+  ///   - largestValueByteCount: The largest value it takes, at most that of the other one, which is
+  ///     the default.
+  public init(
+    _ store: some SecretStore, name: String = "faulty store", isAtomic: Bool? = nil,
+    largestValueByteCount: Int? = nil
+  ) {
+    self.store = store
+    self.name = name
+    self.isAtomic = isAtomic
+    self.largestValueByteCount = largestValueByteCount
+  }
+
+  deinit {
+    relay.stop()
+  }
+
+  /// What the other store can do, less what this one was made not to.
+  public var traits: StoreTraits {
+    let traits = store.traits
+    return StoreTraits(
+      isAtomic: traits.isAtomic && isAtomic != false, isDurable: traits.isDurable,
+      seesOtherProcesses: traits.seesOtherProcesses,
+      excludesOtherProcesses: traits.excludesOtherProcesses,
+      largestValueByteCount: min(
+        traits.largestValueByteCount, largestValueByteCount ?? Int.max),
+      protection: traits.protection, atRest: traits.atRest, isReadOnly: traits.isReadOnly)
+  }
+
+  // MARK: - Faults
+
+  /// Has something go wrong.
+  ///
+  /// - Parameters:
+  ///   - fault: What.
+  ///   - operations: To which operations it happens; those that it cannot happen to go on as ever.
+  ///   - key: To which item it happens; by default to any.
+  ///   - count: How many of the calls that it could happen to go well before.
+  ///   - times: How often it happens; `nil` until ``removeFaults()``.
+  /// - Precondition: A store whose traits say that it is atomic cannot be torn.
+  public func inject(
+    _ fault: Fault, into operations: Set<StoreOperation> = .all, of key: StoreKey? = nil,
+    after count: Int = 0, times: Int? = 1
+  ) {
+    precondition(count >= 0 && times ?? 1 >= 1, "a fault happens once or more")
+    precondition(
+      !fault.isTorn || !traits.isAtomic,
+      "a store that promises to be atomic is never torn; make one with isAtomic: false")
+    script.update { $0.add(fault, operations, key, after: count, times: times) }
+  }
+
+  /// Has nothing go wrong any more; an outage goes on.
+  public func removeFaults() {
+    script.update { $0.removeFaults() }
+  }
+
+  /// How many of the injected faults have not happened yet, without those that go on.
+  public var leftFaultCount: Int { script.update { $0.leftCount } }
+
+  /// Locks the store: until it is unlocked, everything but `changes` throws `locked`.
+  ///
+  /// A call that is slow just now throws it as well.
+  public func lock() {
+    script.update { $0.outage = .locked }
+  }
+
+  /// Unlocks the store.
+  ///
+  /// - Parameter isTold: Whether listeners are told to resynchronize; some stores cannot tell.
+  public func unlock(isTold: Bool = true) {
+    endOutage(isTold)
+  }
+
+  /// Whether the store is locked.
+  public var isLocked: Bool { script.update { $0.outage == .locked } }
+
+  /// Takes the store out of reach: until it is reconnected, everything but `changes` throws
+  /// `unavailable`.
+  public func disconnect() {
+    script.update { $0.outage = .unavailable }
+  }
+
+  /// Brings the store back into reach.
+  ///
+  /// - Parameter isTold: Whether listeners are told to resynchronize; some stores cannot tell.
+  public func reconnect(isTold: Bool = true) {
+    endOutage(isTold)
+  }
+
+  private func endOutage(_ isTold: Bool) {
+    script.update { $0.outage = nil }
+    if isTold { relay.tell(.resynchronize) }
+  }
+
+  // MARK: - Calls
+
+  /// Every call up to now, in the order they came, those included that failed.
+  public var calls: [StoreCall] { script.update { $0.calls } }
+
+  /// How many calls of some operations there were.
+  public func callCount(of operations: Set<StoreOperation>) -> Int {
+    script.update { $0.calls.count { operations.contains($0.operation) } }
+  }
+
+  /// Forgets the calls up to now.
+  public func removeCalls() {
+    script.update { $0.removeCalls() }
+  }
+}
+
+// MARK: - The store
+
+extension FaultyStore {
+  /// Reads one value.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    try begin(StoreCall(.value, .blocking, keys: [key]))
+    return try store.value(for: key)
+  }
+
+  /// Reads one value.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try await beginAsync(StoreCall(.value, .async, keys: [key]))
+    return try await store.asyncValue(for: key)
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
+    try begin(StoreCall(.contains, .blocking, keys: [key]))
+    return try store.contains(key)
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try await beginAsync(StoreCall(.contains, .async, keys: [key]))
+    return try await store.asyncContains(key)
+  }
+
+  /// The keys of one namespace, or of all.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    try begin(StoreCall(.keys, .blocking, namespace: namespace))
+    return try store.keys(in: namespace)
+  }
+
+  /// The keys of one namespace, or of all.
+  ///
+  /// - Throws: As the other store, or what is injected.
+  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await beginAsync(StoreCall(.keys, .async, namespace: namespace))
+    return try await store.asyncKeys(in: namespace)
+  }
+
+  /// Makes changes; nothing goes wrong with an empty list.
+  ///
+  /// - Throws: As the other store, or what is injected; `valueTooLarge`.
+  public func apply(_ changes: [StoreChange]) throws(StoreError) {
+    guard !changes.isEmpty else { return try store.apply(changes) }
+    try checkSizes(changes)
+    let end = try begin(StoreCall(.apply, .blocking, keys: changes.map(\.key)))
+    guard let end else { return try store.apply(changes) }
+    try store.apply(Array(changes.prefix(end.changeCount ?? changes.count)))
+    throw end.error
+  }
+
+  /// Makes changes; nothing goes wrong with an empty list.
+  ///
+  /// - Throws: As the other store, or what is injected; `valueTooLarge`.
+  public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    guard !changes.isEmpty else { return try await store.asyncApply(changes) }
+    try checkSizes(changes)
+    let end = try await beginAsync(StoreCall(.apply, .async, keys: changes.map(\.key)))
+    guard let end else { return try await store.asyncApply(changes) }
+    try await store.asyncApply(Array(changes.prefix(end.changeCount ?? changes.count)))
+    throw end.error
+  }
+
+  /// Runs a closure with exclusive access to a name.
+  ///
+  /// - Throws: As the other store, or what is injected; then the closure is not run.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try begin(StoreCall(.exclusiveAccess, .blocking, keys: [key]))
+    return try store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  /// Runs a closure with exclusive access to a name.
+  ///
+  /// - Throws: As the other store, or what is injected; then the closure is not run.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await beginAsync(StoreCall(.exclusiveAccess, .async, keys: [key]))
+    return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  /// The names that change in the other store, and to resynchronize when an outage ends.
+  public func changes() -> AsyncStream<StoreEvent> {
+    for effect in script.update({ $0.begin(StoreCall(.changes, .blocking)) }) {
+      switch effect {
+      case .clockJump(let duration, let clock): clock.jump(wallClockBy: duration)
+      case .failure: return AsyncStream { $0.finish() }
+      case .delay, .partlyMade: break
+      }
+    }
+    return relay.stream(of: store)
+  }
+
+  private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
+    guard let largestValueByteCount else { return }
+    for case .put(let value, for: let key) in changes
+    where value.byteCount > largestValueByteCount {
+      throw StoreError(
+        StoreError.valueTooLarge, store: name,
+        reason: "the value for \(key) has \(value.byteCount) bytes",
+        remedy: "A value has at most \(largestValueByteCount) bytes")
+    }
+  }
+}
+
+// MARK: - Going wrong
+
+extension FaultyStore {
+  /// How a change ends that goes wrong after it has begun.
+  private struct End {
+    /// How many changes are made; `nil` for all.
+    let changeCount: Int?
+    let error: StoreError
+  }
+
+  /// Notes a call, and has it go wrong.
+  ///
+  /// - Returns: How it ends, when that is not well.
+  /// - Throws: What happens before anything is done.
+  @discardableResult
+  private func begin(_ call: StoreCall) throws(StoreError) -> End? {
+    let effects = script.update { $0.begin(call) }
+    for case .delay(let duration, let clock) in effects { clock.block(for: duration) }
+    return try end(of: effects)
+  }
+
+  /// Notes a call, and has it go wrong.
+  ///
+  /// - Returns: How it ends, when that is not well.
+  /// - Throws: What happens before anything is done.
+  @discardableResult
+  private func beginAsync(_ call: StoreCall) async throws(StoreError) -> End? {
+    let effects = script.update { $0.begin(call) }
+    for case .delay(let duration, let clock) in effects {
+      do {
+        try await clock.sleep(for: duration)
+      } catch {
+        throw StoreError(
+          StoreError.cancelled, store: name,
+          reason: "the task was cancelled before the slow store did anything")
+      }
+    }
+    return try end(of: effects)
+  }
+
+  private func end(of effects: [Fault.Effect]) throws(StoreError) -> End? {
+    // Asked only now: the store may have been locked while it was slow.
+    switch script.update({ $0.outage }) {
+    case .locked: throw error(StoreError.locked, "it is locked", "Unlock it")
+    case .unavailable: throw error(StoreError.unavailable, "it is out of reach", "Reconnect it")
+    case nil: break
+    }
+    for effect in effects {
+      switch effect {
+      case .delay: break
+      case .clockJump(let duration, let clock): clock.jump(wallClockBy: duration)
+      case .failure(let code, let reason): throw error(code, reason)
+      case .partlyMade(let changeCount, let code):
+        return End(
+          changeCount: changeCount,
+          error: error(code, "a test has the change fail", "Read the items again"))
+      }
+    }
+    return nil
+  }
+
+  private func error(
+    _ code: StoreError.Code, _ reason: String, _ remedy: String? = nil
+  ) -> StoreError {
+    StoreError(code, store: name, reason: reason, remedy: remedy)
+  }
+}

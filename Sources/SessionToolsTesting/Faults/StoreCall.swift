@@ -1,0 +1,45 @@
+public import SessionToolsBase
+
+/// What a store is asked for.
+public enum StoreOperation: String, CaseIterable, Hashable, Sendable {
+  /// Reading one value.
+  case value
+  /// Asking whether there is an item.
+  case contains
+  /// Listing keys.
+  case keys
+  /// Making changes.
+  case apply
+  /// Exclusive access to a name.
+  case exclusiveAccess
+  /// A stream of changes.
+  case changes
+}
+
+extension Set<StoreOperation> {
+  /// Every operation.
+  public static var all: Self { Set(StoreOperation.allCases) }
+  /// What reads: `value`, `contains` and `keys`.
+  public static var reads: Self { [.value, .contains, .keys] }
+}
+
+/// One call that a ``FaultyStore`` got; which values it put is not kept.
+public struct StoreCall: Hashable, Sendable {
+  /// What was asked for.
+  public let operation: StoreOperation
+  /// Whether the caller was a task or a blocked thread.
+  public let face: Face
+  /// The names that were asked for or changed, in order; none for `keys` and `changes`.
+  public let keys: [StoreKey]
+  /// The namespace that was listed; `nil` for all, and for other operations.
+  public let namespace: Namespace?
+
+  init(
+    _ operation: StoreOperation, _ face: Face, keys: [StoreKey] = [], namespace: Namespace? = nil
+  ) {
+    self.operation = operation
+    self.face = face
+    self.keys = keys
+    self.namespace = namespace
+  }
+}

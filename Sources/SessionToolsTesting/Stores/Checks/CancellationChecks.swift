@@ -1,0 +1,98 @@
+import SessionToolsBase
+
+private let cancelling = """
+  Once begun, a change is not undone by cancelling the task; cancelled means that nothing was \
+  changed.
+  """
+
+extension StoreConformance {
+  static let cancellationChecks = [
+    Check(
+      "a change of a cancelled task is made, or says that it was not", cancelling, faces: [nil]
+    ) { store in
+      for number in 0..<20 {
+        let (key, sample) = (try StoreKey("\(number)", in: "conformance"), Sample("text"))
+        let outcome = await store.cancelled(at: number) { store in
+          try await store.put(sample, for: key)
+        }
+        switch try outcome.meaning {
+        case true?: try await store.expectValue(sample, for: key, "after a change that returned")
+        case false?: try await store.expectValue(nil, for: key, among: [sample], "after cancelled")
+        case nil: break
+        }
+      }
+    },
+    Check(
+      "a list of a cancelled task is made as a whole, or not at all", cancelling, [.atomicity],
+      faces: [nil]
+    ) { store in
+      for number in 0..<20 {
+        let namespace = try Namespace(service: "conformance \(number)")
+        let keys = try (0..<8).map { try StoreKey("\($0)", in: namespace) }
+        let sample = Sample("text")
+        let outcome = await store.cancelled(at: number) { store in
+          try await store.apply(keys.map { .put(sample.bytes, for: $0) })
+        }
+        switch try outcome.meaning {
+        case true?: try await store.expectKeys(keys, in: namespace)
+        case false?: try await store.expectKeys([], in: namespace)
+        case nil:
+          let count = try await store.keys(in: namespace).count
+          try expect(
+            count == 0 || count == keys.count, "all of a list or nothing", seen: "a part of it")
+        }
+      }
+    },
+    Check(
+      "a cancelled task does not read that an item is absent",
+      "nil means that the store is open and the item is absent, and nothing else.", faces: [nil]
+    ) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      try await store.put(sample, for: key)
+      for number in 0..<8 {
+        let outcome = await store.cancelled(at: number) { store in
+          try await store.expectValue(sample, for: key, "in a cancelled task")
+          let isThere = try await store.contains(key)
+          try expect(isThere, "contains to be true in a cancelled task", seen: "false")
+          try await store.expectKeys([key])
+        }
+        _ = try outcome.meaning
+      }
+    },
+  ]
+}
+
+extension Result<Void, any Error> {
+  /// Whether what was cancelled was done; `nil` when the store says that nobody knows.
+  ///
+  /// - Throws: What a cancelled task is no reason for.
+  fileprivate var meaning: Bool? {
+    get throws {
+      switch self {
+      case .success: true
+      case .failure(StoreError.cancelled): false
+      case .failure(StoreError.outcomeUnknown): nil
+      case .failure(let error as Finding): throw error
+      case .failure(let error): throw Finding(expected: "success or cancelled", seen: error)
+      }
+    }
+  }
+}
+
+extension StoreProbe {
+  /// Does something in a task that is cancelled: before it begins, or some moments after.
+  fileprivate func cancelled(
+    at moment: Int, _ body: @escaping @Sendable (StoreProbe) async throws -> Void
+  ) async -> Result<Void, any Error> {
+    let isBefore = moment.isMultiple(of: 2)
+    let task = Task {
+      while isBefore, !Task.isCancelled { await Task.yield() }
+      try await body(self)
+    }
+    if !isBefore {
+      for _ in 0..<moment { await Task.yield() }
+    }
+    task.cancel()
+    return await task.result
+  }
+}

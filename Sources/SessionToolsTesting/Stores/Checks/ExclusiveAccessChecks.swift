@@ -1,0 +1,271 @@
+import Foundation
+import SessionToolsBase
+
+private let exclusion = """
+  Exclusive access excludes other tasks and threads that ask for the same name, whichever calls \
+  they make.
+  """
+private let ending = "The access ends with the closure, and what that throws arrives."
+private let timeouts = """
+  Who does not get the name in time gets timedOut; asking for it again inside the closure waits \
+  until the timeout.
+  """
+private let names = "Exclusive access to a name does not exclude those who ask for another."
+
+extension StoreConformance {
+  static let exclusiveAccessChecks = [
+    Check(
+      "exclusive access runs its closure once, and gives what that gives", ending, faces: [nil]
+    ) { store in
+      let (key, runs) = (try StoreKey.fresh(), Shared(0))
+      let ofTask = try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+        await Task.yield()
+        runs.update { $0 += 1 }
+        return "of a task"
+      }
+      let ofThread = try await onOwnThread { [store] in
+        try store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+          runs.update { $0 += 1 }
+          return "of a thread"
+        }
+      }
+      try expect(
+        ofTask == "of a task" && ofThread == "of a thread", "the closure's result", seen: "another")
+      try expect(runs.current == 2, "two closures to be run once", seen: "\(runs.current) runs")
+    },
+    Check("a free name is given at once", timeouts) { store in
+      let key = try StoreKey.fresh()
+      for timeout in [Duration.zero, .seconds(-5), .milliseconds(1), store.patience] {
+        try await store.enter(key, timeout: timeout)
+      }
+    },
+    Check("access ends with its closure", ending) { store in
+      let key = try StoreKey.fresh()
+      try await store.enter(key, timeout: .zero)
+      try await store.expectFree(key, "after \(store.face) calls had it")
+      let hold = try await store.hold(key)
+      try await hold.end()
+      try await store.expectFree(key, "after \(store.face) calls had it for a while")
+    },
+    Check("access ends when its closure throws, and the error arrives", ending) { store in
+      try await store.expectThrownErrors()
+    },
+    Check("a name that is held is refused until the timeout", timeouts) { store in
+      let key = try StoreKey.fresh()
+      let hold = try await store.hold(key)
+      for face in Face.allCases {
+        for timeout in [Duration.zero, .seconds(-5), .milliseconds(20)] {
+          try await store.expectError(
+            StoreError.timedOut, from: "\(face) calls for a name that \(store.face) calls hold"
+          ) {
+            try await store.enter(key, timeout: timeout, by: face)
+          }
+        }
+      }
+      try await hold.end()
+      try await store.expectFree(key, "after it was held and others were refused")
+    },
+    Check("asking again inside the closure waits until the timeout", timeouts, faces: [nil]) {
+      store in
+      let key = try StoreKey.fresh()
+      for timeout in [Duration.zero, .milliseconds(20)] {
+        try await store.expectError(StoreError.timedOut, from: "asking again in a task") {
+          try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+            try await store.store.withExclusiveAccess(to: key, timeout: timeout) { () async in }
+          }
+        }
+        try await store.expectError(StoreError.timedOut, from: "asking again in a thread") {
+          try await onOwnThread { [store] in
+            try store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+              try store.store.withExclusiveAccess(to: key, timeout: timeout) {}
+            }
+          }
+        }
+      }
+      try await store.expectFree(key, "after it was asked for again inside")
+    },
+    Check("who waits gets the name when it is free", timeouts) { store in
+      let key = try StoreKey.fresh()
+      for face in Face.allCases {
+        let hold = try await store.hold(key)
+        async let entered: Void = store.enter(key, timeout: store.patience, by: face)
+        // So that the other one most probably waits; if not, it has to get the name all the same.
+        try await Task.sleep(for: .milliseconds(100))
+        try await hold.end()
+        do {
+          try await entered
+        } catch {
+          throw Finding(
+            expected: "\(face) calls to get the name that \(store.face) calls held",
+            seen: error.told, underlying: error)
+        }
+      }
+    },
+    Check("another name is free while one is held", names) { store in
+      let key = try StoreKey.fresh("\u{e9}")
+      let others = [
+        try StoreKey("e\u{301}", in: key.namespace), try StoreKey("item", in: key.namespace),
+        key.moved(to: try Namespace(service: key.namespace.service, accessGroup: "group")),
+      ]
+      let hold = try await store.hold(key)
+      for other in others {
+        for face in Face.allCases {
+          try await store.enter(other, timeout: store.patience / 4, by: face)
+        }
+      }
+      try await hold.end()
+    },
+    Check(
+      "reads and changes go on while a name is held",
+      "Exclusive access does not stop plain reads and changes."
+    ) { store in
+      let (key, sample) = (try StoreKey.fresh(), Sample("text"))
+      let hold = try await store.hold(key)
+      let isDone = Shared(false)
+      let work = Task {
+        for store in [store, store.byOtherFace] {
+          try await store.put(sample, for: key)
+          try await store.expectValue(sample, for: key, "while the name is held")
+          try await store.expectKeys([key])
+          try await store.remove(key)
+        }
+        isDone.update { $0 = true }
+      }
+      // One that waits for the name goes on after this, whatever is found.
+      let found = await Task {
+        try await store.wait(until: "reads and changes to end while the name is held") {
+          isDone.current
+        }
+      }.result
+      try await hold.end()
+      try await work.value
+      try found.get()
+    },
+    Check(
+      "a task that is cancelled while it waits gets cancelled, and not the name",
+      "withExclusiveAccess throws cancelled when the task was cancelled while waiting."
+    ) { store in
+      let key = try StoreKey.fresh()
+      let hold = try await store.hold(key)
+      for isLate in [false, true] {
+        let waiting = Task { try await store.enter(key, timeout: store.patience, by: .async) }
+        if isLate { try await Task.sleep(for: .milliseconds(50)) }
+        waiting.cancel()
+        try await store.expectError(StoreError.cancelled, from: "a cancelled task that waits") {
+          try await waiting.value
+        }
+      }
+      try await hold.end()
+      try await store.expectFree(key, "after a task that waited for it was cancelled")
+    },
+    Check("those who ask for one name have it one after the other", exclusion, faces: [nil]) {
+      store in
+      try await store.expectTurns(of: [store, store.byOtherFace])
+    },
+    Check(
+      "another object does not get a name that is held",
+      "Where excludesOtherProcesses holds, exclusive access excludes other processes.",
+      [.reopening, .excludesOtherProcesses]
+    ) { store in
+      let (key, other) = (try StoreKey.fresh(), try await store.reopened())
+      for (holder, asking) in [(store, other), (other, store)] {
+        let hold = try await holder.hold(key)
+        for face in Face.allCases {
+          try await asking.expectError(
+            StoreError.timedOut, from: "\(face) calls for a name that another object holds"
+          ) {
+            try await asking.enter(key, timeout: .milliseconds(20), by: face)
+          }
+        }
+        try await hold.end()
+        try await asking.expectFree(key, "after another object had it")
+      }
+    },
+    Check(
+      "objects that ask for one name have it one after the other",
+      "Where excludesOtherProcesses holds, exclusive access excludes other processes.",
+      [.reopening, .excludesOtherProcesses], faces: [nil]
+    ) { store in
+      let other = try await store.reopened()
+      try await store.expectTurns(of: [store, other.byOtherFace, store.byOtherFace, other])
+    },
+  ]
+}
+
+private struct Thrown: Error {}
+
+/// A room for one, which notices a second.
+private final class Room: Sendable {
+  private let state = Shared((count: 0, wasShared: false, visitCount: 0))
+
+  var wasShared: Bool { state.current.wasShared }
+  var visitCount: Int { state.current.visitCount }
+
+  func enter() {
+    state.update { state in
+      state.count += 1
+      state.visitCount += 1
+      if state.count > 1 { state.wasShared = true }
+    }
+  }
+
+  func leave() { state.update { $0.count -= 1 } }
+}
+
+extension StoreProbe {
+  fileprivate func expectThrownErrors() async throws {
+    let key = try StoreKey.fresh()
+    do {
+      switch face {
+      case .blocking:
+        try await onOwnThread { [store] in
+          try store.withExclusiveAccess(to: key, timeout: .zero) { throw Thrown() }
+        }
+      case .async:
+        try await store.withExclusiveAccess(to: key, timeout: .zero) { () async throws in
+          throw Thrown()
+        }
+      }
+      throw Finding(expected: "the closure's error", seen: "no error")
+    } catch is Thrown {
+      try await expectFree(key, "after its closure threw")
+    }
+  }
+
+  /// Expects that of several who ask for one name, each twice, one has it at a time.
+  fileprivate func expectTurns(of probes: [StoreProbe]) async throws {
+    let (key, room, roundCount) = (try StoreKey.fresh(), Room(), 8)
+    let asking = probes + probes
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for probe in asking {
+        group.addTask {
+          for _ in 0..<roundCount { try await probe.visit(room, through: key) }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try expect(!room.wasShared, "one at a time to have the name", seen: "several at a time")
+    try expect(
+      room.visitCount == asking.count * roundCount, "everyone to get the name every time",
+      seen: "\(room.visitCount) times of \(asking.count * roundCount)")
+  }
+
+  private func visit(_ room: Room, through key: StoreKey) async throws {
+    switch face {
+    case .blocking:
+      try await onOwnThread { [store, patience] in
+        try store.withExclusiveAccess(to: key, timeout: patience) {
+          room.enter()
+          Thread.sleep(forTimeInterval: 0.001)
+          room.leave()
+        }
+      }
+    case .async:
+      try await store.withExclusiveAccess(to: key, timeout: patience) {
+        room.enter()
+        try await Task.sleep(for: .milliseconds(1))
+        room.leave()
+      }
+    }
+  }
+}

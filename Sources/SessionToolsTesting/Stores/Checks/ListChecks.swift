@@ -1,0 +1,89 @@
+import SessionToolsBase
+
+private let order = "apply makes changes in the order given."
+private let atomicity = """
+  Where isAtomic holds, a list of changes is applied all or nothing: nobody ever sees a part of it.
+  """
+
+extension StoreConformance {
+  static let listChecks = [
+    Check("an empty list does nothing", "An empty list does nothing.") { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      try await store.apply([])
+      try await store.expectKeys([])
+      try await store.put(sample, for: key)
+      try await store.apply([])
+      try await store.expectValue(sample, for: key, "after an empty list")
+      try await store.expectKeys([key])
+    },
+    Check("an item that a list puts and then removes is absent", order) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      try await store.apply([.put(sample.bytes, for: key), .remove(key)])
+      try await store.expectValue(nil, for: key, among: [sample], "after the list")
+      try await store.expectKeys([])
+    },
+    Check("an item that a list removes and then puts is there", order) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let (old, new) = (Sample("old"), Sample("new"))
+      try await store.put(old, for: key)
+      try await store.apply([.remove(key), .put(new.bytes, for: key)])
+      try await store.expectValue(new, for: key, among: [old], "after the list")
+      try await store.expectKeys([key])
+    },
+    Check("of two values that a list puts under one name the last stays", order) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let samples = ["first", "second", "third"].map { Sample($0) }
+      try await store.apply(samples.map { .put($0.bytes, for: key) })
+      try await store.expectValue(samples[2], for: key, among: samples, "after the list")
+      try await store.expectKeys([key])
+    },
+    Check("a list may have many changes", order) { store in
+      let keys = try (0..<40).map { try StoreKey("\($0)", in: "conformance") }
+      let samples = keys.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
+      try await store.expectKeys(keys)
+      for (key, sample) in zip(keys, samples) {
+        try await store.expectValue(sample, for: key, among: samples, "after the list")
+      }
+      try await store.apply(keys.dropFirst().map { .remove($0) })
+      try await store.expectKeys([keys[0]])
+    },
+    Check("nobody sees a part of a list", atomicity, [.atomicity]) { store in
+      try await store.expectWholeLists()
+    },
+  ]
+}
+
+extension StoreProbe {
+  /// Lists that put and remove two items, and one who looks meanwhile, by either kind of calls.
+  fileprivate func expectWholeLists() async throws {
+    let keys = try ["first", "second"].map { try StoreKey($0, in: "conformance") }
+    let sample = Sample("text")
+    let isDone = Shared(false)
+    async let seen = keyCounts(until: isDone)
+    do {
+      for _ in 0..<50 {
+        try await apply(keys.map { .put(sample.bytes, for: $0) })
+        try await apply(keys.map { .remove($0) })
+      }
+      isDone.update { $0 = true }
+    } catch {
+      isDone.update { $0 = true }
+      throw error
+    }
+    let counts = try await seen
+    try expect(
+      counts.isSubset(of: [0, 2]), "both of two items or none of them while lists change both",
+      seen: "one of them")
+  }
+
+  /// How many items there were, of all times that somebody looked.
+  private func keyCounts(until isDone: Shared<Bool>) async throws -> Set<Int> {
+    var counts: Set<Int> = []
+    repeat {
+      counts.insert(try await keys(in: "conformance").count)
+      await Task.yield()
+    } while !isDone.current
+    return counts
+  }
+}

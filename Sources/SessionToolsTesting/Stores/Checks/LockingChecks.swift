@@ -1,0 +1,94 @@
+import SessionToolsBase
+
+private let refusing = """
+  nil and false mean that the store is open and the item is absent: a locked store that cannot \
+  tell throws locked.
+  """
+private let keeping = "No error ever removes an item."
+
+extension StoreConformance {
+  static let lockingChecks = [
+    Check("a locked store never looks empty", refusing, [.locking]) { store in
+      let keys = try ["item", "absent"].map { try StoreKey($0, in: "conformance") }
+      try await store.put(Sample("text"), for: keys[0])
+      try await store.lock()
+      for key in keys {
+        try await store.expectError(StoreError.locked, from: "value") {
+          _ = try await store.value(for: key)
+        }
+      }
+      try await store.expectError(StoreError.locked, from: "contains, of an absent item,") {
+        _ = try await store.contains(keys[1])
+      }
+      // Some can tell that there is an item when they cannot read it.
+      do {
+        let isThere = try await store.contains(keys[0])
+        try expect(isThere, "contains to throw StoreError.locked, or to be true", seen: "false")
+      } catch StoreError.locked {}
+      for namespace in [nil, keys[0].namespace] {
+        try await store.expectError(StoreError.locked, from: "keys") {
+          _ = try await store.keys(in: namespace)
+        }
+      }
+    },
+    Check(
+      "a locked store takes no change", "A locked store refuses changes with locked.", [.locking]
+    ) { store in
+      let keys = try ["item", "new"].map { try StoreKey($0, in: "conformance") }
+      let (sample, other) = (Sample("kept"), Sample("refused"))
+      try await store.put(sample, for: keys[0])
+      try await store.lock()
+      for key in keys {
+        try await store.expectError(StoreError.locked, from: "a put") {
+          try await store.put(other, for: key)
+        }
+      }
+      try await store.expectError(StoreError.locked, from: "a removal") {
+        try await store.remove(keys[0])
+      }
+      try await store.unlock()
+      try await store.expectValue(sample, for: keys[0], among: [other], "after it was unlocked")
+      try await store.expectKeys([keys[0]])
+    },
+    Check("unlocking brings everything back", keeping, [.locking]) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      try await store.put(sample, for: key)
+      for _ in 1...2 {
+        try await store.lock()
+        try await store.expectError(StoreError.locked, from: "value") {
+          _ = try await store.value(for: key)
+        }
+        try await store.unlock()
+        try await store.expectValue(sample, for: key, "after it was unlocked")
+        try await store.expectKeys([key])
+      }
+      try await store.remove(key)
+      try await store.expectKeys([])
+    },
+    Check(
+      "unlocking is told",
+      "A stream tells to resynchronize when anything may have changed, as after unlocking.",
+      [.locking], faces: [nil]
+    ) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      let log = EventLog(store.store.changes())
+      try await store.expectTold([key], to: log, "a put") {
+        try await store.put(sample, for: key)
+      }
+      for _ in 1...2 {
+        try await store.lock()
+        try await store.expectError(StoreError.locked, from: "value") {
+          _ = try await store.value(for: key)
+        }
+        _ = log.take()
+        try await store.unlock()
+        try await store.wait(until: "resynchronize to be told after the store was unlocked") {
+          log.take().contains(.resynchronize)
+        }
+      }
+      try await store.expectTold([key], to: log, "a put after the store was unlocked") {
+        try await store.put(sample, for: key)
+      }
+    },
+  ]
+}

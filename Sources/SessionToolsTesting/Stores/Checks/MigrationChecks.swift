@@ -1,0 +1,81 @@
+import SessionToolsBase
+
+private let reading = """
+  A migration reads the same keys and values as anyone else: all that are listed, together or one \
+  by one.
+  """
+private let identity = """
+  identity is the same text for every way to the same items, and another one for others.
+  """
+
+extension StoreConformance {
+  static let migrationChecks = [
+    Check("a migration finds every item", reading, [.migration], faces: [nil]) { store in
+      let keys = try (0..<20).map { try StoreKey("\($0)", in: $0 < 10 ? "a" : "b") }
+      let samples = keys.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
+      let listing = try await store.migrating { try $0.listing() }
+      try expect(
+        listing.keys == keys.sorted(), "\(keys.count) keys in ascending order",
+        seen: "\(listing.keys.count) keys: \(listing.keys.told)")
+      if let damage = listing.damage { throw Finding(expected: "no damage", seen: damage) }
+      for (key, sample) in zip(keys, samples) {
+        guard let found = listing.values[key] else { continue }
+        try expect(
+          found == sample.bytes, "\(sample.told) in the listing",
+          seen: SecretBytes?.some(found).told(among: samples))
+      }
+    },
+    Check(
+      "values that are read together are those read one by one", reading, [.migration],
+      faces: [nil]
+    ) { store in
+      let keys = try (0..<20).map { try StoreKey("\($0)", in: "conformance") }
+      let samples = keys.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
+      let asked = try [StoreKey("absent", in: "conformance")] + keys
+      let found = try await store.migrating { try $0.values(ofFirst: asked[...]) }
+      try expect(
+        found.count <= asked.count, "at most one value for each key", seen: "\(found.count)")
+      for (value, sample) in zip(found, [nil] + samples) where value != nil {
+        try expect(
+          value == sample?.bytes, sample?.told ?? "no value of an absent item",
+          seen: value.told(among: samples))
+      }
+    },
+    Check(
+      "other stores have another identity", identity, [.migration], faces: [nil],
+      trial: { trial in
+        let stores = [try await trial.open(), try await trial.open()]
+        // Some have none before there is anything in them.
+        for store in stores {
+          try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
+        }
+        let first = try await stores[0].migrating { try $0.identity() }
+        let second = try await stores[1].migrating { try $0.identity() }
+        try expect(first == nil || first != second, "two identities of two stores", seen: "one")
+      }),
+    Check(
+      "objects of the same data have one identity", identity, [.migration, .reopening],
+      faces: [nil]
+    ) { store in
+      try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
+      let other = try await store.reopened()
+      let first = try await store.migrating { try $0.identity() }
+      let second = try await other.migrating { try $0.identity() }
+      try expect(first == second, "one identity of two objects", seen: "two")
+    },
+  ]
+}
+
+extension StoreProbe {
+  /// Asks what a migration asks, which blocks.
+  fileprivate func migrating<Result: Sendable>(
+    _ body: @escaping @Sendable (any MigratableStore) throws -> Result
+  ) async throws -> Result {
+    guard let store = store as? any MigratableStore else {
+      throw Finding(expected: "a MigratableStore, as the first object is", seen: "another store")
+    }
+    return try await onOwnThread { try body(store) }
+  }
+}

@@ -1,0 +1,161 @@
+import SessionToolsBase
+
+private let telling = "changes() tells the names that change from now on, whoever changes them."
+private let streams = "Each call gives a stream of its own."
+private let ending = "A stream ends when its task is cancelled or the store goes away."
+
+extension StoreConformance {
+  static let streamChecks = [
+    Check("a put is told", telling) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let log = EventLog(store.store.changes())
+      for number in 1...3 {
+        try await store.expectTold([key], to: log, "a put") {
+          try await store.put(Sample("number \(number)"), for: key)
+        }
+      }
+    },
+    Check("a removal is told", telling) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let log = EventLog(store.store.changes())
+      for _ in 1...3 {
+        try await store.expectTold([key], to: log, "a put") {
+          try await store.put(Sample("text"), for: key)
+        }
+        try await store.expectTold([key], to: log, "a removal") {
+          try await store.remove(key)
+        }
+      }
+    },
+    Check("every item that a list changes is told", telling) { store in
+      let keys = try (0..<8).map { try StoreKey("\($0)", in: "conformance") }
+      let sample = Sample("text")
+      let log = EventLog(store.store.changes())
+      for _ in 1...2 {
+        try await store.expectTold(keys, to: log, "a list of puts") {
+          try await store.apply(keys.map { .put(sample.bytes, for: $0) })
+        }
+        try await store.expectTold(keys, to: log, "a list of puts and removals") {
+          try await store.apply(
+            keys.enumerated().map { number, key in
+              number.isMultiple(of: 2) ? .remove(key) : .put(sample.bytes, for: key)
+            })
+        }
+      }
+    },
+    Check("nothing is told that did not change", telling) { store in
+      let keys = try ["first", "last"].map { try StoreKey($0, in: "conformance") }
+      try await store.put(Sample("text"), for: StoreKey("before", in: "elsewhere"))
+      let log = EventLog(store.store.changes())
+      var told: [StoreEvent] = []
+      for _ in 1...3 {
+        try await store.apply([])
+        _ = try await store.value(for: keys[0])
+        for key in keys { try await store.put(Sample("text"), for: key) }
+        try await store.wait(until: "a put to be told") {
+          let events = log.take()
+          told += events
+          return events.contains { $0.concerns(keys[1]) }
+        }
+      }
+      // What changed before the stream was asked for may come late.
+      let possible = Set(keys + [try StoreKey("before", in: "elsewhere")])
+      for case .changed(let changed) in told {
+        try expect(
+          !changed.isEmpty && changed.isSubset(of: possible), "only names that changed to be told",
+          seen: changed.isEmpty ? "an event without names" : "other names")
+      }
+    },
+    Check("every listener is told", streams) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let logs = (1...3).map { _ in EventLog(store.store.changes()) }
+      for _ in 1...2 {
+        for log in logs { _ = log.take() }
+        try await store.put(Sample("text"), for: key)
+        for (number, log) in logs.enumerated() {
+          try await store.wait(until: "the listener number \(number + 1) of 3 to be told") {
+            log.take().contains { $0.concerns(key) }
+          }
+        }
+      }
+    },
+    Check("a listener that does not listen for a while misses nothing", telling) { store in
+      let keys = try (0..<64).map { try StoreKey("\($0)", in: "conformance") }
+      let stream = store.store.changes()
+      for key in keys { try await store.put(Sample("text"), for: key) }
+      let log = EventLog(stream)
+      try await store.expectTold(keys, to: log, "64 puts, read late,") {}
+    },
+    Check("a stream ends when its task is cancelled", ending, faces: [nil]) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let log = EventLog(store.store.changes())
+      try await store.expectTold([key], to: log, "a put") {
+        try await store.put(Sample("text"), for: key)
+      }
+      log.stop()
+      try await store.wait(until: "the stream of a cancelled task to end") { log.isEnded }
+    },
+    Check("others go on being told when a listener is cancelled", streams, faces: [nil]) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let (first, second) = (EventLog(store.store.changes()), EventLog(store.store.changes()))
+      first.stop()
+      try await store.wait(until: "the stream of a cancelled task to end") { first.isEnded }
+      for _ in 1...2 {
+        try await store.expectTold([key], to: second, "a put") {
+          try await store.put(Sample("text"), for: key)
+        }
+      }
+      let third = EventLog(store.store.changes())
+      try await store.expectTold([key], to: third, "a put after that") {
+        try await store.put(Sample("text"), for: key)
+      }
+    },
+    Check(
+      "a stream ends with its store", ending, faces: [nil],
+      trial: { trial in
+        var store: StoreProbe? = try await trial.open()
+        var log: EventLog<StoreEvent>?
+        if let store {
+          log = EventLog(store.store.changes())
+          try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
+        }
+        store = nil
+        try await trial.patience.wait(
+          until: "the stream to end when the last reference to the store is gone",
+          seen: { "that it goes on, or that somebody else has a reference" }
+        ) { log?.isEnded == true }
+      }),
+    Check(
+      "what another object changes is told", telling, [.reopening, .seesOtherProcesses]
+    ) { store in
+      let key = try StoreKey("item", in: "conformance")
+      let log = EventLog(store.store.changes())
+      let other = try await store.reopened()
+      for _ in 1...3 {
+        try await store.expectTold([key], to: log, "a put of another object") {
+          try await other.put(Sample("text"), for: key)
+        }
+        try await store.expectTold([key], to: log, "a removal of another object") {
+          try await other.remove(key)
+        }
+      }
+    },
+  ]
+}
+
+extension StoreProbe {
+  /// Expects that a change of some keys is told, in as many events as it takes.
+  func expectTold(
+    _ keys: [StoreKey], to log: EventLog<StoreEvent>, _ what: String,
+    _ change: () async throws -> Void
+  ) async throws {
+    var left = Set(keys)
+    try await change()
+    try await wait(
+      until: "\(what) to be told", seen: { "no event for \(left.sorted().told)" }
+    ) {
+      for event in log.take() { left = left.filter { !event.concerns($0) } }
+      return left.isEmpty
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import SessionToolsBase
+
+private let absence = """
+  nil means that the store is open and the item is absent, and nothing else.
+  """
+private let bytes = "A store keeps bytes: what was put is read, byte for byte."
+private let limit = """
+  A value above largestValueByteCount is refused with valueTooLarge before anything is changed; \
+  one that is not is taken.
+  """
+
+extension StoreConformance {
+  static let valueChecks = [
+    Check("an absent item reads as nil", absence) { store in
+      let key = try StoreKey("item", in: "conformance")
+      try await store.expectValue(nil, for: key, "in an empty store")
+      try await store.put(Sample("other"), for: StoreKey("other", in: "conformance"))
+      try await store.expectValue(nil, for: key, "beside another item")
+    },
+    Check(
+      "reading an absent item makes none", "Reads change nothing, create nothing and ask nobody."
+    ) { store in
+      let key = try StoreKey("item", in: "conformance")
+      for _ in 1...2 {
+        _ = try await store.value(for: key)
+        _ = try await store.contains(key)
+        _ = try await store.keys(in: "conformance")
+      }
+      try await store.expectKeys([])
+    },
+    Check(
+      "reading an item leaves it as it is", "Reads change nothing, create nothing and ask nobody."
+    ) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      try await store.put(sample, for: key)
+      for time in ["at first", "again", "a third time"] {
+        try await store.expectValue(sample, for: key, "read \(time)")
+      }
+      try await store.expectKeys([key])
+    },
+    Check("a short text comes back", bytes) { try await $0.expectRoundTrip(of: Sample("text")) },
+    Check(
+      "an empty value is a value, and not an absent item", "\(absence) An empty value is a value."
+    ) { store in
+      let (key, empty) = (try StoreKey("item", in: "conformance"), Sample("empty", []))
+      try await store.put(empty, for: key)
+      try await store.expectValue(empty, for: key, "after it was put")
+      let isThere = try await store.contains(key)
+      try expect(isThere, "contains to say that there is an item", seen: "false")
+      try await store.expectKeys([key])
+    },
+    Check("NUL bytes come back", bytes) { store in
+      for value in [[0], [0, 0, 0], Array("\0a".utf8), Array("a\0b".utf8), Array("a\0".utf8)] {
+        try await store.expectRoundTrip(of: Sample("with NUL", value))
+      }
+    },
+    Check("newlines and spaces come back", bytes) { store in
+      for text in ["\n", "\r\n", " ", "\t", " a ", "\na\n", "a\r\n", "a\n\n", "\r"] {
+        try await store.expectRoundTrip(of: Sample("with white space", text.utf8))
+      }
+    },
+    Check("all 256 bytes come back", bytes) { store in
+      try await store.expectRoundTrip(of: Sample("every byte", Array(0...255)))
+      try await store.expectRoundTrip(of: Sample("every byte, backwards", (0...255).reversed()))
+    },
+    Check("bytes that are no UTF-8 come back", bytes) { store in
+      for value in [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0x61, 0x80], [0xf8, 0x88, 0x80]] {
+        try await store.expectRoundTrip(of: Sample("no UTF-8", value.map { UInt8($0) }))
+      }
+    },
+    Check("text of any script comes back", bytes) { store in
+      for text in ["\u{e9}", "e\u{301}", "👩‍👩‍👧‍👦", "\u{feff}a", "日本語", "\u{202e}abc"] {
+        try await store.expectRoundTrip(of: Sample("text", text.utf8))
+      }
+    },
+    Check("values around the sizes of buffers come back", bytes) { store in
+      for byteCount in [127, 128, 255, 256, 4095, 4096, 4097] {
+        try await store.expectRoundTrip(of: Sample(byteCount: byteCount))
+      }
+    },
+    Check("64 KiB come back", bytes) { store in
+      for byteCount in [65_535, 65_536, 65_537] {
+        try await store.expectRoundTrip(of: Sample(byteCount: byteCount))
+      }
+    },
+    Check("a value of the largest size comes back", limit, [.limitedValues]) { store in
+      try await store.expectRoundTrip(
+        of: Sample(byteCount: store.store.traits.largestValueByteCount))
+    },
+    Check("a value that is too large is refused", limit, [.limitedValues]) { store in
+      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      let large = Sample(byteCount: store.store.traits.largestValueByteCount + 1)
+      try await store.expectError(StoreError.valueTooLarge, from: "a value that is too large") {
+        try await store.put(large, for: key)
+      }
+      try await store.expectKeys([])
+      try await store.put(sample, for: key)
+      try await store.expectError(StoreError.valueTooLarge, from: "a value that is too large") {
+        try await store.put(large, for: key)
+      }
+      try await store.expectValue(sample, for: key, "after a larger one was refused")
+    },
+    Check("a list with a value that is too large changes nothing", limit, [.limitedValues]) {
+      store in
+      let keys = try ["put", "replaced", "removed", "large"].map {
+        try StoreKey($0, in: "conformance")
+      }
+      let (old, new) = (Sample("old"), Sample("new"))
+      try await store.put(old, for: keys[1])
+      try await store.put(old, for: keys[2])
+      let large = Sample(byteCount: store.store.traits.largestValueByteCount + 1)
+      try await store.expectError(StoreError.valueTooLarge, from: "a list with such a value") {
+        try await store.apply([
+          .put(new.bytes, for: keys[0]), .put(new.bytes, for: keys[1]), .remove(keys[2]),
+          .put(large.bytes, for: keys[3]),
+        ])
+      }
+      try await store.expectKeys([keys[1], keys[2]])
+      try await store.expectValue(old, for: keys[1], among: [new], "after the list was refused")
+      try await store.expectValue(old, for: keys[2], among: [new], "after the list was refused")
+    },
+  ]
+}

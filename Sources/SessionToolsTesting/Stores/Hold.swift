@@ -1,0 +1,100 @@
+import Dispatch
+import SessionToolsBase
+
+/// Exclusive access to a name that lasts until it is told to end.
+struct Hold: Sendable {
+  private let work: Task<Void, any Error>
+  private let release: @Sendable () -> Void
+
+  /// Lets go of the name, and waits until it is free.
+  func end() async throws {
+    release()
+    try await work.value
+  }
+
+  /// Takes a name in a task of its own.
+  ///
+  /// - Throws: What the store throws instead of giving it.
+  static func taken(
+    _ key: StoreKey, of store: any SecretStore, by face: Face, timeout: Duration
+  ) async throws -> Hold {
+    let (entries, entry) = AsyncStream.makeStream(of: Void.self)
+    let (releases, releaser) = AsyncStream.makeStream(of: Void.self)
+    let isReleased = DispatchSemaphore(value: 0)
+    let work = Task {
+      defer { entry.finish() }
+      switch face {
+      case .blocking:
+        try await onOwnThread {
+          try store.withExclusiveAccess(to: key, timeout: timeout) {
+            entry.yield()
+            isReleased.wait()
+            // A store that wrongly runs it twice is not to wait twice.
+            isReleased.signal()
+          }
+        }
+      case .async:
+        try await store.withExclusiveAccess(to: key, timeout: timeout) {
+          entry.yield()
+          for await _ in releases {}
+        }
+      }
+    }
+    for await _ in entries {
+      return Hold(work: work) {
+        isReleased.signal()
+        releaser.finish()
+      }
+    }
+    try await work.value
+    throw Finding(
+      expected: "the closure to be run with exclusive access to \(key.told)",
+      seen: "a return without it")
+  }
+}
+
+extension StoreKey {
+  /// A name that no other run of a check asks for: some stores of this process may share locks.
+  static func fresh(_ identifier: String = "item") throws -> StoreKey {
+    try StoreKey(
+      identifier, in: Namespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
+  }
+}
+
+extension StoreProbe {
+  /// Takes a name until it is told to end.
+  func hold(_ key: StoreKey, by face: Face? = nil) async throws -> Hold {
+    try await Hold.taken(key, of: store, by: face ?? self.face, timeout: patience)
+  }
+
+  /// Takes a name for a moment.
+  func enter(_ key: StoreKey, timeout: Duration, by face: Face? = nil) async throws {
+    let isEntered = Shared(false)
+    switch face ?? self.face {
+    case .blocking:
+      try await onOwnThread { [store] in
+        try store.withExclusiveAccess(to: key, timeout: timeout) {
+          isEntered.update { $0 = true }
+        }
+      }
+    case .async:
+      try await store.withExclusiveAccess(to: key, timeout: timeout) { () async in
+        isEntered.update { $0 = true }
+      }
+    }
+    try expect(
+      isEntered.current, "the closure to be run with exclusive access", seen: "a return without it")
+  }
+
+  /// Expects that a name is free.
+  func expectFree(_ key: StoreKey, _ when: String) async throws {
+    for face in Face.allCases {
+      do {
+        try await enter(key, timeout: .zero, by: face)
+      } catch {
+        throw Finding(
+          expected: "\(face) calls to get the name \(when)", seen: error.told, underlying: error)
+      }
+    }
+  }
+}

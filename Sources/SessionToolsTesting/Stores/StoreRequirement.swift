@@ -1,0 +1,35 @@
+import SessionToolsBase
+
+/// What a store has to be able to do for a check to be made with it.
+public enum StoreRequirement: String, CaseIterable, Hashable, Sendable {
+  /// A list of changes is applied all or nothing: `StoreTraits.isAtomic`.
+  case atomicity
+  /// Changes by other processes are seen: `StoreTraits.seesOtherProcesses`.
+  case seesOtherProcesses
+  /// Exclusive access holds against other processes: `StoreTraits.excludesOtherProcesses`.
+  case excludesOtherProcesses
+  /// The largest value is one that a test can store: 64 MiB or less.
+  case limitedValues
+  /// There is ``StoreUnderTest/reopen``.
+  case reopening
+  /// There are ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
+  case locking
+  /// The store is a `MigratableStore`.
+  case migration
+
+  private static let largestStoredByteCount = 64 << 20
+
+  /// Whether a store can do it.
+  func isMet(by subject: StoreUnderTest) -> Bool {
+    let traits = subject.store.traits
+    return switch self {
+    case .atomicity: traits.isAtomic
+    case .seesOtherProcesses: traits.seesOtherProcesses
+    case .excludesOtherProcesses: traits.excludesOtherProcesses
+    case .limitedValues: traits.largestValueByteCount <= Self.largestStoredByteCount
+    case .reopening: subject.reopen != nil
+    case .locking: subject.lock != nil && subject.unlock != nil
+    case .migration: subject.store is any MigratableStore
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import SessionToolsBase
+
+/// One run of a check: a fresh store, which the check may take and let go of.
+final class StoreTrial: Sendable {
+  /// The kind of calls to make.
+  let face: Face
+  let patience: Duration
+  private let makeStore: @Sendable () async throws -> StoreUnderTest
+  private let cleanUps = Shared<[@Sendable () async throws -> Void]>([])
+  private let check: @Sendable (StoreUnderTest) throws -> Void
+
+  init(
+    face: Face, patience: Duration,
+    on makeStore: @escaping @Sendable () async throws -> StoreUnderTest,
+    check: @escaping @Sendable (StoreUnderTest) throws -> Void
+  ) {
+    self.face = face
+    self.patience = patience
+    self.makeStore = makeStore
+    self.check = check
+  }
+
+  /// A fresh store, of which nothing is kept here.
+  func open() async throws -> StoreProbe {
+    let subject = try await makeStore()
+    if let cleanUp = subject.cleanUp { cleanUps.update { $0.append(cleanUp) } }
+    try check(subject)
+    return StoreProbe(subject: subject, store: subject.store, face: face, patience: patience)
+  }
+
+  /// Removes what was made for the stores.
+  func cleanUp() async throws {
+    for cleanUp in cleanUps.current { try await cleanUp() }
+  }
+}

@@ -1,0 +1,351 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `a faulty store` {
+  let memory = MemoryStore()
+  let store: FaultyStore
+  let clock = ManualClock()
+  let keys: [StoreKey]
+
+  init() throws {
+    store = FaultyStore(memory)
+    keys = try ["a", "b", "c", "d"].map { try StoreKey($0, in: "mail") }
+  }
+
+  private func code(_ body: () async throws -> Void) async throws -> StoreError.Code? {
+    do {
+      try await body()
+      return nil
+    } catch let error as StoreError {
+      return error.code
+    }
+  }
+
+  private func puts(_ text: String = "new") -> [StoreChange] {
+    keys.map { .put(SecretBytes(utf8: text), for: $0) }
+  }
+
+  /// The code of what every operation throws, by blocking and by `async` calls; `nil` for one that
+  /// throws nothing.
+  private func codes() async throws -> [StoreError.Code?] {
+    let (store, key, changes) = (store, keys[0], puts())
+    return [
+      try await code { _ = try await onThread { try store.value(for: key) } },
+      try await code { _ = try await onThread { try store.contains(key) } },
+      try await code { _ = try await onThread { try store.keys(in: nil) } },
+      try await code { _ = try await onThread { try store.apply(changes) } },
+      try await code {
+        try await onThread { try store.withExclusiveAccess(to: key, timeout: .zero) {} }
+      },
+      try await code { _ = try await store.value(for: key) },
+      try await code { _ = try await store.contains(key) },
+      try await code { _ = try await store.keys(in: nil) },
+      try await code { _ = try await store.apply(changes) },
+      try await code {
+        try await store.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+      },
+    ]
+  }
+
+  @Test func `is locked until it is unlocked`() async throws {
+    try await memory.apply(puts("old"))
+    store.lock()
+    #expect(store.isLocked)
+    #expect(try await codes() == Array(repeating: StoreError.locked, count: 10))
+    try await store.apply([])
+    #expect(try await memory.value(for: keys[0]) == SecretBytes(utf8: "old"))
+    store.unlock()
+    #expect(!store.isLocked)
+    #expect(try await codes() == Array(repeating: nil, count: 10))
+  }
+
+  @Test func `is out of reach until it is reconnected`() async throws {
+    store.disconnect()
+    #expect(try await codes() == Array(repeating: StoreError.unavailable, count: 10))
+    #expect(try await memory.keys(in: nil).isEmpty)
+    store.reconnect()
+    #expect(try await codes() == Array(repeating: nil, count: 10))
+  }
+
+  @Test func `tells that it was unlocked or reconnected, unless it is told not to`() async throws {
+    var events = store.changes().makeAsyncIterator()
+    store.lock()
+    store.unlock(isTold: false)
+    store.disconnect()
+    store.reconnect()
+    #expect(await events.next() == .resynchronize)
+    store.lock()
+    store.unlock()
+    #expect(await events.next() == .resynchronize)
+    try await store.remove(keys[1])
+    #expect(await events.next() == .changed([keys[1]]))
+  }
+
+  @Test func `fails every operation that it is told to, once for each time`() async throws {
+    store.inject(.failing(StoreError.corrupt), times: nil)
+    #expect(try await codes() == Array(repeating: StoreError.corrupt, count: 10))
+    store.removeFaults()
+    for operation in StoreOperation.allCases where operation != .changes {
+      store.inject(.failing(), into: [operation], times: 2)
+    }
+    #expect(store.leftFaultCount == 10)
+    #expect(try await codes() == Array(repeating: StoreError.io, count: 10))
+    #expect(store.leftFaultCount == 0)
+    #expect(try await codes() == Array(repeating: nil, count: 10))
+  }
+
+  @Test func `fails the call that is meant, of the item that is meant`() async throws {
+    store.inject(.failing(StoreError.noSpace), into: [.apply], of: keys[1], after: 1)
+    var codes: [StoreError.Code?] = []
+    for key in [keys[0], keys[1], keys[0], keys[1], keys[1]] {
+      codes.append(try await code { try await store.put(SecretBytes(utf8: "x"), for: key) })
+    }
+    #expect(codes == [nil, nil, nil, StoreError.noSpace, nil])
+  }
+
+  @Test func `has faults happen in the order they were injected`() async throws {
+    store.inject(.failing(StoreError.locked), into: .reads)
+    store.inject(.failing(StoreError.corrupt), into: [.value])
+    for code in [StoreError.locked, StoreError.corrupt] {
+      await #expect { try await store.value(for: keys[0]) } throws: { code ~= $0 }
+    }
+    #expect(try await store.value(for: keys[0]) == nil)
+  }
+
+  @Test func `changes nothing when a change fails`() async throws {
+    try await memory.apply(puts("old"))
+    store.inject(.failing(StoreError.noSpace), into: [.apply])
+    await #expect { try await store.apply(puts()) } throws: { StoreError.noSpace ~= $0 }
+    #expect(keys.allSatisfy { memory.value(for: $0) == SecretBytes(utf8: "old") })
+  }
+
+  @Test(arguments: [true, false])
+  func `does not know whether a change was made that was, or was not`(isMade: Bool) async throws {
+    let (store, changes) = (store, puts())
+    store.inject(.outcomeUnknown(isMade: isMade), times: 2)
+    await #expect { try await store.apply(changes) } throws: { StoreError.outcomeUnknown ~= $0 }
+    #expect(try await memory.keys(in: nil) == (isMade ? keys : []))
+    try await memory.apply(keys.map { .remove($0) })
+    await #expect {
+      try await onThread { try store.apply(changes) }
+    } throws: {
+      StoreError.outcomeUnknown ~= $0
+    }
+    #expect(try await memory.keys(in: nil) == (isMade ? keys : []))
+  }
+
+  @Test(arguments: 0...5) func `makes the first changes of a torn list`(count: Int) async throws {
+    let (store, changes) = (FaultyStore(memory, isAtomic: false), puts())
+    #expect(!store.traits.isAtomic)
+    store.inject(.torn(after: count, StoreError.io))
+    await #expect { try await store.apply(changes) } throws: { StoreError.io ~= $0 }
+    #expect(try await memory.keys(in: nil) == Array(keys.prefix(count)))
+    try await memory.apply(keys.map { .remove($0) })
+    store.inject(.torn(after: count))
+    await #expect {
+      try await onThread { try store.apply(changes) }
+    } throws: {
+      StoreError.outcomeUnknown ~= $0
+    }
+    #expect(try await memory.keys(in: nil) == Array(keys.prefix(count)))
+  }
+
+  @Test func `is not torn where it promises to be atomic`() async {
+    await #expect(processExitsWith: .failure) {
+      FaultyStore(MemoryStore()).inject(.torn(after: 1))
+    }
+  }
+
+  @Test func `promises no more than the other store`() {
+    let torn = FaultyStore(MemoryStore(), isAtomic: false, largestValueByteCount: 100)
+    let store = FaultyStore(torn, isAtomic: true, largestValueByteCount: 1000)
+    #expect(!store.traits.isAtomic)
+    #expect(store.traits.largestValueByteCount == 100)
+    #expect(FaultyStore(MemoryStore()).traits == MemoryStore().traits)
+  }
+
+  @Test func `is as slow as a clock says, by either kind of calls`() async throws {
+    let (store, key) = (store, keys[0])
+    store.inject(.slow(.seconds(5), by: clock), into: [.value, .apply], times: nil)
+    let changing = Task { [key] in try await store.put(SecretBytes(utf8: "x"), for: key) }
+    await clock.waitForSleeper(within: .seconds(5))
+    #expect(try await memory.value(for: key) == nil, "it is slow before it does anything")
+    clock.advance(by: .seconds(5))
+    try await changing.value
+    let reading = Task { [key] in try await onThread { try store.value(for: key) } }
+    await clock.waitForSleeper(within: .seconds(5))
+    clock.advance(by: .seconds(5))
+    #expect(try await reading.value == SecretBytes(utf8: "x"))
+    #expect(try await store.keys(in: nil) == [key], "other operations are not slow")
+  }
+
+  @Test func `does nothing for a task that is cancelled while it is slow`() async throws {
+    store.inject(.slow(.seconds(5), by: clock), into: [.apply])
+    let changing = Task { [store, keys] in
+      try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    }
+    await clock.waitForSleepers(count: 1)
+    changing.cancel()
+    await #expect { try await changing.value } throws: { StoreError.cancelled ~= $0 }
+    #expect(try await memory.keys(in: nil).isEmpty)
+  }
+
+  @Test func `can be locked while it is slow`() async throws {
+    store.inject(.slow(.seconds(5), by: clock), into: [.apply])
+    let changing = Task { [store, keys] in
+      try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    }
+    await clock.waitForSleepers(count: 1)
+    store.lock()
+    clock.advance(by: .seconds(5))
+    await #expect { try await changing.value } throws: { StoreError.locked ~= $0 }
+    #expect(try await memory.keys(in: nil).isEmpty)
+  }
+
+  @Test func `is slow and then fails, when both are injected`() async throws {
+    store.inject(.slow(.seconds(5), by: clock), into: [.value])
+    store.inject(.failing(StoreError.timedOut), into: [.value])
+    let reading = Task { [store, keys] in try await store.value(for: keys[0]) }
+    await clock.waitForSleepers(count: 1)
+    clock.advance(by: .seconds(5))
+    await #expect { try await reading.value } throws: { StoreError.timedOut ~= $0 }
+    #expect(store.leftFaultCount == 0)
+  }
+
+  @Test func `holds up no task while it holds up threads`() async throws {
+    let (store, key) = (store, keys[0])
+    store.inject(.slow(.seconds(5), by: clock), into: [.value], times: nil)
+    let readers = (0..<8).map { _ in
+      Task { [key] in try await onThread { try store.value(for: key) } }
+    }
+    await clock.waitForSleepers(count: 8)
+    clock.advance(by: .seconds(5))
+    for reader in readers { #expect(try await reader.value == nil) }
+  }
+
+  @Test func `moves a wall clock and does what it is asked`() async throws {
+    let (now, uptime) = (clock.now, clock.uptime)
+    store.inject(.clockJump(.seconds(-3600), of: clock), into: [.apply])
+    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    #expect(try await memory.keys(in: nil) == [keys[0]])
+    #expect(clock.now == now - 3600)
+    #expect(clock.uptime == uptime)
+  }
+
+  @Test func `ends a stream of changes at once, and not the next`() async throws {
+    store.inject(.failing(), into: [.changes])
+    var ended = store.changes().makeAsyncIterator()
+    #expect(await ended.next() == nil)
+    var events = store.changes().makeAsyncIterator()
+    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    #expect(await events.next() == .changed([keys[0]]))
+  }
+
+  @Test func `listens again to a store whose stream has ended`() async throws {
+    let inside = FaultyStore(memory)
+    let store = FaultyStore(inside)
+    inside.inject(.failing(), into: [.changes])
+    var ended = store.changes().makeAsyncIterator()
+    #expect(await ended.next() == nil)
+    // The first may still be ending when the second is asked for, and is then the same.
+    while try await firstEvent(of: store) != .changed([keys[0]]) {}
+  }
+
+  /// The first event of a new stream, told because of a change; `nil` for a stream that ends.
+  private func firstEvent(of store: FaultyStore) async throws -> StoreEvent? {
+    let events = store.changes()
+    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    for await event in events { return event }
+    return nil
+  }
+
+  @Test func `notes every call, and no value`() async throws {
+    let (store, key) = (store, keys[0])
+    store.inject(.failing(), into: [.contains])
+    try await store.apply([.put(SecretBytes(utf8: "s3cret"), for: key), .remove(keys[1])])
+    _ = try await onThread { try store.value(for: key) }
+    _ = try await store.keys(in: "mail")
+    await #expect(throws: StoreError.self) { try await store.contains(key) }
+    try await store.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    _ = store.changes()
+    #expect(
+      store.calls.map { "\($0.operation) \($0.face) \($0.keys.map(\.identifier))" } == [
+        #"apply async ["a", "b"]"#, #"value blocking ["a"]"#, "keys async []",
+        #"contains async ["a"]"#, #"exclusiveAccess async ["a"]"#, "changes blocking []",
+      ])
+    #expect(store.calls[2].namespace == "mail")
+    #expect(store.callCount(of: .reads) == 3)
+    #expect(!"\(store.calls)".contains("s3cret"))
+    store.removeCalls()
+    #expect(store.calls.isEmpty)
+  }
+
+  @Test func `has a fault happen as often as it is told to, whoever calls`() async throws {
+    store.inject(.failing(), into: [.value], after: 100, times: 50)
+    let failureCount = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<400 {
+        group.addTask { [store, keys] in
+          do {
+            _ = try await store.value(for: keys[0])
+            return false
+          } catch {
+            return true
+          }
+        }
+      }
+      return await group.reduce(0) { $1 ? $0 + 1 : $0 }
+    }
+    #expect(failureCount == 50)
+    #expect(store.calls.count == 400)
+  }
+
+  @Test func `refuses what is larger than it is said to take`() async throws {
+    let store = FaultyStore(memory, largestValueByteCount: 3)
+    try await store.put(SecretBytes(utf8: "abc"), for: keys[0])
+    await #expect {
+      try await store.put(SecretBytes(utf8: "abcd"), for: keys[1])
+    } throws: {
+      StoreError.valueTooLarge ~= $0
+    }
+    #expect(try await memory.keys(in: nil) == [keys[0]])
+  }
+
+  @Test func `has a session say what it is to say`() async throws {
+    let session = Session<String>(
+      container: try StoreContainer(store, service: "mail"), storageIdentifier: "user")
+    try await session.store("Ada")
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.item == "Ada")
+    store.lock()
+    let state = await session.currentState()
+    #expect(isLocked(state), "a locked store is not taken for signed out")
+    store.unlock()
+    #expect(await session.currentState().item == "Ada")
+  }
+
+  @Test func `has a refresh wait for a slow store, by the clock of both`() async throws {
+    let session = UserSession(
+      container: try StoreContainer<Pass>(store, service: "mail"),
+      storageIdentifier: "pass", notificationPoster: nil,
+      refresher: SessionRefresher(clock: clock) { [clock] request in
+        .refreshed(Pass(number: request.item.number + 1, expirationDate: clock.now + 3600))
+      })
+    try session.didLogIn(Pass(number: 1, expirationDate: clock.now))
+    store.inject(.slow(.seconds(5), by: clock), into: [.apply])
+    let validItem = Task { try await session.validItem() }
+    await clock.waitForSleeper(within: .seconds(5))
+    clock.advance(by: .seconds(5))
+    #expect(try await validItem.value.number == 2)
+  }
+
+  private func isLocked(_ state: SessionState<String>) -> Bool {
+    if case .unavailable(let error) = state { StoreError.locked ~= error } else { false }
+  }
+}
+
+private struct Pass: Codable, Expiring, Sendable {
+  var number: Int
+  var expirationDate: Date?
+}

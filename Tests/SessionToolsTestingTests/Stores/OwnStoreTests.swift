@@ -1,0 +1,81 @@
+import SealedStore
+import SessionToolsBase
+import SessionToolsTesting
+import StoreMigration
+import TestSupport
+import Testing
+
+/// The stores of this package, each under every check that applies to it.
+@Suite(.timeLimit(.minutes(20))) struct `the stores of this package` {
+  private static func memoryStore() -> StoreUnderTest { StoreUnderTest(MemoryStore()) }
+
+  @Test(arguments: StoreConformance.checks(for: memoryStore()))
+  func `a memory store keeps what every store promises`(
+    _ check: StoreConformance.Check
+  ) async throws {
+    try await check.run { Self.memoryStore() }
+  }
+
+  private static func sealedStore() throws -> StoreUnderTest {
+    let directory = try TemporaryDirectory()
+    let key = try RawKey(RawKey.random())
+    let store = try SealedFileStore.create(at: directory["store"], key: key)
+    // A weak reference: whoever has the store alone keeps it.
+    let locking = Weak(store)
+    return StoreUnderTest(
+      store, reopen: { try SealedFileStore.open(at: directory["store"], key: key) },
+      lock: { locking.value?.lock() }, unlock: { try locking.value?.unlock(with: key) })
+  }
+
+  @Test(arguments: StoreConformance.checks(for: try sealedStore()))
+  func `a sealed file store keeps what every store promises`(
+    _ check: StoreConformance.Check
+  ) async throws {
+    try await check.run { try Self.sealedStore() }
+  }
+
+  /// Without a fault, on a store that outlives it.
+  private static func faultyStore() -> StoreUnderTest {
+    let memory = MemoryStore()
+    let store = FaultyStore(memory, largestValueByteCount: 1 << 20)
+    let locking = Weak(store)
+    return StoreUnderTest(
+      store, reopen: { FaultyStore(memory, largestValueByteCount: 1 << 20) },
+      lock: { locking.value?.lock() }, unlock: { locking.value?.unlock() })
+  }
+
+  @Test(arguments: StoreConformance.checks(for: faultyStore()))
+  func `a faulty store without a fault keeps what every store promises`(
+    _ check: StoreConformance.Check
+  ) async throws {
+    try await check.run { Self.faultyStore() }
+  }
+
+  private static func readOnlyItems() throws -> StoreUnderTest {
+    var items: [StoreKey: SecretBytes] = [:]
+    for (identifier, service) in [("a", "mail"), ("b", "mail"), ("a", "other")] {
+      let key = try StoreKey(identifier, in: Namespace(service: service))
+      items[key] = SecretBytes(utf8: "\(service) \(identifier)")
+    }
+    let kept = items
+    return StoreUnderTest(
+      ReadOnlyItems(
+        name: "items", protection: "none", list: { StoreListing(keys: kept.keys.sorted()) },
+        read: { kept[$0] }))
+  }
+
+  @Test(arguments: StoreConformance.checks(for: try readOnlyItems()))
+  func `items that are only read keep what every such store promises`(
+    _ check: StoreConformance.Check
+  ) async throws {
+    try await check.run { try Self.readOnlyItems() }
+  }
+
+  @Test func `every check of stores that take changes applies to a store of this package`() throws {
+    let stores = [Self.memoryStore(), try Self.sealedStore(), Self.faultyStore()]
+    for check in StoreConformance.all {
+      #expect(stores.contains { check.applies(to: $0) }, "\(check)")
+    }
+    #expect(StoreConformance.checks(for: try Self.readOnlyItems()) == StoreConformance.readOnly)
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+
+extension BrokenStore {
+  func change(_ given: [StoreChange], _ face: Face) throws(StoreError) {
+    if given.isEmpty {
+      if defect == .failsEmptyLists { throw error(StoreError.io, "there is nothing to do") }
+      if defect == .tellsWhatDidNotChange { observers.tell(.changed([])) }
+      return
+    }
+    let (value, isLocked) = (given.lazy.compactMap(\.value).first, world.isLocked.isSet)
+    if !(isLocked && [.looksEmptyWhenLocked, .takesChangesWhenLocked].contains(defect)) {
+      try checkLock(showing: value)
+    }
+    try checkSizes(given, face)
+    var changes = given.map { $0.kept(defect) }
+    if defect == .stopsReads { for change in changes { try waitForName(change.key) } }
+    if face == .async, Task.isCancelled {
+      switch defect {
+      case .losesCancelledChanges: return
+      case .cutsCancelledLists:
+        make(Array(changes.prefix(changes.count / 2)), face)
+        throw error(StoreError.cancelled, "the task was cancelled")
+      case .makesWhatItCallsCancelled:
+        make(changes, face)
+        throw error(StoreError.cancelled, "the task was cancelled")
+      default: break
+      }
+    }
+    try rearrange(&changes, face)
+    make(changes, face)
+  }
+
+  private func checkSizes(_ changes: [StoreChange], _ face: Face) throws(StoreError) {
+    guard defect != .takesTooLargeValues else { return }
+    let limit = traits.largestValueByteCount - (defect == .refusesTheLargest ? 1 : 0)
+    guard
+      let position = changes.firstIndex(where: { $0.value.map { $0.byteCount > limit } ?? false })
+    else { return }
+    if defect == .noticesTooLargeValuesLate { make(Array(changes.prefix(position)), face) }
+    throw error(
+      StoreError.valueTooLarge, "a value is too large", showing: changes[position].value)
+  }
+
+  private func rearrange(
+    _ changes: inout [StoreChange], _ face: Face
+  ) throws(StoreError) {
+    let memory = memory(face)
+    switch defect {
+    case .keepsTheFirstValue:
+      changes.removeAll { $0.value != nil && memory.value(for: $0.key) != nil }
+    case .removesByPrefix:
+      let removed = changes.filter { $0.value == nil }.map(\.key)
+      changes += memory.keys(in: nil).filter { key in
+        removed.contains {
+          key.namespace == $0.namespace && key.identifier.hasPrefix($0.identifier)
+            && !removed.contains(key)
+        }
+      }.map { .remove($0) }
+    case .ignoresRemovals: changes.removeAll { $0.value == nil }
+    case .failsToRemoveAbsent:
+      for change in changes where change.value == nil && memory.value(for: change.key) == nil {
+        throw error(StoreError.io, "there is no such item")
+      }
+    case .staysRemoved:
+      let removed = world.removed.update { $0 }
+      changes.removeAll { removed.contains($0.key) }
+    case .removesFirst:
+      changes = changes.filter { $0.value == nil } + changes.filter { $0.value != nil }
+    case .putsFirst:
+      changes = changes.filter { $0.value != nil } + changes.filter { $0.value == nil }
+    case .keepsTheFirstOfAList:
+      var seen: Set<StoreKey> = []
+      changes.removeAll { $0.value != nil && !seen.insert($0.key).inserted }
+    case .makesSixteenChanges: changes = Array(changes.prefix(16))
+    default: break
+    }
+    let made = changes
+    world.put.update { $0 += made.filter { $0.value != nil }.map(\.key) }
+    world.removed.update { removed in
+      for change in made {
+        if change.value == nil { removed.insert(change.key) } else { removed.remove(change.key) }
+      }
+    }
+  }
+
+  private func make(_ changes: [StoreChange], _ face: Face) {
+    let memory = memory(face)
+    switch defect {
+    case .showsPartsOfLists:
+      for change in changes {
+        memory.apply([change])
+        Thread.sleep(forTimeInterval: 0.0005)
+      }
+    case .losesUpdates:
+      var items = memory.items
+      for change in changes { items[change.key] = change.value }
+      Thread.sleep(forTimeInterval: 0.001)
+      memory.apply(
+        memory.keys(in: nil).filter { items[$0] == nil }.map { .remove($0) }
+          + items.map { .put($1, for: $0) })
+    case .mixesValues:
+      for change in changes {
+        guard let bytes = change.value?.copyBytes() else {
+          memory.apply([change])
+          continue
+        }
+        let half = bytes.count / 2
+        let first = SecretBytes(Array(bytes.prefix(half)))
+        world.handing.withLock { memory.apply([.put(first, for: change.key)]) }
+        Thread.sleep(forTimeInterval: 0.001)
+        let there = world.handing.withLock { memory.value(for: change.key) }?.copyBytes() ?? []
+        memory.apply([.put(SecretBytes(there + bytes.dropFirst(half)), for: change.key)])
+      }
+    case .forgetsRemovals:
+      known.update { known in
+        for change in changes { known[change.key] = change.value == nil ? .some(nil) : nil }
+      }
+      memory.apply(changes.filter { $0.value != nil })
+    default: memory.apply(changes)
+    }
+    tell(changes)
+  }
+}
+
+extension StoreChange {
+  /// What is put; `nil` for a removal.
+  var value: SecretBytes? {
+    if case .put(let value, for: _) = self { value } else { nil }
+  }
+
+  fileprivate func kept(_ defect: Defect?) -> StoreChange {
+    guard let defect else { return self }
+    return switch self {
+    case .put(let value, for: let key): .put(defect.kept(value), for: defect.kept(key))
+    case .remove(let key): .remove(defect.kept(key))
+    }
+  }
+}

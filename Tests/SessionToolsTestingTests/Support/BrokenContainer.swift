@@ -1,0 +1,197 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+
+/// A container that has one defect, or none.
+final class BrokenContainer: StoreBackedContainer {
+  private let defect: ContainerDefect?
+  private let items: BrokenItems
+  /// What this object alone removed.
+  private let removed = Shared<Set<String>>([])
+  private let listeners = Shared<[AsyncStream<Void>.Continuation]>([])
+
+  init(_ defect: ContainerDefect?, _ items: BrokenItems) {
+    self.defect = defect
+    self.items = items
+  }
+
+  /// A container for a check.
+  static func underTest(_ defect: ContainerDefect?) -> ContainerUnderTest<String> {
+    let items = BrokenItems()
+    let container = BrokenContainer(defect, items)
+    return ContainerUnderTest(
+      container, items: ("first", "second"),
+      reopen: { BrokenContainer(defect, defect == .forgetsAll ? BrokenItems() : items) },
+      lock: {
+        if defect == .losesAllWhenLocked {
+          try await items.store.apply(items.store.keys(in: nil).map { .remove($0) })
+        }
+        items.store.lock()
+      },
+      unlock: { items.store.unlock() },
+      damage: { identifier in
+        let key = try StoreKey(identifier, in: BrokenItems.namespace)
+        try await items.store.put(SecretBytes(utf8: "damaged"), for: key)
+      })
+  }
+
+  private var inside: StoreContainer<String> {
+    StoreContainer(items.store, namespace: BrokenItems.namespace)
+  }
+
+  private var other: StoreContainer<String> {
+    StoreContainer(items.otherStore, namespace: BrokenItems.namespace)
+  }
+
+  func storeContainer() throws(StoreError) -> StoreContainer<String> {
+    defect == .hasAnotherStore ? other : inside
+  }
+
+  private func kept(_ identifier: String) -> String { defect?.kept(identifier) ?? identifier }
+
+  // MARK: - Reading
+
+  func hasItem(forIdentifier identifier: String) -> Bool {
+    switch defect {
+    case .saysThatNothingIsThere: false
+    case .saysThatEverythingIsThere: true
+    // The old method has no way to say more.
+    default: (try? isThere(identifier)) ?? false
+    }
+  }
+
+  private func isThere(_ identifier: String) throws -> Bool {
+    if defect == .forgetsRemovals, removed.current.contains(identifier) { return false }
+    if defect == .givesAnItemForAbsent { return try inside.containsItem(forIdentifier: identifier) }
+    return try inside.containsItem(forIdentifier: kept(identifier))
+  }
+
+  func item(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> String? {
+    let identifier = kept(identifier)
+    if defect == .looksEmptyWhenLocked, items.store.isLocked { return nil }
+    if defect == .forgetsRemovals, removed.current.contains(identifier) { return nil }
+    let item = try inside.item(forIdentifier: identifier)
+    switch defect {
+    case .givesAnItemForAbsent: return item ?? "first"
+    case .removesWhatIsRead: try inside.removeItem(forIdentifier: identifier)
+    case .makesWhatIsRead:
+      if item == nil { try inside.storeItem("first", forIdentifier: identifier) }
+    default: break
+    }
+    return item
+  }
+
+  func containsItem(forIdentifier identifier: String) throws -> Bool {
+    if defect == .looksEmptyToNewerCalls, items.store.isLocked { return false }
+    if defect == .readsAnotherMemory { return try other.containsItem(forIdentifier: identifier) }
+    return try isThere(identifier)
+  }
+
+  func loadItem(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> String? {
+    switch defect {
+    case .looksEmptyToNewerCalls where items.store.isLocked: return nil
+    case .readsAnotherMemory: return try other.item(forIdentifier: identifier)
+    case .removesDamaged:
+      do {
+        return try item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+      } catch StoreError.undecodable {
+        try inside.removeItem(forIdentifier: identifier)
+        return nil
+      }
+    default: return try item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+    }
+  }
+
+  // MARK: - Changing
+
+  func storeItem(
+    _ item: String, forIdentifier identifier: String, jsonEncoder: JSONEncoder
+  ) throws {
+    let identifier = kept(identifier)
+    switch defect {
+    case .keepsTheFirstItem: if try isThere(identifier) { return }
+    case .staysRemoved: if removed.current.contains(identifier) { return }
+    case .losesUpdates:
+      let there = try items.store.keys(in: nil)
+      Thread.sleep(forTimeInterval: 0.001)
+      try items.store.apply(
+        try items.store.keys(in: nil).filter { !there.contains($0) }.map { .remove($0) })
+    default: break
+    }
+    removed.update { if defect == .forgetsRemovals { $0.remove(identifier) } }
+    try inside.storeItem(
+      defect == .changesItems ? item.uppercased() : item, forIdentifier: identifier)
+    tell(isRemoval: false)
+  }
+
+  func removeItem(forIdentifier identifier: String) throws {
+    let identifier = kept(identifier)
+    switch defect {
+    case .ignoresRemovals: return
+    case .failsToRemoveAbsent:
+      if try !isThere(identifier) {
+        throw StoreError(StoreError.io, store: "broken", reason: "there is no such item")
+      }
+    case .forgetsRemovals:
+      removed.update { _ = $0.insert(identifier) }
+      return tell(isRemoval: true)
+    case .staysRemoved: removed.update { _ = $0.insert(identifier) }
+    default: break
+    }
+    try inside.removeItem(forIdentifier: identifier)
+    tell(isRemoval: true)
+  }
+
+  func asyncStoreItem(
+    _ item: sending String, forIdentifier identifier: String, jsonEncoder: JSONEncoder
+  ) async throws {
+    guard defect == .keepsTwoMemories else {
+      return try await onThread { [item] in
+        try self.storeItem(item, forIdentifier: identifier, jsonEncoder: JSONEncoder())
+      }
+    }
+    try await other.asyncStoreItem(item, forIdentifier: identifier)
+  }
+
+  // MARK: - Telling
+
+  private func tell(isRemoval: Bool) {
+    if defect == .tellsNoRemovals, isRemoval { return }
+    for listener in listeners.current { listener.yield() }
+  }
+
+  func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
+    switch defect {
+    case .tellsNothing: return AsyncStream { _ in }
+    case .tellsNoRemovals, .tellsOwnChanges, .tellsOneListener, .tellsNobodyWhoIsLate:
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: Void.self,
+        bufferingPolicy: defect == .tellsNobodyWhoIsLate ? .bufferingNewest(0) : .unbounded)
+      listeners.update { listeners in
+        if defect == .tellsOneListener { listeners = [] }
+        listeners.append(continuation)
+      }
+      return stream
+    case .ignoresCancelledListeners:
+      let told = Shared(0)
+      let events = inside.itemChanges(forIdentifier: identifier)
+      Task.detached { for await _ in events { told.update { $0 += 1 } } }
+      return AsyncStream(unfolding: {
+        // Nobody cancels this task.
+        await Task.detached {
+          while told.update({ $0 == 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+          told.update { $0 -= 1 }
+        }.value
+      })
+    default: return inside.itemChanges(forIdentifier: kept(identifier))
+    }
+  }
+}
+
+/// What several containers of the same items share.
+final class BrokenItems: Sendable {
+  static let namespace: Namespace = "broken"
+
+  let store = FaultyStore(MemoryStore())
+  let otherStore = FaultyStore(MemoryStore())
+}

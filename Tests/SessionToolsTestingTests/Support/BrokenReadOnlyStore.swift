@@ -1,0 +1,113 @@
+import Dispatch
+import SessionToolsBase
+
+/// What is wrong with a store that is only read, and otherwise does everything as it should.
+enum ReadOnlyDefect: String, CaseIterable, CustomStringConvertible, Sendable {
+  case takesChanges, refusesWithAnotherError, failsEmptyLists, givesExclusiveAccess
+  case listsInNoOrder, listsWhatIsNotThere, listsAllNamespaces, givesEmptyForAbsent
+  case readsAnotherMemory, removesWhatIsRead
+
+  var description: String { rawValue }
+
+  /// The checks that such a store fails.
+  var failing: Set<String> {
+    switch self {
+    case .takesChanges, .refusesWithAnotherError:
+      ["every change is refused, and changes nothing"]
+    case .failsEmptyLists: ["an empty list is no change"]
+    case .givesExclusiveAccess: ["there is no exclusive access"]
+    case .listsInNoOrder, .listsWhatIsNotThere: ["what is listed is there"]
+    case .listsAllNamespaces: ["what is listed is there", "what is not listed is absent"]
+    case .givesEmptyForAbsent: ["what is not listed is absent"]
+    case .readsAnotherMemory: ["both kinds of calls read the same"]
+    case .removesWhatIsRead:
+      [
+        "both kinds of calls read the same", "every change is refused, and changes nothing",
+        "reading changes nothing", "what is listed is there",
+      ]
+    }
+  }
+}
+
+/// A store that is only read, and has one defect, or none.
+struct BrokenReadOnlyStore: BlockingSecretStore {
+  let queue = DispatchQueue(label: "broken")
+  private let memory = MemoryStore()
+  private let defect: ReadOnlyDefect?
+
+  init(_ defect: ReadOnlyDefect?) throws {
+    self.defect = defect
+    for (identifier, namespace) in [("a", "mail"), ("b", "mail"), ("c", "other")] {
+      try memory.put(
+        SecretBytes(utf8: identifier), for: StoreKey(identifier, in: Namespace(service: namespace)))
+    }
+  }
+
+  var traits: StoreTraits {
+    StoreTraits(
+      isAtomic: false, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
+      largestValueByteCount: Int.max, protection: "nothing", isReadOnly: true)
+  }
+
+  private var refusal: StoreError {
+    StoreError(
+      defect == .refusesWithAnotherError ? StoreError.io : StoreError.accessDenied,
+      store: "broken", reason: "it is only read")
+  }
+
+  func value(for key: StoreKey) -> SecretBytes? { read(key) }
+
+  private func read(_ key: StoreKey) -> SecretBytes? {
+    let value = memory.value(for: key)
+    switch defect {
+    case .givesEmptyForAbsent: return value ?? SecretBytes([UInt8]())
+    case .removesWhatIsRead: memory.apply([.remove(key)])
+    default: break
+    }
+    return value
+  }
+
+  func contains(_ key: StoreKey) -> Bool { memory.value(for: key) != nil }
+
+  func asyncValue(for key: StoreKey) async -> SecretBytes? {
+    let value = read(key)
+    return switch defect {
+    case .readsAnotherMemory: value.map { _ in SecretBytes(utf8: "other") }
+    default: value
+    }
+  }
+
+  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    let keys = memory.keys(in: defect == .listsAllNamespaces ? nil : namespace)
+    return switch defect {
+    case .listsInNoOrder: keys.reversed()
+    case .listsWhatIsNotThere where namespace == nil: keys + [try StoreKey("z", in: "z")]
+    default: keys
+    }
+  }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    if defect == .takesChanges { return memory.apply(changes) }
+    if !changes.isEmpty || defect == .failsEmptyLists { throw refusal }
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    guard defect == .givesExclusiveAccess else { throw accessRefusal }
+    return try body()
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    guard defect == .givesExclusiveAccess else { throw accessRefusal }
+    return try await body()
+  }
+
+  private var accessRefusal: StoreError {
+    StoreError(StoreError.accessDenied, store: "broken", reason: "it is only read")
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
+}

@@ -1,0 +1,128 @@
+import SessionToolsBase
+import SessionToolsTesting
+import Synchronization
+
+/// A store that has one defect, or none.
+final class BrokenStore: SecretStore {
+  let defect: Defect?
+  let world: BrokenWorld
+  /// What this object alone knows.
+  let known = Shared<[StoreKey: SecretBytes?]>([:])
+  let ownNames = NameLocks<StoreKey>(store: "broken")
+  let observers = Observers()
+  let number = count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
+  /// The names that the task or thread has, of a store that lets them in again.
+  @TaskLocal static var held: Set<StoreKey> = []
+
+  private let relay: Task<Void, Never>?
+
+  init(_ defect: Defect?, _ world: BrokenWorld = BrokenWorld()) {
+    self.defect = defect
+    self.world = world
+    guard defect == .tellsOneListener || defect == .endsAllListeners else {
+      relay = nil
+      return
+    }
+    relay = Task.detached { [observers, events = world.memory.changes()] in
+      for await event in events { observers.tell(event) }
+    }
+  }
+
+  deinit {
+    relay?.cancel()
+  }
+
+  /// A store for a check.
+  static func underTest(_ defect: Defect?) -> StoreUnderTest {
+    let world = BrokenWorld()
+    let store = BrokenStore(defect, world)
+    let telling = Weak(store)
+    return StoreUnderTest(
+      store, reopen: { BrokenStore(defect, defect == .forgetsAll ? BrokenWorld() : world) },
+      lock: {
+        world.isLocked.isSet = true
+        if defect == .losesAllWhenLocked {
+          world.memory.apply(world.memory.keys(in: nil).map { .remove($0) })
+        }
+      },
+      unlock: {
+        world.isLocked.isSet = false
+        if defect != .tellsNoUnlocking { telling.value?.observers.tell(.resynchronize) }
+      })
+  }
+
+  var traits: StoreTraits {
+    StoreTraits(
+      isAtomic: true, isDurable: false, seesOtherProcesses: true, excludesOtherProcesses: true,
+      largestValueByteCount: BrokenWorld.largestValueByteCount,
+      protection: defect == .saysNothingOfProtection ? "" : "nothing")
+  }
+
+  func memory(_ face: Face) -> MemoryStore {
+    defect == .keepsTwoMemories && face == .async ? world.otherMemory : world.memory
+  }
+
+  func checkLock(showing value: SecretBytes? = nil) throws(StoreError) {
+    guard world.isLocked.isSet else { return }
+    throw error(StoreError.locked, "it is locked", showing: value)
+  }
+
+  func error(
+    _ code: StoreError.Code, _ reason: String, showing value: SecretBytes? = nil
+  ) -> StoreError {
+    var reason = reason
+    if defect == .showsValues, let value {
+      reason += " for \(String(decoding: value.copyBytes().prefix(100), as: UTF8.self))"
+    }
+    return StoreError(code, store: defect == .namesNoStore ? "" : "broken", reason: reason)
+  }
+
+}
+
+// MARK: - Both kinds of calls
+
+extension BrokenStore {
+  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key, .blocking) }
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try read(key, .async)
+  }
+  func contains(_ key: StoreKey) throws(StoreError) -> Bool { try isThere(key, .blocking) }
+  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try isThere(key, .async)
+  }
+  func apply(_ changes: [StoreChange]) throws(StoreError) { try change(changes, .blocking) }
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    try change(changes, .async)
+  }
+  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    try list(namespace, .blocking)
+  }
+  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try list(namespace, .async)
+  }
+}
+
+// MARK: - Migration
+
+extension BrokenStore: MigratableStore {
+  func identity() -> String? {
+    switch defect {
+    case .hasTheIdentityOfAll: "broken"
+    case .hasTheIdentityOfTheObject: "\(world.identity), \(number)"
+    default: world.identity
+    }
+  }
+
+  func listing() throws(StoreError) -> StoreListing {
+    let keys = try keys(in: nil)
+    return StoreListing(
+      keys: defect == .listsHalf ? Array(keys.prefix(keys.count / 2)) : keys)
+  }
+
+  func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
+    var values: [SecretBytes?] = []
+    for key in keys.prefix(8) { values.append(try value(for: key)) }
+    return defect == .mixesUpValues ? values.reversed() : values
+  }
+}

@@ -1,0 +1,112 @@
+import SessionToolsBase
+
+extension BrokenStore {
+  func tell(_ changes: [StoreChange]) {
+    switch defect {
+    case .tellsNoRemovals:
+      let put = changes.filter { $0.value != nil }
+      if !put.isEmpty { observers.tell(.changed(Set(put.map(\.key)))) }
+    case .tellsTheFirstOfAList: observers.tell(.changed([changes[0].key]))
+    case .tellsOwnChanges:
+      observers.tell(.changed(Set(changes.map(\.key))))
+    default: break
+    }
+  }
+
+  func changes() -> AsyncStream<StoreEvent> {
+    switch defect {
+    case .tellsNothing: return observers.stream()
+    case .tellsNoRemovals, .tellsTheFirstOfAList, .tellsOwnChanges: return observers.stream()
+    case .tellsOneListener:
+      observers.finish()
+      return observers.stream()
+    case .endsAllListeners:
+      let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+      let relay = Task.detached { [events = observers.stream()] in
+        for await event in events { continuation.yield(event) }
+        continuation.finish()
+      }
+      continuation.onTermination = { [weak self] _ in
+        relay.cancel()
+        self?.observers.finish()
+      }
+      return stream
+    case .tellsTheNewest: return relayed(.bufferingNewest(1))
+    case .ignoresCancelledListeners: return deafStream()
+    case .outlivesItsStore:
+      let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+      world.listeners.update { $0.append(continuation) }
+      let events = kept.update { kept in
+        kept.append(world)
+        return world.memory.changes()
+      }
+      Task.detached { for await event in events { continuation.yield(event) } }
+      let own = observers.stream()
+      Task.detached { for await event in own { continuation.yield(event) } }
+      return stream
+    default: return relayed(.unbounded)
+    }
+  }
+
+  /// The memory's events and those of this object.
+  private func relayed(
+    _ policy: AsyncStream<StoreEvent>.Continuation.BufferingPolicy
+  ) -> AsyncStream<StoreEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: StoreEvent.self, bufferingPolicy: policy)
+    let (events, own) = (world.memory.changes(), observers.stream())
+    let relays = [
+      Task.detached { for await event in events { continuation.yield(event) } },
+      Task.detached {
+        for await event in own { continuation.yield(event) }
+        continuation.finish()
+      },
+    ]
+    continuation.onTermination = { _ in for relay in relays { relay.cancel() } }
+    return stream
+  }
+
+  /// A stream whose next event is waited for, whatever becomes of the task.
+  private func deafStream() -> AsyncStream<StoreEvent> {
+    let (events, told) = (relayed(.unbounded), Told())
+    Task.detached {
+      for await event in events { told.add(event) }
+      told.end()
+    }
+    return AsyncStream(unfolding: {
+      // Nobody cancels this task.
+      await Task.detached {
+        while true {
+          switch told.next() {
+          case .event(let event): return event
+          case .end: return nil
+          case .nothing: try? await Task.sleep(for: .milliseconds(1))
+          }
+        }
+      }.value
+    })
+  }
+}
+
+/// What is kept for the whole of a test run.
+private let kept = Shared<[BrokenWorld]>([])
+
+/// Events that are still to be read.
+private final class Told: Sendable {
+  enum Next {
+    case event(StoreEvent), nothing, end
+  }
+
+  private let state = Shared((events: [StoreEvent](), isEnded: false))
+
+  func add(_ event: StoreEvent) { state.update { $0.events.append(event) } }
+
+  func end() { state.update { $0.isEnded = true } }
+
+  func next() -> Next {
+    state.update { state in
+      if !state.events.isEmpty { return .event(state.events.removeFirst()) }
+      return state.isEnded ? .end : .nothing
+    }
+  }
+}

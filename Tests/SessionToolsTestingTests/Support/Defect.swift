@@ -1,0 +1,42 @@
+/// What is wrong with a store that does everything else as it should.
+enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
+  // Values
+  case addsNewlines, takesEmptyForAbsent, endsValuesAtNUL, trimsValues, repairsUTF8
+  case composesValues, countsValuesByBytes, cutsValuesAt64KiB, refusesTheLargest
+  case takesTooLargeValues, noticesTooLargeValuesLate, givesEmptyForAbsent, makesWhatIsRead
+  case removesWhatIsRead
+  // Names
+  case ignoresCase, trimsNames, removesControlCharacters, composesNames, keepsASCIINames
+  case decodesNames, cutsNamesAt255Bytes, cutsNamesAt4095Bytes, ignoresServices, ignoresGroups
+  case joinsParts, joinsPartsWithDots, findsNamespacesByPrefix, listsComposedNames
+  // Changes
+  case keepsTheFirstValue, removesByPrefix, ignoresRemovals, failsToRemoveAbsent, staysRemoved
+  case containsForGood, failsEmptyLists, removesFirst, putsFirst, keepsTheFirstOfAList
+  case makesSixteenChanges, showsPartsOfLists
+  // Keys
+  case listsInNoOrder, listsNamespacesInNoOrder, listsAllNamespaces, listsTwice, listsRemoved
+  case failsToListNothing
+  // Kinds of calls
+  case keepsTwoMemories
+  // Streams
+  case tellsNothing, tellsNoRemovals, tellsTheFirstOfAList, tellsOneListener, tellsTheNewest
+  case tellsWhatDidNotChange, tellsOwnChanges, ignoresCancelledListeners, endsAllListeners
+  case outlivesItsStore
+  // Exclusive access
+  case excludesNobody, hasOneLock, keepsItsLock, neverWaits, runsAfterTheTimeout
+  case failsInsteadOfTimingOut, waitsWhenCancelled, excludesOneKindOfCalls, excludesOneObject
+  case stopsReads, letsItselfInAgain, refusesZeroTimeouts, runsTwice
+  // Tasks
+  case losesCancelledChanges, cutsCancelledLists, makesWhatItCallsCancelled, readsNilWhenCancelled
+  case losesUpdates, mixesValues
+  // Other objects
+  case forgetsAll, forgetsRemovals, readsWhatItKnows
+  // Locking
+  case looksEmptyWhenLocked, takesChangesWhenLocked, losesAllWhenLocked, tellsNoUnlocking
+  // Errors and traits
+  case showsValues, namesNoStore, saysNothingOfProtection
+  // Migration
+  case listsHalf, mixesUpValues, hasTheIdentityOfAll, hasTheIdentityOfTheObject
+
+  var description: String { rawValue }
+}

@@ -1,0 +1,16 @@
+import Synchronization
+
+/// A reference that keeps nothing alive.
+final class Weak<Object: AnyObject & Sendable>: Sendable {
+  private let reference: Mutex<WeakReference<Object>>
+
+  init(_ object: Object) {
+    reference = Mutex(WeakReference(object: object))
+  }
+
+  var value: Object? { reference.withLock { $0.object } }
+}
+
+private struct WeakReference<Object: AnyObject & Sendable>: Sendable {
+  weak var object: Object?
+}
