@@ -1,0 +1,34 @@
+package import SessionToolsBase
+
+extension AuthenticationPrompt {
+  /// Asks a question within the time that its request gives.
+  ///
+  /// - Throws: `userCancel`, `userFallback`, `timedOut`, `appCancel`.
+  package func text(
+    for question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
+    let timeout = question.request.timeout
+    let given = await withTaskGroup(of: AuthenticationAnswer?.self) { group in
+      group.addTask { await self.answer(to: question) }
+      group.addTask {
+        try? await Task.sleep(for: timeout, clock: .continuous)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+    if Task.isCancelled { throw .cancelledByApp }
+    switch given {
+    case .text(let text): return text
+    case .cancelled:
+      throw AuthenticationError(
+        AuthenticationError.userCancel, "the person dismissed the question")
+    case .fallback:
+      throw AuthenticationError(
+        AuthenticationError.userFallback, "the person wants to authenticate in another way")
+    case nil:
+      throw AuthenticationError(
+        AuthenticationError.timedOut, "nobody answered within \(timeout)")
+    }
+  }
+}

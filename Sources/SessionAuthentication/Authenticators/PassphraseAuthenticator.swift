@@ -1,0 +1,84 @@
+import Dispatch
+public import SessionToolsBase
+
+/// Asks for the passphrase of a store, and opens the store with it.
+///
+/// This is protection, not only a presence check: while the store is locked, its keys are not in the
+/// memory of the program, and nobody can derive them without the passphrase. Attach the store to the
+/// gate, so that it is locked with it:
+///
+/// ```swift
+/// let gate = AuthenticationGate(PassphraseAuthenticator(of: store, prompt: dialog)) { … }
+/// gate.attach(.keys(of: store))
+/// ```
+public struct PassphraseAuthenticator: Authenticator {
+  private let store: any LockableSecretStore
+  private let prompt: any AuthenticationPrompt
+  private let largestTryCount: Int
+
+  /// Describes whom to ask for the passphrase of which store.
+  ///
+  /// - Parameters:
+  ///   - store: What is opened.
+  ///   - prompt: What shows the question.
+  ///   - largestTryCount: How many passphrases may be wrong within one evaluation, 1 or more.
+  public init(
+    of store: some LockableSecretStore, prompt: some AuthenticationPrompt, largestTryCount: Int = 3
+  ) {
+    self.store = store
+    self.prompt = prompt
+    self.largestTryCount = max(1, largestTryCount)
+  }
+
+  /// A passphrase.
+  public var method: AuthenticationMethod { .passphrase }
+
+  /// Available always: whether the store has a passphrase is found out when it is opened.
+  public func availability() async -> AuthenticatorAvailability { .available }
+
+  /// Asks for the passphrase and opens the store.
+  ///
+  /// A store that is open is locked first, so that a wrong passphrase is noticed.
+  ///
+  /// - Throws: `failed` when it was wrong each time, `userCancel`, `userFallback`, `timedOut`,
+  ///   `appCancel`; `unlockFailed` when the store cannot be opened for another reason.
+  public func evaluate(
+    _ request: AuthenticationRequest
+  ) async throws(AuthenticationError) -> AuthenticationMethod {
+    store.lock()
+    for failureCount in 0..<largestTryCount {
+      let question = AuthenticationQuestion(
+        text: "Passphrase:", isSecret: true, failureCount: failureCount, request: request)
+      let passphrase = try await prompt.text(for: question)
+      do {
+        try await open(passphrase)
+        // Whoever asked does not want it any more, and may have locked the store already.
+        if Task.isCancelled {
+          store.lock()
+          throw AuthenticationError.cancelledByApp
+        }
+        return method
+      } catch StoreError.wrongKey {
+        continue
+      } catch StoreError.invalidKey {
+        continue
+      } catch let error as AuthenticationError {
+        throw error
+      } catch {
+        throw AuthenticationError(
+          AuthenticationError.unlockFailed,
+          "the store could not be opened" + ((error as? StoreError).map { ": \($0.reason)" } ?? ""),
+          underlying: error)
+      }
+    }
+    throw AuthenticationError(AuthenticationError.failed, "the passphrase was wrong")
+  }
+
+  /// Deriving the key takes about half a second, for which no thread of the pool is held.
+  private func open(_ passphrase: SecretBytes) async throws {
+    let store = store
+    try await lanes.queue.blocking { try store.unlock(withPassphrase: passphrase) }
+  }
+}
+
+private let lanes = BlockingLanes("session-tools.passphrase", count: 1)

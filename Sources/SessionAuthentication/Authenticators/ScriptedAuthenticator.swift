@@ -1,0 +1,105 @@
+import Synchronization
+
+/// Answers as it is told: for tests, and for previews of a user interface.
+public final class ScriptedAuthenticator: Authenticator {
+  /// What comes of one evaluation.
+  public enum Answer: Sendable {
+    /// The person is authenticated.
+    case success
+    /// The person is not.
+    case failure(AuthenticationError)
+    /// Nobody answers until the task is cancelled, or ``ScriptedAuthenticator/answer(_:)`` is called.
+    case waiting
+  }
+
+  private struct State {
+    var answers: [Answer]
+    var availability: AuthenticatorAvailability
+    var requests: [AuthenticationRequest] = []
+    var underWay: [Int: CheckedContinuation<Result<Void, AuthenticationError>, Never>] = [:]
+    var isOver: Set<Int> = []
+  }
+
+  /// How it says that it authenticates.
+  public let method: AuthenticationMethod
+  private let state: Mutex<State>
+
+  /// Prepares answers.
+  ///
+  /// - Parameters:
+  ///   - answers: What comes of the first evaluations; the last one of all that follow as well.
+  ///   - availability: What it says when it is asked whether it can be.
+  ///   - method: How it says that it authenticates.
+  public init(
+    _ answers: [Answer] = [.success], availability: AuthenticatorAvailability = .available,
+    method: AuthenticationMethod = AuthenticationMethod("scripted")
+  ) {
+    self.method = method
+    state = Mutex(State(answers: answers, availability: availability))
+  }
+
+  /// What was asked so far.
+  public var requests: [AuthenticationRequest] { state.withLock { $0.requests } }
+
+  /// How many are being asked now.
+  public var underWayCount: Int { state.withLock { $0.underWay.count } }
+
+  /// What it says when it is asked whether it can be.
+  public func availability() async -> AuthenticatorAvailability {
+    state.withLock { $0.availability }
+  }
+
+  /// Prepares another answer, after those that there are.
+  public func append(_ answer: Answer) {
+    state.withLock { $0.answers.append(answer) }
+  }
+
+  /// Answers all who wait.
+  public func answer(_ result: Result<Void, AuthenticationError>) {
+    let waiting = state.withLock { state in
+      defer { state.underWay = [:] }
+      return state.underWay.values
+    }
+    for continuation in waiting { continuation.resume(returning: result) }
+  }
+
+  /// Answers as prepared.
+  ///
+  /// - Throws: What was prepared; `appCancel` when the task is cancelled.
+  public func evaluate(
+    _ request: AuthenticationRequest
+  ) async throws(AuthenticationError) -> AuthenticationMethod {
+    let (number, answer) = state.withLock { state in
+      state.requests.append(request)
+      let answer = state.answers.count > 1 ? state.answers.removeFirst() : state.answers.first
+      return (state.requests.count, answer ?? .waiting)
+    }
+    switch answer {
+    case .success: break
+    case .failure(let error): throw error
+    case .waiting: try await wait(number).get()
+    }
+    return method
+  }
+
+  private func wait(_ number: Int) async -> Result<Void, AuthenticationError> {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if state.isOver.remove(number) != nil { return true }
+          state.underWay[number] = continuation
+          return false
+        }
+        if isOver { continuation.resume(returning: .failure(.cancelledByApp)) }
+      }
+    } onCancel: {
+      let continuation = state.withLock { state in
+        let continuation = state.underWay.removeValue(forKey: number)
+        // It may be cancelled before it waits.
+        if continuation == nil { state.isOver.insert(number) }
+        return continuation
+      }
+      continuation?.resume(returning: .failure(.cancelledByApp))
+    }
+  }
+}

@@ -1,0 +1,403 @@
+import SessionToolsBase
+
+/// The rules of the gate: what happens goes in, what is to be done comes out.
+///
+/// A value that knows no threads and no clock, so that it can be tried with millions of sequences.
+package struct GateMachine {
+  package enum Event {
+    case connect(SceneIdentifier, isActive: Bool)
+    case disconnect(SceneIdentifier)
+    case scene(SceneEvent, SceneIdentifier)
+    case system(SystemEvent)
+    /// Somebody waits for authentication, and maybe asks for it.
+    case wait(Int, in: SceneIdentifier?, Request?)
+    case stopWaiting(Int, AuthenticationError)
+    case evaluationEnded(Int, Result<any AuthenticationToken, AuthenticationError>)
+    case invalidate
+    case configure(GateConfiguration)
+    /// Time went by.
+    case tick
+  }
+
+  /// That somebody is to be asked, by a scene of the caller's choice or of the gate's.
+  package struct Request {
+    package let presenter: SceneIdentifier?
+
+    package init(presenter: SceneIdentifier?) {
+      self.presenter = presenter
+    }
+  }
+
+  package enum Effect {
+    case tell(SceneIdentifier, SceneDirective)
+    case evaluate(Int, presenter: SceneIdentifier?)
+    case cancelEvaluation(Int)
+    /// Wipes what is in memory only while the gate is open.
+    case wipe
+    case run(Int)
+    case refuse(Int, AuthenticationError)
+  }
+
+  private enum Lock {
+    case locked
+    case unlocked(any AuthenticationToken)
+    /// Open for somebody who comes back before a moment.
+    case grace(any AuthenticationToken, until: Duration)
+
+    var token: (any AuthenticationToken)? {
+      switch self {
+      case .locked: nil
+      case .unlocked(let token), .grace(let token, _): token
+      }
+    }
+  }
+
+  private struct Evaluation {
+    let number: Int
+    let presenter: SceneIdentifier?
+    let deadline: Duration
+    /// Nobody waits for its end any more but the next one: there is one at a time, whatever
+    /// authenticators do.
+    var isAbandoned = false
+  }
+
+  package private(set) var configuration: GateConfiguration
+  private var scenes = SceneBook()
+  private var lock: Lock
+  private var evaluation: Evaluation?
+  private var evaluationCount = 0
+  /// What is to be asked when the abandoned evaluation has ended.
+  private var next: Request?
+  private var waiting: [Int: SceneIdentifier?] = [:]
+  private var failure: AuthenticationError?
+  /// When whoever is in front was last turned away.
+  ///
+  /// Until they have really been away, they are asked only if they want to be: else a question that
+  /// they dismiss gives the focus back, and would be asked again at once.
+  private var dismissal: Duration?
+  private var isSessionLocked = false
+  private var isAsleep = false
+  private var effects: [Effect] = []
+  private var now: BootInstant
+
+  package init(
+    _ configuration: GateConfiguration, token: (any AuthenticationToken)?, at now: BootInstant
+  ) {
+    self.configuration = configuration
+    self.now = now
+    lock = token.map { $0.isValid(at: now) ? .unlocked($0) : .locked } ?? .locked
+  }
+
+  // MARK: - What is so
+
+  /// Whether the content may be seen.
+  package func isOpen(at now: BootInstant) -> Bool {
+    guard configuration.isEnabled else { return true }
+    if case .grace(_, let end) = lock, now.uptime >= end { return false }
+    return lock.token?.isValid(at: now) ?? false
+  }
+
+  package func state(at now: BootInstant) -> AuthenticationGate.State {
+    if isOpen(at: now) {
+      if case .grace = lock, configuration.isEnabled { return .grace }
+      return .unlocked
+    }
+    if let evaluation, !evaluation.isAbandoned { return .evaluating(evaluation.presenter) }
+    return failure.map { .failed($0) } ?? .locked
+  }
+
+  /// When something changes though nothing happens, by the uptime.
+  package var nextDeadline: Duration? {
+    var moments: [Duration] = []
+    if let evaluation, !evaluation.isAbandoned { moments.append(evaluation.deadline) }
+    if case .grace(_, let end) = lock { moments.append(end) }
+    if let end = lock.token?.expiration, end.bootIdentifier == now.bootIdentifier {
+      moments.append(end.uptime)
+    }
+    return moments.min()
+  }
+
+  // MARK: - What happens
+
+  /// - Returns: What is to be done, in this order.
+  package mutating func handle(_ event: Event, at now: BootInstant) -> [Effect] {
+    self.now = now
+    effects = []
+    expire()
+    switch event {
+    case .connect(let scene, let isActive): connect(scene, isActive: isActive)
+    case .disconnect(let scene): disconnect(scene)
+    case .scene(let event, let scene): handle(event, in: scene)
+    case .system(let event): handle(event)
+    case .wait(let number, let scene, let request): wait(number, in: scene, request)
+    case .stopWaiting(let number, let error):
+      if waiting.removeValue(forKey: number) != nil { effects.append(.refuse(number, error)) }
+    case .evaluationEnded(let number, let result): evaluationEnded(number, result)
+    case .invalidate:
+      close(.cancelledByApp)
+      dismissal = now.uptime
+    case .configure(let configuration): configure(configuration)
+    case .tick: break
+    }
+    return effects
+  }
+
+  private mutating func expire() {
+    if let evaluation, !evaluation.isAbandoned, now.uptime >= evaluation.deadline {
+      abandon(
+        AuthenticationError(
+          AuthenticationError.timedOut,
+          "nobody was authenticated within \(configuration.evaluationTimeout)"))
+    }
+    switch lock {
+    case .locked: break
+    case .grace(_, let end) where now.uptime >= end: close(nil)
+    case .grace(let token, _), .unlocked(let token): if !token.isValid(at: now) { close(nil) }
+    }
+  }
+
+  // MARK: - Scenes
+
+  private mutating func connect(_ scene: SceneIdentifier, isActive: Bool) {
+    scenes.insert(scene)
+    if isOpen(at: now) {
+      tell(scene, .authenticated)
+    } else if let evaluation, !evaluation.isAbandoned {
+      tell(scene, .authenticating(isPresenter: evaluation.presenter == scene))
+    } else {
+      tell(scene, failure.map { .failed($0) } ?? .locked)
+    }
+    if isActive { handle(.didBecomeActive, in: scene) }
+  }
+
+  private mutating func disconnect(_ scene: SceneIdentifier) {
+    guard scenes.remove(scene) else { return }
+    for number in waiting.filter({ $0.value == scene }).keys.sorted() {
+      waiting[number] = nil
+      effects.append(.refuse(number, .sceneLost))
+    }
+    if let evaluation, evaluation.presenter == scene, !evaluation.isAbandoned {
+      return abandon(.sceneLost)
+    }
+    lockIfNobodyIsInFront(graceDuration)
+  }
+
+  private mutating func handle(_ event: SceneEvent, in scene: SceneIdentifier) {
+    guard scenes.handle(event, in: scene) else { return }
+    switch event {
+    case .didBecomeActive, .willEnterForeground:
+      // As it was before: the token lasts no longer for it.
+      if case .grace(let token, _) = lock, !isNobodyInFront { lock = .unlocked(token) }
+      if event == .didBecomeActive { requestUnasked(in: scene) }
+    case .willResignActive, .didEnterBackground: left()
+    }
+  }
+
+  /// The focus that a question of our own takes is not lost: nobody has left.
+  private mutating func left() {
+    guard evaluation == nil else { return }
+    if let dismissal, now.uptime >= dismissal + configuration.promptSettling {
+      self.dismissal = nil
+    }
+    lockIfNobodyIsInFront(graceDuration)
+  }
+
+  private var graceDuration: Duration {
+    let settling =
+      configuration.invalidation == .resignActive ? configuration.switchingDuration : .zero
+    return max(configuration.graceDuration, settling)
+  }
+
+  private mutating func lockIfNobodyIsInFront(_ grace: Duration) {
+    guard case .unlocked(let token) = lock, isNobodyInFront else { return }
+    if grace > .zero { lock = .grace(token, until: now.uptime + grace) } else { close(nil) }
+  }
+
+  private var isNobodyInFront: Bool {
+    scenes.isNobodyInFront(by: configuration.invalidation)
+  }
+
+  // MARK: - The system
+
+  private mutating func handle(_ event: SystemEvent) {
+    switch event {
+    case .sessionLocked: isSessionLocked = true
+    case .sessionUnlocked: isSessionLocked = false
+    case .willSleep: isAsleep = true
+    case .didWake: isAsleep = false
+    }
+    switch event {
+    case .sessionLocked where configuration.locksWithSession: close(.takenBackBySystem)
+    case .willSleep where configuration.locksBeforeSleep: close(.takenBackBySystem)
+    case .sessionLocked, .willSleep: break
+    case .sessionUnlocked, .didWake:
+      dismissal = nil
+      if let scene = scenes.active { requestUnasked(in: scene) }
+    }
+  }
+
+  // MARK: - Asking
+
+  private mutating func requestUnasked(in scene: SceneIdentifier) {
+    guard configuration.requestsAutomatically, dismissal == nil, !isSessionLocked, !isAsleep else {
+      return
+    }
+    request(Request(presenter: scene))
+  }
+
+  private mutating func request(_ request: Request) {
+    guard !isOpen(at: now) else { return }
+    guard let evaluation else { return begin(request) }
+    if evaluation.isAbandoned { next = next ?? request }
+  }
+
+  private mutating func begin(_ request: Request) {
+    evaluationCount += 1
+    let presenter = request.presenter ?? scenes.frontmost
+    evaluation = Evaluation(
+      number: evaluationCount, presenter: presenter,
+      deadline: now.uptime + configuration.evaluationTimeout)
+    failure = nil
+    for scene in scenes.all { tell(scene, .authenticating(isPresenter: scene == presenter)) }
+    effects.append(.evaluate(evaluationCount, presenter: presenter))
+  }
+
+  private mutating func wait(_ number: Int, in scene: SceneIdentifier?, _ request: Request?) {
+    if isOpen(at: now) { return effects.append(.run(number)) }
+    let scenesOfIt = [scene, request?.presenter].compactMap { $0 }
+    guard scenesOfIt.allSatisfy(scenes.contains) else {
+      return effects.append(.refuse(number, .sceneLost))
+    }
+    guard waiting.count < configuration.largestDeferredCount else {
+      return effects.append(.refuse(number, .tooManyWait))
+    }
+    waiting[number] = scene
+    if let request { self.request(request) }
+  }
+
+  // MARK: - Answers
+
+  private mutating func evaluationEnded(
+    _ number: Int, _ result: Result<any AuthenticationToken, AuthenticationError>
+  ) {
+    guard let ended = evaluation, ended.number == number else { return }
+    evaluation = nil
+    if ended.isAbandoned {
+      // What it may have opened since.
+      wipe()
+      return beginNext()
+    }
+    switch result {
+    case .success(let token) where token.isValid(at: now): open(token)
+    case .success:
+      fail(
+        AuthenticationError(
+          AuthenticationError.invalidToken, "the authentication does not count any more"))
+      wipe()
+    case .failure(let error):
+      fail(error)
+      wipe()
+    }
+  }
+
+  private mutating func beginNext() {
+    guard let request = next.take(), !isOpen(at: now) else { return }
+    guard let presenter = request.presenter, !scenes.contains(presenter) else {
+      return begin(request)
+    }
+    // Who was to present it is gone, and others may wait for it.
+    if !waiting.isEmpty { begin(Request(presenter: nil)) }
+  }
+
+  private mutating func open(_ token: any AuthenticationToken) {
+    lock = .unlocked(token)
+    (failure, dismissal) = (nil, nil)
+    for scene in scenes.all { tell(scene, .authenticated) }
+    runAll()
+    // The focus is on its way back, or the person has left while being asked.
+    lockIfNobodyIsInFront(max(configuration.graceDuration, configuration.promptSettling))
+  }
+
+  private mutating func fail(_ error: AuthenticationError) {
+    failure = error
+    dismissal = now.uptime
+    for scene in scenes.all { tell(scene, .failed(error)) }
+    for number in waiting.keys.sorted() { effects.append(.refuse(number, error)) }
+    waiting = [:]
+  }
+
+  private mutating func abandon(_ error: AuthenticationError) {
+    guard let number = evaluation?.number else { return }
+    evaluation?.isAbandoned = true
+    effects.append(.cancelEvaluation(number))
+    fail(error)
+    // It may have opened something already.
+    wipe()
+  }
+
+  // MARK: - Locking
+
+  /// Locks; an evaluation that is under way ends with an error.
+  private mutating func close(_ error: AuthenticationError?) {
+    let isAwaited = next.take() != nil && !waiting.isEmpty
+    if let evaluation, !evaluation.isAbandoned {
+      abandon(error ?? .takenBackBySystem)
+    } else if isAwaited {
+      fail(error ?? .takenBackBySystem)
+    }
+    if case .locked = lock {
+      // One that was abandoned before may have opened something since.
+      if evaluation != nil { wipe() }
+      return
+    }
+    lock = .locked
+    failure = nil
+    wipe()
+    guard configuration.isEnabled else { return }
+    for scene in scenes.all { tell(scene, .locked) }
+  }
+
+  private mutating func wipe() {
+    if configuration.isEnabled { effects.append(.wipe) }
+  }
+
+  private mutating func configure(_ new: GateConfiguration) {
+    let old = configuration
+    configuration = new
+    if old.isEnabled, !new.isEnabled {
+      if let evaluation, !evaluation.isAbandoned {
+        self.evaluation?.isAbandoned = true
+        effects.append(.cancelEvaluation(evaluation.number))
+      }
+      for scene in scenes.all { tell(scene, .authenticated) }
+      runAll()
+    } else if !old.isEnabled, new.isEnabled, !isOpen(at: now) {
+      lock = .locked
+      wipe()
+      for scene in scenes.all { tell(scene, .locked) }
+    }
+  }
+
+  private mutating func runAll() {
+    for number in waiting.keys.sorted() { effects.append(.run(number)) }
+    waiting = [:]
+  }
+
+  private mutating func tell(_ scene: SceneIdentifier, _ directive: SceneDirective) {
+    effects.append(.tell(scene, directive))
+  }
+}
+
+extension AuthenticationError {
+  fileprivate static var sceneLost: AuthenticationError {
+    AuthenticationError(appCancel, "the scene is not there, or went away")
+  }
+
+  fileprivate static var takenBackBySystem: AuthenticationError {
+    AuthenticationError(systemCancel, "the desktop was locked, or the machine goes to sleep")
+  }
+
+  fileprivate static var tooManyWait: AuthenticationError {
+    AuthenticationError(busy, "too much waits for authentication already")
+  }
+}

@@ -1,0 +1,26 @@
+/// What happens to the whole desktop, or the machine.
+public enum SystemEvent: Hashable, Sendable {
+  /// The desktop was locked, or its screen saver covers it.
+  case sessionLocked
+  /// The person is back.
+  case sessionUnlocked
+  /// The machine goes to sleep.
+  case willSleep
+  /// The machine is awake again.
+  case didWake
+}
+
+/// Tells what happens to the desktop or the machine.
+public protocol LifecycleSource: Sendable {
+  /// Listens until its task is cancelled.
+  ///
+  /// A source that can delay sleep does so until the receiver has returned. When the service behind
+  /// it is started anew, it goes on.
+  ///
+  /// - Parameter receive: Called with each event, one after the other; should not take longer than it
+  ///   has to.
+  /// - Throws: `serviceLost` when there is no such service, `notPermitted`.
+  func run(
+    _ receive: @escaping @Sendable (SystemEvent) -> Void
+  ) async throws(AuthenticationError)
+}

@@ -1,0 +1,112 @@
+import Foundation
+import SealedStore
+import SessionAuthentication
+import SessionToolsBase
+import Synchronization
+import TestSupport
+import Testing
+
+/// Asks for the passphrase of a store that is really sealed.
+struct PassphraseAuthenticatorTests {
+  /// Answers as prepared.
+  final class Prompt: AuthenticationPrompt {
+    private let answers: Mutex<[AuthenticationAnswer]>
+    let questions = Recorder<AuthenticationQuestion>()
+
+    init(_ answers: AuthenticationAnswer...) {
+      self.answers = Mutex(answers)
+    }
+
+    func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+      questions.append(question)
+      let answer = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      if let answer { return answer }
+      // Nobody is there.
+      try? await Task.sleep(for: .seconds(3600))
+      return .cancelled
+    }
+
+    func show(_ message: AuthenticationMessage) async {}
+  }
+
+  let directory: TemporaryDirectory
+  let store: SealedFileStore
+  let name: StoreKey
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try SealedFileStore.create(
+      at: directory["store"],
+      key: Passphrase("right", cost: .fixed(passes: 1, memoryByteCount: 8 << 20)))
+    name = try StoreKey("item", in: "test")
+  }
+
+  // A day, because other tests may keep all threads busy.
+  private func gate(_ prompt: Prompt, timeout: Duration = .seconds(86_400)) -> AuthenticationGate {
+    let authenticator = PassphraseAuthenticator(of: store, prompt: prompt)
+    let gate = AuthenticationGate(authenticator, configuration: .patient) {
+      AuthenticationRequest(reason: "test", timeout: timeout)
+    }
+    gate.attach(.keys(of: store))
+    return gate
+  }
+
+  @Test func `the right passphrase opens the gate and the store, and a lock closes both`()
+    async throws
+  {
+    try await store.put(SecretBytes(utf8: "value"), for: name)
+    let gate = gate(Prompt(.text(SecretBytes(utf8: "right")), .text(SecretBytes(utf8: "right"))))
+    #expect(store.isLocked)
+    try await gate.authenticate()
+    #expect(!store.isLocked)
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
+    gate.invalidate()
+    #expect(store.isLocked)
+    try await gate.authenticate()
+    #expect(!store.isLocked)
+  }
+
+  @Test func `a wrong one may be mended twice, and then nobody is authenticated`() async throws {
+    let prompt = Prompt(
+      .text(SecretBytes(utf8: "wrong")), .text(SecretBytes(utf8: "")),
+      .text(SecretBytes(utf8: "right")), .text(SecretBytes(utf8: "no")),
+      .text(SecretBytes(utf8: "no")), .text(SecretBytes(utf8: "no")))
+    let gate = gate(prompt)
+    try await gate.authenticate()
+    #expect(prompt.questions.all.map(\.failureCount) == [0, 1, 2])
+    #expect(prompt.questions.all.allSatisfy { $0.isSecret })
+    gate.invalidate()
+    let error = await expectFailure(AuthenticationError.failed) { try await gate.authenticate() }
+    #expect(store.isLocked)
+    let text = error.map { "\($0)" } ?? ""
+    #expect(!text.contains("no\"") && !text.contains("right"))
+  }
+
+  @Test func `a person who does not want to, or wants another way, is asked no more`() async throws
+  {
+    let gate = gate(Prompt(.cancelled, .fallback))
+    await expectFailure(AuthenticationError.userCancel) { try await gate.authenticate() }
+    await expectFailure(AuthenticationError.userFallback) { try await gate.authenticate() }
+    #expect(store.isLocked)
+  }
+
+  @Test func `a question that nobody answers ends, by time or with its task`() async throws {
+    await expectFailure(AuthenticationError.timedOut) {
+      try await gate(Prompt(), timeout: .milliseconds(20)).authenticate()
+    }
+    let authenticator = PassphraseAuthenticator(of: store, prompt: Prompt())
+    let task = Task { try await authenticator.evaluate(AuthenticationRequest(reason: "test")) }
+    task.cancel()
+    await expectFailure(AuthenticationError.appCancel) { try await task.value }
+    #expect(store.isLocked)
+  }
+
+  @Test func `a store that cannot be opened says why`() async throws {
+    try FileManager.default.removeItem(atPath: directory["store"])
+    let gate = gate(Prompt(.text(SecretBytes(utf8: "right"))))
+    let error = await expectFailure(AuthenticationError.unlockFailed) {
+      try await gate.authenticate()
+    }
+    #expect(error?.underlying is StoreError)
+  }
+}

@@ -1,0 +1,346 @@
+import SessionAuthentication
+import SessionToolsTesting
+import Testing
+
+struct AuthenticationGateTests {
+  // MARK: - One question for all scenes
+
+  @Test func `it begins locked, and says so to each scene`() {
+    let test = TestGate { $0.requestsAutomatically = false }
+    test.connect("a", "b", isActive: true)
+    #expect(test.gate.requiresAuthentication)
+    #expect(test.told("a") == ["locked"])
+    #expect(test.told("b") == ["locked"])
+    #expect(test.askedCount == 0)
+  }
+
+  @Test func `all scenes begin, one presents, and all complete`() async throws {
+    let test = TestGate(.waiting)
+    test.connect("a", "b", "c")
+    test.gate.handle(.didBecomeActive, in: "b")
+    // Each asks, too, as programs do.
+    let waiting = ["a", "b", "c"].map { scene in
+      Task { try await test.gate.authenticate(in: SceneIdentifier(scene)) }
+    }
+    try await test.waitUntilAsked()
+    #expect(test.gate.isAuthenticating)
+    test.authenticator.answer(.success(()))
+    for task in waiting { try await task.value }
+    #expect(test.askedCount == 1)
+    #expect(test.told("a") == ["locked", "authenticating", "authenticated"])
+    #expect(test.told("b") == ["locked", "presents", "authenticated"])
+    #expect(test.told("c") == ["locked", "authenticating", "authenticated"])
+  }
+
+  @Test func `all scenes hear of a failure, and one may try again`() async throws {
+    let test = TestGate(.failure(.userCancelled), .success)
+    test.connect("a", "b", isActive: true)
+    try await waitUntil { test.told("b").last == "failed: userCancel" }
+    #expect(test.told("a").last == "failed: userCancel")
+    try await test.gate.authenticate(in: "b")
+    #expect(test.told("a").suffix(2) == ["authenticating", "authenticated"])
+    #expect(test.told("b").suffix(2) == ["presents", "authenticated"])
+  }
+
+  @Test func `a scene that comes during a question takes part in it`() async throws {
+    let test = TestGate(.waiting)
+    test.connect("a", isActive: true)
+    try await test.waitUntilAsked()
+    test.connect("late")
+    test.authenticator.answer(.success(()))
+    try await waitUntil { test.told("late").last == "authenticated" }
+    #expect(test.told("late") == ["authenticating", "authenticated"])
+  }
+
+  @Test func `a presenter that goes away ends its question, and holds nobody up`() async throws {
+    let test = TestGate(.waiting, .success)
+    test.connect("a", isActive: true)
+    test.connect("b")
+    try await test.waitUntilAsked()
+    let codes = Recorder<AuthenticationError.Code>()
+    test.gate.deferUntilAuthenticated {
+      if case .failure(let error) = $0 { codes.append(error.code) }
+    }
+    test.gate.disconnect("a")
+    #expect(codes.all == [AuthenticationError.appCancel])
+    #expect(test.told("b").last == "failed: appCancel")
+    try await test.gate.authenticate(in: "b")
+    #expect(test.askedCount == 2)
+  }
+
+  // MARK: - Coming and going
+
+  @Test func `whoever comes back within the grace time is let in, as long as before`() async throws
+  {
+    let test = TestGate(lifetime: .seconds(60)) { $0.graceDuration = .seconds(15) }
+    test.connect("a", isActive: true)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    test.gate.handle(.didEnterBackground, in: "a")
+    test.clock.advance(by: .seconds(14))
+    test.gate.handle(.didBecomeActive, in: "a")
+    #expect(!test.gate.requiresAuthentication)
+    #expect(test.askedCount == 1)
+    test.clock.advance(by: .seconds(46))
+    #expect(test.gate.requiresAuthentication, "coming back made the token last longer")
+  }
+
+  @Test func `whoever comes back later is asked again`() async throws {
+    let test = TestGate { $0.graceDuration = .seconds(15) }
+    test.connect("a", isActive: true)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    test.gate.handle(.didEnterBackground, in: "a")
+    test.clock.suspend(for: .seconds(15))
+    #expect(test.gate.requiresAuthentication)
+    try await waitUntil { test.told("a").last == "locked" }
+    test.gate.handle(.didBecomeActive, in: "a")
+    try await waitUntil { !test.gate.requiresAuthentication }
+    #expect(test.askedCount == 2)
+  }
+
+  @Test func `switching between two windows locks nothing`() async throws {
+    let test = TestGate { $0.invalidation = .resignActive }
+    test.connect("a", "b")
+    test.gate.handle(.didBecomeActive, in: "a")
+    try await waitUntil { !test.gate.requiresAuthentication }
+    test.gate.handle(.willResignActive, in: "a")
+    test.clock.advance(by: .milliseconds(100))
+    test.gate.handle(.didBecomeActive, in: "b")
+    test.clock.advance(by: .seconds(60))
+    #expect(!test.gate.requiresAuthentication)
+    test.gate.handle(.willResignActive, in: "b")
+    test.clock.advance(by: .milliseconds(300))
+    #expect(test.gate.requiresAuthentication)
+  }
+
+  @Test func `what the desktop does locks, and nobody is asked behind its lock`() async throws {
+    let test = TestGate()
+    test.connect("a", isActive: true)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    test.gate.handle(.sessionLocked)
+    #expect(test.gate.requiresAuthentication)
+    test.gate.handle(.didBecomeActive, in: "a")
+    #expect(test.askedCount == 1)
+    test.gate.handle(.sessionUnlocked)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    #expect(test.askedCount == 2)
+    test.gate.handle(.willSleep)
+    #expect(test.gate.requiresAuthentication)
+    test.gate.handle(.didWake)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    #expect(test.askedCount == 3)
+  }
+
+  @Test func `a lock during a question beats its success`() async throws {
+    // One that takes no notice of being cancelled, and says yes.
+    let (isAsked, answer) = (Recorder<Void>(), AsyncStream.makeStream(of: Void.self))
+    let gate = AuthenticationGate(configuration: .patient) { _ in
+      isAsked.append(())
+      await Task { for await _ in answer.stream { break } }.value
+      return PermanentToken()
+    }
+    let waiter = Task { try await gate.authenticate() }
+    try await waitUntil { isAsked.all.count == 1 }
+    gate.handle(.sessionLocked)
+    await expectFailure(AuthenticationError.systemCancel) { try await waiter.value }
+    // The next is asked when the first has ended, and not before.
+    let next = Task { try await gate.authenticate() }
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(isAsked.all.count == 1)
+    answer.continuation.yield()
+    try await waitUntil { isAsked.all.count == 2 }
+    #expect(gate.requiresAuthentication)
+    answer.continuation.finish()
+    try await next.value
+  }
+
+  /// A gate whose questions take no notice of being cancelled.
+  private func stubbornGate() -> (AuthenticationGate, AsyncStream<Void>.Continuation) {
+    let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+    let gate = AuthenticationGate(configuration: .patient) { _ in
+      await Task { for await _ in answers { break } }.value
+      return PermanentToken()
+    }
+    return (gate, answer)
+  }
+
+  @Test func `a second lock answers those who wait for the next question`() async throws {
+    let (gate, answer) = stubbornGate()
+    let first = Task { try await gate.authenticate() }
+    try await waitUntil { gate.isAuthenticating }
+    gate.handle(.sessionLocked)
+    await expectFailure(AuthenticationError.systemCancel) { try await first.value }
+    let second = Task { try await gate.authenticate() }
+    let codes = Recorder<AuthenticationError.Code>()
+    gate.deferUntilAuthenticated { if case .failure(let error) = $0 { codes.append(error.code) } }
+    // Until it waits, a lock has nothing to answer.
+    try await waitUntil {
+      gate.handle(.willSleep)
+      return !codes.all.isEmpty
+    }
+    await expectFailure(AuthenticationError.systemCancel) { try await second.value }
+    answer.finish()
+  }
+
+  @Test func `a presenter that goes away before its question leaves that to another`() async throws
+  {
+    let (gate, answer) = stubbornGate()
+    let first = Task { try await gate.authenticate() }
+    try await waitUntil { gate.isAuthenticating }
+    gate.invalidate()
+    await expectFailure(AuthenticationError.appCancel) { try await first.value }
+    gate.connect("b") { _ in }
+    gate.handle(.willEnterForeground, in: "b")
+    let answered = Recorder<Bool>()
+    let second = Task {
+      answered.append((try? await gate.authenticate(in: "b")) != nil)
+    }
+    for _ in 0..<1000 { await Task.yield() }
+    gate.disconnect("b")
+    answer.finish()
+    await second.value
+    #expect(answered.all.count == 1, "it was answered, with either")
+  }
+
+  @Test func `what a question has opened is wiped by a lock before it has ended`() async throws {
+    let (opened, wiped) = (Recorder<Void>(), Recorder<Void>())
+    let gate = AuthenticationGate(configuration: .patient) { _ in PermanentToken() }
+    gate.attach(
+      GatedResource {
+        wiped.append(())
+      } unlock: {
+        opened.append(())
+      })
+    gate.attach(
+      GatedResource {
+      } unlock: {
+        try await Task.sleep(for: .seconds(3600))
+      })
+    let waiter = Task { try await gate.authenticate() }
+    try await waitUntil { opened.all.count == 1 }
+    let count = wiped.all.count
+    gate.handle(.willSleep)
+    #expect(wiped.all.count > count)
+    await expectFailure(AuthenticationError.systemCancel) { try await waiter.value }
+  }
+
+  @Test func `a gate that goes away leaves nothing open`() async throws {
+    let wiped = Recorder<Void>()
+    do {
+      let gate = AuthenticationGate(configuration: .patient) { _ in PermanentToken() }
+      try await gate.authenticate()
+      gate.attach(
+        GatedResource {
+          wiped.append(())
+        } unlock: {
+        })
+    }
+    try await waitUntil { wiped.all.count == 1 }
+  }
+
+  @Test func `a question that nobody answers ends`() async throws {
+    let test = TestGate(.waiting)
+    let waiter = Task { try await test.gate.authenticate() }
+    try await test.waitUntilAsked()
+    test.clock.advance(by: .seconds(180))
+    await expectFailure(AuthenticationError.timedOut) { try await waiter.value }
+    try await waitUntil { test.authenticator.underWayCount == 0 }
+  }
+
+  @Test func `a token that does not count opens nothing`() async throws {
+    let test = TestGate(lifetime: .zero)
+    await expectFailure(AuthenticationError.invalidToken) { try await test.gate.authenticate() }
+    #expect(test.gate.requiresAuthentication)
+  }
+
+  @Test func `a token that was kept opens the gate, if it still counts`() async throws {
+    let clock = ManualClock()
+    let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
+    func gate() -> AuthenticationGate {
+      AuthenticationGate(token: token, clock: clock) { _ in throw AuthenticationError.userCancelled
+      }
+    }
+    #expect(!gate().requiresAuthentication)
+    clock.suspend(for: .seconds(60))
+    #expect(gate().requiresAuthentication)
+  }
+
+  @Test func `a gate that is disabled is open, and as locked as before when it is enabled`()
+    async throws
+  {
+    let test = TestGate(.failure(.userCancelled)) { $0.isEnabled = false }
+    test.connect("a", isActive: true)
+    #expect(!test.gate.requiresAuthentication)
+    #expect(test.askedCount == 0)
+    #expect(try await test.gate.whenAuthenticated { 1 } == 1)
+    test.gate.configuration.isEnabled = true
+    #expect(test.gate.requiresAuthentication)
+    #expect(test.told("a") == ["authenticated", "locked"])
+  }
+
+  @Test func `its states are told as they change`() async throws {
+    let test = TestGate(.waiting)
+    var states = test.gate.states.makeAsyncIterator()
+    guard case .locked = await states.next() else { throw NeverHappened() }
+    let waiter = Task { try await test.gate.authenticate() }
+    guard case .evaluating = await states.next() else { throw NeverHappened() }
+    try await test.waitUntilAsked()
+    test.authenticator.answer(.failure(.userCancelled))
+    guard case .failed = await states.next() else { throw NeverHappened() }
+    await expectFailure(AuthenticationError.userCancel) { try await waiter.value }
+  }
+
+  @Test func `a gate that goes away answers all who wait`() async throws {
+    let answers = Recorder<AuthenticationError.Code>()
+    var gate: AuthenticationGate? = AuthenticationGate { _ in PermanentToken() }
+    gate?.deferUntilAuthenticated {
+      if case .failure(let error) = $0 { answers.append(error.code) }
+    }
+    #expect(answers.all.isEmpty)
+    gate = nil
+    #expect(answers.all == [AuthenticationError.appCancel])
+  }
+
+  // MARK: - Resources
+
+  @Test func `resources are wiped before a lock returns, and opened before anyone is let in`()
+    async throws
+  {
+    let events = Recorder<String>()
+    let test = TestGate()
+    test.gate.attach(
+      GatedResource {
+        events.append("wiped")
+      } unlock: {
+        events.append("opened")
+      })
+    #expect(events.all == ["wiped"])
+    test.gate.connect("a") { events.append($0.name) }
+    try await test.open()
+    #expect(events.all == ["wiped", "locked", "authenticating", "opened", "authenticated"])
+    test.gate.handle(.willSleep)
+    #expect(events.all.suffix(2) == ["wiped", "locked"])
+  }
+
+  @Test func `a resource that cannot be opened keeps the gate locked`() async throws {
+    struct Broken: Error {}
+    let wiped = Recorder<Int>()
+    let test = TestGate()
+    test.gate.attach(
+      GatedResource {
+        wiped.append(1)
+      } unlock: {
+      })
+    test.gate.attach(
+      GatedResource {
+        wiped.append(2)
+      } unlock: {
+        throw Broken()
+      })
+    let error = await expectFailure(AuthenticationError.unlockFailed) {
+      try await test.gate.authenticate()
+    }
+    #expect(error?.underlying is Broken)
+    #expect(test.gate.requiresAuthentication)
+    #expect(wiped.all == [1, 2, 1, 2], "what was opened before is wiped again")
+  }
+}

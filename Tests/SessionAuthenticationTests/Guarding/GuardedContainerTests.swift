@@ -1,0 +1,166 @@
+import Foundation
+import SessionAuthentication
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// Every kind of container, behind a gate.
+enum GuardedKind: CaseIterable {
+  case store, old
+
+  func container(
+    behind gate: AuthenticationGate, _ policy: GuardPolicy = GuardPolicy()
+  ) throws -> GuardedContainer<String> {
+    switch self {
+    case .store:
+      GuardedContainer(
+        try StoreContainer<String>(MemoryStore(), service: "mail"), behind: gate, policy: policy)
+    case .old: GuardedContainer(OldBox(), behind: gate, policy: policy)
+    }
+  }
+}
+
+/// A container of the old kind.
+final class OldBox: SessionContainer {
+  private var items: [String: String] = [:]
+
+  func hasItem(forIdentifier identifier: String) -> Bool { items[identifier] != nil }
+  func item(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> String? {
+    items[identifier]
+  }
+  func removeItem(forIdentifier identifier: String) throws { items[identifier] = nil }
+  func storeItem(
+    _ item: String, forIdentifier identifier: String, jsonEncoder: JSONEncoder
+  ) throws { items[identifier] = item }
+}
+
+struct GuardedContainerTests {
+  @Test(arguments: GuardedKind.allCases)
+  func `reads are refused while the gate is locked`(kind: GuardedKind) async throws {
+    let test = TestGate()
+    let session = Session(container: try kind.container(behind: test.gate), storageIdentifier: "a")
+    try session.updateItem("secret")
+    #expect(throws: (any Error).self) { try session.item() }
+    guard case .unavailable(StoreError.locked) = session.state else { throw NeverHappened() }
+    #expect(session.currentItem == nil)
+    await #expect(throws: StoreError.self) { try await session.validItem() }
+    #expect(test.askedCount == 0)
+    try await test.open()
+    #expect(try await session.item() == "secret")
+    test.gate.invalidate()
+    #expect(session.currentItem == nil)
+    #expect(try await session.containsItem(), "a locked gate looks like nobody signed in")
+  }
+
+  @Test(arguments: GuardedKind.allCases)
+  func `existence asks nobody`(kind: GuardedKind) async throws {
+    let test = TestGate()
+    let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
+    #expect(try !container.containsItem(forIdentifier: "a"))
+    try container.storeItem("secret", forIdentifier: "a")
+    #expect(container.hasItem(forIdentifier: "a"))
+    #expect(try await container.asyncContainsItem(forIdentifier: "a"))
+    #expect(test.askedCount == 0)
+  }
+
+  @Test func `names are listed without asking`() async throws {
+    let test = TestGate()
+    let store = GuardedStore(MemoryStore(), behind: test.gate, policy: GuardPolicy(.authenticate))
+    let key = try StoreKey("a", in: "mail")
+    try await store.put(SecretBytes(utf8: "secret"), for: key)
+    #expect(try await store.keys(in: nil) == [key])
+    #expect(try await store.keys(in: "mail") == [key])
+    #expect(test.askedCount == 0)
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "secret"))
+    #expect(test.askedCount == 1)
+  }
+
+  @Test(arguments: GuardedKind.allCases)
+  func `reads wait where the policy says so, and not for ever`(kind: GuardedKind) async throws {
+    let test = TestGate()
+    let container = try kind.container(behind: test.gate, GuardPolicy(.wait(.seconds(10))))
+    try container.storeItem("secret", forIdentifier: "a")
+    let reading = Task { try await container.asyncLoadItem(forIdentifier: "a") }
+    await test.clock.waitForSleeper(within: .seconds(10))
+    try await test.open()
+    #expect(try await reading.value == "secret")
+    test.gate.invalidate()
+    let late = Task { try await container.asyncLoadItem(forIdentifier: "a") }
+    await test.clock.waitForSleeper(within: .seconds(10))
+    test.clock.advance(by: .seconds(10))
+    let error = await #expect(throws: StoreError.self) { try await late.value }
+    #expect(error?.code == StoreError.timedOut)
+    // A call that blocks never waits for a person.
+    #expect(throws: StoreError.self) { try container.loadItem(forIdentifier: "a") }
+  }
+
+  @Test(arguments: GuardedKind.allCases)
+  func `reads have somebody asked where the policy says so`(kind: GuardedKind) async throws {
+    let test = TestGate(.failure(.userCancelled), .success)
+    let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
+    try container.storeItem("secret", forIdentifier: "a")
+    let error = await #expect(throws: StoreError.self) {
+      try await container.asyncLoadItem(forIdentifier: "a")
+    }
+    #expect(error?.code == StoreError.locked)
+    #expect(error?.underlying is AuthenticationError)
+    #expect(try await container.asyncLoadItem(forIdentifier: "a") == "secret")
+  }
+
+  @Test(arguments: GuardedKind.allCases)
+  func `changes are guarded where the policy says so`(kind: GuardedKind) async throws {
+    let test = TestGate()
+    let container = try kind.container(behind: test.gate, GuardPolicy(guardsChanges: true))
+    #expect(throws: StoreError.self) { try container.storeItem("new", forIdentifier: "a") }
+    #expect(throws: StoreError.self) { try container.removeItem(forIdentifier: "a") }
+    await #expect(throws: StoreError.self) {
+      try await container.asyncStoreItem("new", forIdentifier: "a")
+    }
+    try await test.open()
+    try await container.asyncStoreItem("new", forIdentifier: "a")
+    #expect(try container.item(forIdentifier: "a") == "new")
+  }
+
+  @Test(arguments: GuardedKind.allCases)
+  func `a session sees the gate open and lock`(kind: GuardedKind) async throws {
+    let test = TestGate()
+    let session = Session(container: try kind.container(behind: test.gate), storageIdentifier: "a")
+    try session.updateItem("secret")
+    var states = session.states.makeAsyncIterator()
+    guard case .unavailable = await states.next() else { throw NeverHappened() }
+    try await test.open()
+    #expect(await states.next()?.item == "secret")
+    test.gate.invalidate()
+    guard case .unavailable = await states.next() else { throw NeverHappened() }
+  }
+
+  @Test func `sessions behind a gate and before it are refreshed once`() async throws {
+    struct Token: Codable, Expiring, Sendable {
+      var number = 0
+      var expirationDate: Date?
+    }
+    let test = TestGate()
+    let (store, clock, calls) = (MemoryStore(), test.clock, Recorder<Int>())
+    let refresher = SessionRefresher<Token>(clock: clock) { request in
+      calls.append(request.item.number)
+      return .refreshed(
+        Token(number: request.item.number + 1, expirationDate: clock.now + 3600))
+    }
+    let plain = try StoreContainer<Token>(store, service: "mail")
+    let sessions = [
+      Session(
+        container: GuardedContainer(plain, behind: test.gate), storageIdentifier: "t",
+        refresher: refresher),
+      Session(container: plain, storageIdentifier: "t", refresher: refresher),
+    ]
+    try sessions[1].updateItem(Token(expirationDate: clock.now))
+    try await test.open()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<100 {
+        group.addTask { try await sessions[number % 2].validItem().number }
+      }
+      for try await number in group { #expect(number == 1) }
+    }
+    #expect(calls.all == [0])
+  }
+}

@@ -1,0 +1,95 @@
+import SessionAuthentication
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// A gate with a scripted authenticator, and what its scenes were told.
+struct TestGate: Sendable {
+  let clock = ManualClock()
+  let authenticator: ScriptedAuthenticator
+  let gate: AuthenticationGate
+  let told = Recorder<Told>()
+
+  struct Told: Sendable, Equatable {
+    let scene: SceneIdentifier
+    let directive: String
+  }
+
+  init(
+    _ answers: ScriptedAuthenticator.Answer..., lifetime: Duration? = nil,
+    change: (inout GateConfiguration) -> Void = { _ in }
+  ) {
+    authenticator = ScriptedAuthenticator(answers.isEmpty ? [.success] : answers)
+    var configuration = GateConfiguration()
+    change(&configuration)
+    gate = AuthenticationGate(
+      authenticator, lifetime: lifetime, configuration: configuration, clock: clock
+    ) {
+      AuthenticationRequest(reason: "test")
+    }
+  }
+
+  /// How often somebody was asked.
+  var askedCount: Int { authenticator.requests.count }
+
+  func connect(_ scenes: SceneIdentifier..., isActive: Bool = false) {
+    for scene in scenes {
+      gate.connect(scene, isActive: isActive) {
+        told.append(Told(scene: scene, directive: $0.name))
+      }
+    }
+  }
+
+  /// What one scene was told.
+  func told(_ scene: SceneIdentifier) -> [String] {
+    told.all.filter { $0.scene == scene }.map(\.directive)
+  }
+
+  /// Opens the gate.
+  func open() async throws {
+    try await gate.authenticate()
+    #expect(!gate.requiresAuthentication)
+  }
+
+  /// Waits until somebody is being asked.
+  func waitUntilAsked(_ count: Int = 1) async throws {
+    try await waitUntil { authenticator.underWayCount > 0 && askedCount == count }
+  }
+}
+
+extension SceneDirective {
+  var name: String {
+    switch self {
+    case .locked: "locked"
+    case .authenticating(let isPresenter): isPresenter ? "presents" : "authenticating"
+    case .authenticated: "authenticated"
+    case .failed(let error): "failed: \(error.code)"
+    }
+  }
+}
+
+extension AuthenticationError {
+  static let userCancelled = AuthenticationError(userCancel, "no")
+}
+
+/// Expects an error of one code.
+@discardableResult
+func expectFailure(
+  _ code: AuthenticationError.Code, sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: () async throws -> some Any
+) async -> AuthenticationError? {
+  let error = await #expect(throws: AuthenticationError.self, sourceLocation: sourceLocation) {
+    _ = try await body()
+  }
+  #expect(error?.code == code, sourceLocation: sourceLocation)
+  return error
+}
+
+extension GateConfiguration {
+  /// For questions by the machine's clock, while other tests may keep all threads busy.
+  static var patient: GateConfiguration {
+    var configuration = GateConfiguration()
+    configuration.evaluationTimeout = .seconds(86_400)
+    return configuration
+  }
+}
