@@ -1,0 +1,112 @@
+import DBus
+import SessionAuthentication
+
+/// One use of a reader: claimed, asked until it is decided, and given back whatever happens.
+struct FingerprintVerification: Sendable {
+  /// How long giving the reader back may take.
+  private static let releaseTimeout = Duration.seconds(3)
+
+  private enum Event: Sendable {
+    case scan(FingerprintScan)
+    case serviceEnded
+  }
+
+  let reader: FingerprintReader
+  let user: String
+  let largestTryCount: Int
+  let deadline: Deadline
+  /// Passes something on to the person, without waiting.
+  let tell: @Sendable (AuthenticationMessage) -> Void
+
+  /// Waits for the user's finger.
+  ///
+  /// - Throws: Everything that `FingerprintAuthenticator.evaluate` throws after the reader was
+  ///   found.
+  func run() async throws(AuthenticationError) {
+    let (events, receiver) = AsyncStream.makeStream(of: Event.self)
+    // Heard before anything is asked for, so that nothing is missed. Only fprintd is listened to:
+    // everyone on the bus may send a signal of that name.
+    let status = await reader.connection.subscribe(
+      to: FingerprintReader.Interface.device.rawValue, from: reader.owner, path: reader.path
+    ) { signal in
+      guard signal.name == "VerifyStatus", signal.arguments.count == 2,
+        let status = signal.arguments[0].text, let isDone = signal.arguments[1].boolean
+      else { return }
+      receiver.yield(.scan(FingerprintScan(status, isDone: isDone)))
+    }
+    // fprintd says nothing when it is killed.
+    let end = await reader.connection.subscribe(
+      to: DBusConnection.busName, from: DBusConnection.busName
+    ) { [owner = reader.owner] signal in
+      if signal.owner(of: owner) == .some(nil) { receiver.yield(.serviceEnded) }
+    }
+    let closing = reader.connection.onClose { receiver.yield(.serviceEnded) }
+    let timer = MainLoop.shared.perform(after: deadline.left) { receiver.finish() }
+    defer { withExtendedLifetime((status, end, closing, timer)) {} }
+    let outcome = await outcome(by: events)
+    await release()
+    try outcome.get()
+  }
+
+  private func outcome(by events: AsyncStream<Event>) async -> Result<Void, AuthenticationError> {
+    do throws(DBusError) {
+      try await reader.call("Claim", [.string(user)], until: deadline)
+      return try await decision(by: events)
+    } catch {
+      // The first answer that came from the reader itself was that it is there.
+      return .failure(FingerprintFailure.error(error, isClaimed: true))
+    }
+  }
+
+  /// Lets the reader look at fingers until one is right, or there were too many that were not.
+  private func decision(
+    by events: AsyncStream<Event>
+  ) async throws(DBusError) -> Result<Void, AuthenticationError> {
+    tell(
+      .hint(
+        await reader.isSwiped(until: deadline)
+          ? "Swipe your finger across the reader" : "Put your finger on the reader"))
+    try await reader.call("VerifyStart", [.string("any")], until: deadline)
+    var tryCount = 0
+    for await event in events {
+      switch event {
+      case .scan(.match):
+        return .success(())
+      case .scan(.retry(let hint)):
+        tell(.hint(hint.text))
+      case .scan(.noMatch):
+        tryCount += 1
+        guard tryCount < largestTryCount else {
+          return .failure(
+            AuthenticationError(
+              AuthenticationError.failed, "the finger was none of those that are enrolled"))
+        }
+        tell(.problem("That finger was not recognized. Try again"))
+        try await reader.call("VerifyStop", until: deadline)
+        try await reader.call("VerifyStart", [.string("any")], until: deadline)
+      case .scan(.ended(let status)):
+        return .failure(
+          AuthenticationError(
+            AuthenticationError.serviceLost, "the fingerprint reader ended (\(status))",
+            remedy: "Connect it, and try again"))
+      case .serviceEnded:
+        return .failure(FingerprintFailure.serviceLost)
+      }
+    }
+    return .failure(Task.isCancelled ? .cancelledByApp : FingerprintFailure.timedOut)
+  }
+
+  /// Gives the reader back.
+  ///
+  /// Not cancelled with the one who waited, and waited for, so that whoever asks next finds it
+  /// free.
+  private func release() async {
+    await Task.detached { [reader] in
+      let deadline = Deadline(in: Self.releaseTimeout)
+      // Nobody can do anything about an answer: the end of the connection frees it as well.
+      _ = try? await reader.call("VerifyStop", until: deadline)
+      _ = try? await reader.call("Release", until: deadline)
+      reader.connection.close()
+    }.value
+  }
+}

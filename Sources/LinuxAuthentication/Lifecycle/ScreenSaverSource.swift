@@ -1,0 +1,88 @@
+import DBus
+public import SessionAuthentication
+
+/// Tells when the screen saver covers the desktop, which commonly means that it is locked.
+///
+/// Listens to `org.freedesktop.ScreenSaver`, which most desktops have, and to
+/// `org.gnome.ScreenSaver`, on which GNOME says so. For desktops of which ``LogindSource`` hears
+/// nothing; both together are fine.
+public struct ScreenSaverSource: LifecycleSource {
+  /// Who says so, and where it can be asked.
+  private static let services = [
+    (name: "org.freedesktop.ScreenSaver", path: "/org/freedesktop/ScreenSaver"),
+    (name: "org.gnome.ScreenSaver", path: "/org/gnome/ScreenSaver"),
+  ]
+
+  private let fixedAddress: String?
+
+  /// Listens to the screen saver.
+  ///
+  /// - Parameter busAddress: The message bus on which it is; the login session's when `nil`.
+  public init(busAddress: String? = nil) {
+    fixedAddress = busAddress
+  }
+
+  /// Listens until its task is cancelled, and returns then.
+  ///
+  /// Goes on when the screen saver, or the bus, is started anew. When the desktop is covered
+  /// already, that is told at once.
+  ///
+  /// - Parameter receive: Called with each event, one after the other.
+  /// - Throws: `serviceLost` when there is no screen saver at the beginning, `notPermitted`.
+  public func run(
+    _ receive: @escaping @Sendable (SystemEvent) -> Void
+  ) async throws(AuthenticationError) {
+    let listening = BusListening(
+      address: { [fixedAddress] in fixedAddress ?? BusAddress.session },
+      senders: Self.services.map { BusListening.Sender(name: $0.name, interface: $0.name) })
+    let state = ScreenSaverState(receive)
+    try await listening.run { connection throws(DBusError) in
+      var isThere = false
+      for service in Self.services {
+        // Not started: a screen saver that does not run covers nothing.
+        let owner = try await connection.owner(
+          of: service.name, until: Deadline(in: BusListening.timeout))
+        guard owner != nil else { continue }
+        isThere = true
+        await Self.ask(service, state, connection)
+      }
+      guard isThere else { throw DBusError(.disconnected, "no screen saver is on the bus") }
+    } receive: { signal, sender, connection in
+      if signal.name == "ActiveChanged", let isActive = signal.arguments.first?.boolean {
+        state.set(isActive, for: sender)
+      }
+      for service in Self.services {
+        // One that ends leaves the desktop as it is, which the next one knows.
+        if case .some(.some) = signal.owner(of: service.name) {
+          await Self.ask(service, state, connection)
+        }
+      }
+    }
+  }
+
+  private static func ask(
+    _ service: (name: String, path: String), _ state: ScreenSaverState,
+    _ connection: DBusConnection
+  ) async {
+    let method = DBusMethod(service.name, service.path, service.name, "GetActive")
+    // GNOME's proxy for the first name does not know; then it says nothing by signals either.
+    let answer = try? await connection.call(method, timeout: BusListening.timeout)
+    if let isActive = answer?.children.first?.boolean { state.set(isActive, for: service.name) }
+  }
+}
+
+/// Which of the services say that the desktop is covered, while one task listens.
+private final class ScreenSaverState {
+  private let receive: (SystemEvent) -> Void
+  private var active: Set<String> = []
+
+  init(_ receive: @escaping (SystemEvent) -> Void) {
+    self.receive = receive
+  }
+
+  func set(_ isActive: Bool, for service: String) {
+    let wasCovered = !active.isEmpty
+    if isActive { active.insert(service) } else { active.remove(service) }
+    if active.isEmpty == wasCovered { receive(wasCovered ? .sessionUnlocked : .sessionLocked) }
+  }
+}

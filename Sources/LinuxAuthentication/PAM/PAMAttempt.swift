@@ -1,0 +1,121 @@
+import Foundation
+import SessionAuthentication
+import SessionToolsBase
+import Synchronization
+
+/// One run of PAM, in a thread of its own, which a task waits for.
+///
+/// libpam blocks and cannot be interrupted: a module may sleep for seconds after a wrong password,
+/// or wait for a finger. So whoever waits leaves at once when it is over for them, and the thread
+/// ends when its module does, which by then gets no answers any more.
+final class PAMAttempt: Sendable {
+  typealias Outcome = Result<AuthenticationMethod, AuthenticationError>
+
+  private struct State {
+    var outcome: Outcome?
+    var waiter: CheckedContinuation<Outcome, Never>?
+    /// Takes back what the person is being asked.
+    var interrupt: (@Sendable () -> Void)?
+  }
+
+  private static let timers = DispatchQueue(label: "session-tools.pam-timers")
+
+  private let state = Mutex(State())
+
+  /// Runs PAM, and waits for what comes of it.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long to wait.
+  ///   - body: What to do in the thread.
+  /// - Returns: What came of it; `appCancel` or `timedOut` as soon as that is so.
+  static func run(
+    timeout: Duration,
+    _ body: @escaping @Sendable (PAMAttempt) throws(AuthenticationError) -> AuthenticationMethod
+  ) async -> Outcome {
+    let attempt = PAMAttempt()
+    let timer = DispatchWorkItem {
+      attempt.end(
+        .failure(AuthenticationError(AuthenticationError.timedOut, "nobody answered in time")))
+    }
+    timers.asyncAfter(deadline: .now() + timeout.dispatchInterval, execute: timer)
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        guard attempt.begin(waiter) else { return }
+        let isNamed = DispatchSemaphore(value: 0)
+        let thread = Thread {
+          isNamed.wait()
+          attempt.end(Outcome { () throws(AuthenticationError) in try body(attempt) })
+        }
+        thread.start()
+        // The system hears of it only while the thread runs, and not when it says so itself before
+        // Foundation knows it.
+        thread.name = "session-pam"
+        isNamed.signal()
+      }
+    } onCancel: {
+      attempt.end(.failure(.cancelledByApp))
+    }
+  }
+
+  /// Waits, in the thread, for something that takes a task.
+  ///
+  /// - Returns: What it gives; `nil` when the attempt is over, in which case it is cancelled.
+  func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value? {
+    let exchange = Exchange<Value>()
+    let isOver = state.withLock { state in
+      guard state.outcome == nil else { return true }
+      let task = Task.detached { exchange.finish(with: await body()) }
+      state.interrupt = {
+        task.cancel()
+        exchange.finish(with: nil)
+      }
+      return false
+    }
+    guard !isOver else { return nil }
+    defer { state.withLock { $0.interrupt = nil } }
+    return exchange.wait()
+  }
+
+  /// - Returns: Whether it is not over yet.
+  private func begin(_ waiter: CheckedContinuation<Outcome, Never>) -> Bool {
+    let outcome = state.withLock { state in
+      if state.outcome == nil { state.waiter = waiter }
+      return state.outcome
+    }
+    if let outcome { waiter.resume(returning: outcome) }
+    return outcome == nil
+  }
+
+  /// Ends it; what comes later counts for nothing.
+  private func end(_ outcome: Outcome) {
+    let (waiter, interrupt) = state.withLock {
+      state -> (CheckedContinuation<Outcome, Never>?, (@Sendable () -> Void)?) in
+      guard state.outcome == nil else { return (nil, nil) }
+      state.outcome = outcome
+      return (state.waiter.take(), state.interrupt.take())
+    }
+    waiter?.resume(returning: outcome)
+    interrupt?()
+  }
+}
+
+/// What a task gives to a thread that waits for it, once.
+private final class Exchange<Value: Sendable>: Sendable {
+  private let value = Mutex<Value??>(nil)
+  private let isFinished = DispatchSemaphore(value: 0)
+
+  func finish(with value: Value?) {
+    let isFirst = self.value.withLock { current in
+      guard current == nil else { return false }
+      current = .some(value)
+      return true
+    }
+    if isFirst { isFinished.signal() }
+  }
+
+  func wait() -> Value? {
+    isFinished.wait()
+    return value.withLock { $0.take() } ?? nil
+  }
+}

@@ -1,0 +1,58 @@
+import DBus
+import SessionAuthentication
+
+/// What polkit's errors mean to whoever asked.
+enum PolkitFailure {
+  /// What to throw.
+  ///
+  /// - Parameters:
+  ///   - error: What polkit, or the bus, said.
+  ///   - isReached: Whether polkit had been reached before, so that it must have gone away.
+  /// - Returns: The error.
+  static func error(_ error: DBusError, isReached: Bool) -> AuthenticationError {
+    switch error.kind {
+    case .timedOut:
+      return AuthenticationError(AuthenticationError.timedOut, "nobody answered in time")
+    case .cancelled:
+      return .cancelledByApp
+    // Where it was never reached, nothing went away that would be back soon: a system without
+    // polkit, or a container without its bus, lacks what the program needs installed.
+    case .disconnected where !isReached:
+      return AuthenticationError(
+        AuthenticationError.misconfigured,
+        "there is no system bus to reach polkit on: \(error.message)",
+        remedy: "Run the program where the system's bus can be reached", underlying: error)
+    case .remote where !isReached && error.saysNoProvider:
+      return AuthenticationError(
+        AuthenticationError.misconfigured, "there is no polkit on this machine",
+        remedy: "Install polkitd, or authenticate by PAM", underlying: error)
+    case .remote("org.freedesktop.PolicyKit1.Error.NotAuthorized"),
+      .remote("org.freedesktop.DBus.Error.AccessDenied"):
+      return AuthenticationError(
+        AuthenticationError.notPermitted, "this program may not ask polkit: \(error.message)",
+        underlying: error)
+    case .remote, .disconnected:
+      return AuthenticationError(
+        AuthenticationError.serviceLost, "polkit could not find out: \(error.message)",
+        remedy: "Try again", underlying: error)
+    }
+  }
+
+  static func notRegistered(_ action: String) -> AuthenticationError {
+    let path = PolkitPolicy(action: action, message: "").path
+    return AuthenticationError(
+      AuthenticationError.misconfigured, "polkit does not know the action \(action)",
+      remedy: "Install \(path), whose content PolkitPolicy gives")
+  }
+
+  static func notAnAction(_ action: String) -> AuthenticationError {
+    AuthenticationError(
+      AuthenticationError.misconfigured, "\"\(action)\" cannot be the name of a polkit action",
+      remedy: "Use letters, digits, hyphens and periods")
+  }
+
+  static var notPermitted: AuthenticationError {
+    AuthenticationError(
+      AuthenticationError.notPermitted, "the system's rules do not allow it to this user here")
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import SessionAuthentication
+import SessionToolsBase
+import TestSupport
+
+/// Says what comes of an evaluation, and waits until that was taken notice of.
+func evaluate(_ authenticator: some Authenticator) async {
+  await sayOutcome(of: authenticator, AuthenticationRequest(reason: "try it"))
+  _ = StandardInput.line()
+}
+
+/// Says what comes of an evaluation, which a line of the input cancels.
+func evaluateUntilLine(
+  _ authenticator: some Authenticator, _ request: AuthenticationRequest
+) async {
+  let task = Task { await sayOutcome(of: authenticator, request) }
+  // Read in a thread of its own, because it waits.
+  let reading = Task { try? await onThread { _ = StandardInput.line() } }
+  Task {
+    await reading.value
+    task.cancel()
+  }
+  await task.value
+  await reading.value
+}
+
+private func sayOutcome(
+  of authenticator: some Authenticator, _ request: AuthenticationRequest
+) async {
+  do throws(AuthenticationError) {
+    say("authenticated \(try await authenticator.evaluate(request))")
+  } catch {
+    say(error)
+  }
+}
+
+func say(_ error: AuthenticationError) {
+  let seconds = error.retryAfter.map { " \($0.components.seconds)" } ?? ""
+  say("error \(error.code)\(seconds)")
+  FileHandle.standardError.write(Data("\(error)\n".utf8))
+}
+
+/// Whoever writes the lines of the standard input.
+struct LinePrompt: AuthenticationPrompt {
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    say("question \(question.isSecret ? "secret" : "visible") \(question.text)")
+    // Read in a thread of its own, because it waits.
+    let line = try? await onThread { StandardInput.answer() }
+    return line ?? .cancelled
+  }
+
+  func show(_ message: AuthenticationMessage) async {
+    switch message {
+    case .hint(let text): say("hint \(text)")
+    case .problem(let text): say("problem \(text)")
+    }
+  }
+}
+
+/// Standard input, read a byte at a time, so that nothing of it is kept in a buffer.
+enum StandardInput {
+  static func line() -> SecretBytes {
+    SecretBytes(capacity: 4096) { output in
+      while output.freeCapacity > 0, let byte = byte(), byte != UInt8(ascii: "\n") {
+        output.append(byte)
+      }
+    }
+  }
+
+  static func answer() -> AuthenticationAnswer {
+    switch byte() {
+    case UInt8(ascii: "="): return .text(line())
+    case UInt8(ascii: "?"):
+      _ = line()
+      return .fallback
+    default:
+      _ = line()
+      return .cancelled
+    }
+  }
+
+  private static func byte() -> UInt8? {
+    var byte: UInt8 = 0
+    return unsafe read(0, &byte, 1) == 1 ? byte : nil
+  }
+}
+
+/// Says which of the lines of standard input, `NAME HEXADECIMAL`, another process has in memory.
+func find(in process: Int32) throws {
+  var wanted: [String: [UInt8]] = [:]
+  while let line = readLine() {
+    let words = line.split(separator: " ")
+    let digits = Array(words[1])
+    wanted[String(words[0])] = stride(from: 0, to: digits.count, by: 2).compactMap {
+      UInt8(String(digits[$0...($0 + 1)]), radix: 16)
+    }
+  }
+  for (name, places) in try ProcessMemory(of: process).places(of: wanted) {
+    say("found \(name) \(places.count)")
+  }
+}

@@ -1,0 +1,52 @@
+import LinuxAuthentication
+import SessionAuthentication
+import TestSupport
+import Testing
+
+/// Where no finger could be looked at: each reason is told apart, by asking and by evaluating.
+@Suite struct FingerprintAvailabilityTests {
+  private func expect(
+    _ code: AuthenticationError.Code, _ text: String, at address: String
+  ) async throws {
+    let prompt = ScriptedPrompt()
+    let authenticator = FingerprintAuthenticator(busAddress: address, prompt: prompt)
+    let reason = try #require(await authenticator.availability().error)
+    let error = try #require(await Evaluation.of(authenticator).error)
+    for error in [reason, error] {
+      #expect(error.code == code)
+      #expect(error.description.contains(text), "\(error)")
+    }
+    #expect(prompt.messages.isEmpty)
+  }
+
+  @Test func `without a bus there is no reader`() async throws {
+    try await expect(
+      AuthenticationError.biometryNotAvailable, "no system bus",
+      at: "unix:path=/nonexistent/bus")
+  }
+
+  @Test func `without a service there is no reader, and it says what to install`() async throws {
+    let bus = try await PrivateBus()
+    try await expect(
+      AuthenticationError.biometryNotAvailable, "Install fprintd", at: bus.address)
+  }
+
+  @Test func `a service without a reader says that there is none`() async throws {
+    let service = try await FingerprintService(hasReader: false)
+    try await expect(
+      AuthenticationError.biometryNotAvailable, "there is no fingerprint reader",
+      at: service.bus.address)
+  }
+
+  @Test func `a reader that knows no finger is not the same as none`() async throws {
+    let service = try await FingerprintService()
+    try await expect(
+      AuthenticationError.biometryNotEnrolled, "fprintd-enroll", at: service.bus.address)
+  }
+
+  @Test func `whoever the system's rules keep out is not permitted`() async throws {
+    let service = try await FingerprintService(isAllowed: false)
+    try await expect(
+      AuthenticationError.notPermitted, "active session", at: service.bus.address)
+  }
+}

@@ -1,0 +1,175 @@
+import DBus
+import LinuxAuthentication
+import SessionAuthentication
+import TestSupport
+import Testing
+
+/// The real fprintd, with a reader that tests put fingers on.
+@Suite struct FingerprintTests {
+  private static let start = AuthenticationMessage.hint("Swipe your finger across the reader")
+
+  private func authenticator(
+    _ service: FingerprintService, _ prompt: ScriptedPrompt = ScriptedPrompt(), tries: Int = 3
+  ) -> FingerprintAuthenticator {
+    FingerprintAuthenticator(
+      largestTryCount: tries, busAddress: service.bus.address, prompt: prompt)
+  }
+
+  /// Puts fingers on the reader while somebody is authenticated, each when the person was told what
+  /// came of the one before.
+  private func outcome(
+    _ service: FingerprintService, _ prompt: ScriptedPrompt, tries: Int = 3, _ commands: String...
+  ) async throws -> Evaluation {
+    let before = prompt.messages.count
+    async let outcome = Evaluation.of(authenticator(service, prompt, tries: tries))
+    for (number, command) in commands.enumerated() {
+      try await wait(until: "message \(number + 1)") { prompt.messages.count > before + number }
+      try await service.tell(command)
+    }
+    return await outcome
+  }
+
+  @Test func `the right finger is a fingerprint`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    #expect(await authenticator(service).availability().isAvailable)
+    for _ in 1...2 {
+      // Twice, since the reader has to be given back.
+      let outcome = try await outcome(service, prompt, "SCAN thumb")
+      #expect(outcome == .authenticated(.fingerprint))
+    }
+    #expect(prompt.messages == [Self.start, Self.start])
+    #expect(prompt.questions.isEmpty)
+  }
+
+  @Test func `wrong fingers may be as many as are allowed, and then it fails`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let problem = AuthenticationMessage.problem("That finger was not recognized. Try again")
+    let prompt = ScriptedPrompt()
+    let three = try await outcome(service, prompt, "SCAN other", "SCAN other", "SCAN other")
+    #expect(three.code == AuthenticationError.failed)
+    #expect(prompt.messages == [Self.start, problem, problem])
+    let one = try await outcome(service, ScriptedPrompt(), tries: 1, "SCAN other")
+    #expect(one.code == AuthenticationError.failed)
+    let last = try await outcome(service, ScriptedPrompt(), "SCAN other", "SCAN x", "SCAN thumb")
+    #expect(last == .authenticated(.fingerprint))
+  }
+
+  @Test func `a finger that could not be read says why, and costs no try`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    let outcome = try await outcome(
+      service, prompt, tries: 1, "RETRY 0", "RETRY 1", "RETRY 2", "RETRY 3", "SCAN thumb")
+    #expect(outcome == .authenticated(.fingerprint))
+    #expect(
+      prompt.messages == [
+        Self.start, .hint("The finger could not be read. Try again"),
+        .hint("The swipe was too short. Try again, with the whole finger"),
+        .hint("The finger was not in the middle of the reader. Try again"),
+        .hint("Lift your finger, and try again"),
+      ])
+  }
+
+  @Test func `what to do with the finger depends on the reader`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    async let first = Evaluation.of(authenticator(service, prompt))
+    try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
+    try await service.tell("SET_SCAN_TYPE press")
+    try await service.tell("SCAN thumb")
+    #expect(await first == .authenticated(.fingerprint))
+    let second = try await outcome(service, prompt, "SCAN thumb")
+    #expect(second == .authenticated(.fingerprint))
+    #expect(prompt.messages == [Self.start, .hint("Put your finger on the reader")])
+  }
+
+  @Test func `a reader that is unplugged meanwhile is lost, and not there the next time`()
+    async throws
+  {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let outcome = try await outcome(service, ScriptedPrompt(), "UNPLUG")
+    #expect(outcome.code == AuthenticationError.serviceLost)
+    try await wait(until: "the reader is gone") {
+      await authenticator(service).availability().error?.code
+        == AuthenticationError.biometryNotAvailable
+    }
+  }
+
+  @Test func `a reader that fails is lost`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let outcome = try await outcome(service, ScriptedPrompt(), "ERROR 0")
+    #expect(outcome.code == AuthenticationError.serviceLost)
+  }
+
+  @Test func `a service that is killed meanwhile is lost at once`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    async let outcome = Evaluation.of(authenticator(service, prompt))
+    try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
+    service.kill()
+    #expect(await outcome.code == AuthenticationError.serviceLost)
+  }
+
+  @Test func `a reader that another client uses is busy, and free when that has gone`() async throws
+  {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let other = try await service.claim()
+    #expect(
+      await Evaluation.of(authenticator(service)).code == AuthenticationError.busy)
+    other.close()
+    try await wait(until: "the reader is free") {
+      await Evaluation.of(authenticator(service), timeout: .milliseconds(500)).code
+        == AuthenticationError.timedOut
+    }
+  }
+
+  @Test func `two at the same time: the second one is busy, and does not disturb the first`()
+    async throws
+  {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    async let first = Evaluation.of(authenticator(service, prompt))
+    try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
+    #expect(
+      await Evaluation.of(authenticator(service)).code == AuthenticationError.busy)
+    try await service.tell("SCAN thumb")
+    #expect(await first == .authenticated(.fingerprint))
+  }
+
+  @Test func `whoever cancels, or waits no longer, gives the reader back first`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    let task = Task { await Evaluation.of(authenticator(service, prompt)) }
+    try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
+    task.cancel()
+    #expect(await task.value.code == AuthenticationError.appCancel)
+    // Were it not given back, this would be busy.
+    let late = await Evaluation.of(authenticator(service), timeout: .seconds(1))
+    #expect(late.code == AuthenticationError.timedOut)
+    #expect(
+      try await outcome(service, ScriptedPrompt(), "SCAN thumb") == .authenticated(.fingerprint))
+  }
+
+  @Test func `a service that hangs keeps nobody who cancels`() async throws {
+    let service = try await FingerprintService()
+    try await service.enroll("thumb")
+    let prompt = ScriptedPrompt()
+    let task = Task { await Evaluation.of(authenticator(service, prompt)) }
+    try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
+    service.pause()
+    task.cancel()
+    #expect(await task.value.code == AuthenticationError.appCancel)
+    let late = await Evaluation.of(authenticator(service), timeout: .milliseconds(300))
+    #expect(late.code == AuthenticationError.timedOut)
+  }
+}

@@ -1,0 +1,193 @@
+import DBus
+import LinuxAuthentication
+import SessionAuthentication
+import Synchronization
+import TestSupport
+import Testing
+
+/// What logind says of the session and of sleep.
+@Suite struct LogindTests {
+  let bus: PrivateBus
+
+  init() async throws {
+    bus = try await PrivateBus()
+  }
+
+  /// Listens, which it does when this returns.
+  private func log(
+    _ logind: MockLogind, _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
+  ) async throws -> EventLog {
+    let log = EventLog(of: LogindSource(program: "test", busAddress: bus.address), receive)
+    // The last thing before that is that sleep is delayed.
+    try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
+    return log
+  }
+
+  @Test(arguments: [MockLogind.Membership.byProcess, .byDisplay])
+  func `a lock is told once, however many signals say so, and of no other session`(
+    membership: MockLogind.Membership
+  ) async throws {
+    let logind = try await MockLogind(on: bus, membership)
+    let log = try await log(logind)
+    try await logind.lockOther()
+    try await logind.request(isLock: true)
+    try await logind.say(isLocked: true)
+    try await logind.request(isLock: true)
+    try await logind.request(isLock: false)
+    try await logind.say(isLocked: false)
+    try await logind.request(isLock: false)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .willSleep)
+  }
+
+  @Test func `a desktop that says nothing of itself is locked and unlocked by requests`()
+    async throws
+  {
+    let logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    try await logind.request(isLock: true)
+    try await logind.request(isLock: false)
+    try await logind.request(isLock: false)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .willSleep)
+  }
+
+  @Test func `a desktop that locks without a request is locked`() async throws {
+    let logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    try await logind.say(isLocked: true)
+    try await logind.say(isLocked: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+  }
+
+  @Test func `a second request to lock counts when the first was not followed`() async throws {
+    // The person may have unlocked the program in between, so that it has to lock again.
+    let logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    try await logind.request(isLock: true)
+    try await logind.request(isLock: true)
+    try await log.wait(for: .sessionLocked, .sessionLocked)
+  }
+
+  @Test func `a desktop that is locked when listening begins is told of`() async throws {
+    let logind = try await MockLogind(on: bus)
+    try await logind.say(isLocked: true)
+    let log = try await log(logind)
+    try await log.wait(for: .sessionLocked)
+    try await logind.say(isLocked: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+  }
+
+  @Test func `a program of no session is told of sleep`() async throws {
+    let logind = try await MockLogind(on: bus, .none)
+    let log = try await log(logind)
+    try await logind.request(isLock: true)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .willSleep)
+  }
+
+  @Test func `sleep waits until the receiver has returned, and is delayed again after waking`()
+    async throws
+  {
+    let logind = try await MockLogind(on: bus)
+    let counts = Mutex<[Int?]>([])
+    let log = try await log(logind) { [address = bus.address] _ in
+      let count = try? MockLogind.blockingInhibitorCount(at: address)
+      counts.withLock { $0.append(count) }
+    }
+    for round in 1...2 {
+      try await logind.announce(sleep: true)
+      try await wait(until: "nobody delays sleep") {
+        let count = try await logind.inhibitorCount()
+        return log.events.count == 2 * round - 1 && count == 0
+      }
+      // Said again, it is not told again.
+      try await logind.announce(sleep: true)
+      try await logind.announce(sleep: false)
+      try await wait(until: "sleep is delayed again") {
+        let count = try await logind.inhibitorCount()
+        return log.events.count == 2 * round && count == 1
+      }
+    }
+    try await log.wait(for: .willSleep, .didWake, .willSleep, .didWake)
+    // While it slept nobody delayed anything, also not when it was told that it woke.
+    #expect(counts.withLock { $0 } == [1, 0, 1, 0])
+  }
+
+  @Test func `a logind that is started anew is listened to, and sleep delayed by it`() async throws
+  {
+    var logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    try await logind.request(isLock: true)
+    try await log.wait(for: .sessionLocked)
+    logind.kill()
+    logind = try await MockLogind(on: bus)
+    try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
+    try await logind.request(isLock: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .willSleep)
+    try await logind.announce(sleep: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .willSleep, .didWake)
+  }
+
+  @Test func `a bus that is started anew is listened to, and sleep delayed by the logind on it`()
+    async throws
+  {
+    var logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    try await bus.restart()
+    logind = try await MockLogind(on: bus)
+    try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
+    try await logind.request(isLock: true)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .sessionLocked, .willSleep)
+  }
+
+  @Test func `whoever is cancelled listens no longer, and delays nothing`() async throws {
+    let logind = try await MockLogind(on: bus)
+    let log = try await log(logind)
+    log.cancel()
+    try await wait(until: "it has returned") {
+      if case .success = log.outcome { true } else { false }
+    }
+    try await wait(until: "nobody delays sleep") { try await logind.inhibitorCount() == 0 }
+    #expect(log.events == [])
+  }
+
+  @Test func `without a logind, or a bus, it fails at once`() async throws {
+    for address in [bus.address, "unix:path=/nonexistent/bus"] {
+      let log = EventLog(of: LogindSource(busAddress: address))
+      try await wait(until: "it has failed") { log.outcome != nil }
+      #expect(throws: AuthenticationError.self) { try log.outcome?.get() }
+      if case .failure(let error) = log.outcome {
+        #expect(error.code == AuthenticationError.serviceLost)
+      }
+    }
+  }
+
+  @Test func `the real logind is told who delays sleep, and why`() async throws {
+    // systemd makes these before it starts logind.
+    let machine = try await PrivateMachine(
+      preparation: "mkdir -p /run/systemd/inhibit /run/systemd/seats /run/systemd/sessions")
+    let logind = try await machine.start(
+      "/lib/systemd/systemd-logind", name: MockLogind.service)
+    let log = EventLog(
+      of: LogindSource(program: "test", reason: "to try it", busAddress: machine.address))
+    let connection = try await DBusConnection.open(address: machine.address, timeout: patience)
+    let method = DBusMethod(
+      MockLogind.service, "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+      "ListInhibitors")
+    let inhibitors = { () async throws -> [[String?]] in
+      try await connection.call(method, timeout: patience).children.first?.children.map {
+        $0.children.prefix(4).map(\.text)
+      } ?? []
+    }
+    try await wait(until: "sleep is delayed") {
+      try await inhibitors() == [["sleep", "test", "to try it", "delay"]]
+    }
+    log.cancel()
+    try await wait(until: "nobody delays sleep") { try await inhibitors() == [] }
+    withExtendedLifetime(logind) {}
+  }
+}

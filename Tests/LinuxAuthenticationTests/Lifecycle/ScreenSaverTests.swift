@@ -1,0 +1,83 @@
+import LinuxAuthentication
+import SessionAuthentication
+import TestSupport
+import Testing
+
+/// What screen savers say.
+@Suite struct ScreenSaverTests {
+  let bus: PrivateBus
+
+  init() async throws {
+    bus = try await PrivateBus()
+  }
+
+  private func log() -> EventLog { EventLog(of: ScreenSaverSource(busAddress: bus.address)) }
+
+  @Test(arguments: [MockScreenSaver.freedesktop, MockScreenSaver.gnome])
+  func `a desktop that is covered is told of once`(name: String) async throws {
+    let saver = try await MockScreenSaver(on: bus, name: name, isActive: true)
+    let log = log()
+    // That it is covered already says that it listens.
+    try await log.wait(for: .sessionLocked)
+    for isActive in [true, false, false, true] { try await saver.say(isActive: isActive) }
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
+  }
+
+  @Test func `of two that say the same, it is told once`() async throws {
+    // GNOME's proxy for the first name cannot be asked.
+    let proxy = try await MockScreenSaver(on: bus, isActive: nil)
+    let gnome = try await MockScreenSaver(on: bus, name: MockScreenSaver.gnome, isActive: true)
+    let log = log()
+    try await log.wait(for: .sessionLocked)
+    try await proxy.say(isActive: true)
+    try await gnome.say(isActive: false)
+    // Still covered, by what the other one says.
+    try await proxy.say(isActive: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+  }
+
+  @Test func `one that is started anew is asked how things are`() async throws {
+    var saver = try await MockScreenSaver(on: bus, isActive: true)
+    let log = log()
+    try await log.wait(for: .sessionLocked)
+    saver.kill()
+    saver = try await MockScreenSaver(on: bus, isActive: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+    try await saver.say(isActive: true)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
+  }
+
+  @Test func `a bus that is started anew is listened to`() async throws {
+    let first = try await MockScreenSaver(on: bus, isActive: true)
+    let log = log()
+    try await log.wait(for: .sessionLocked)
+    try await bus.restart()
+    let second = try await MockScreenSaver(on: bus, isActive: false)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+    try await second.say(isActive: true)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func `without one, or without a bus, it fails at once`() async throws {
+    for address in [bus.address, "unix:path=/nonexistent/bus"] {
+      let log = EventLog(of: ScreenSaverSource(busAddress: address))
+      try await wait(until: "it has failed") { log.outcome != nil }
+      #expect(throws: AuthenticationError.self) { try log.outcome?.get() }
+      if case .failure(let error) = log.outcome {
+        #expect(error.code == AuthenticationError.serviceLost)
+      }
+    }
+  }
+
+  @Test func `whoever is cancelled returns`() async throws {
+    let saver = try await MockScreenSaver(on: bus, isActive: true)
+    let log = log()
+    try await log.wait(for: .sessionLocked)
+    log.cancel()
+    try await wait(until: "it has returned") {
+      if case .success = log.outcome { true } else { false }
+    }
+    withExtendedLifetime(saver) {}
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import LinuxAuthentication
+import SessionAuthentication
+import TestSupport
+import Testing
+
+/// Those who do not wait for PAM.
+@Suite(.serialized) struct PAMInterruptionTests {
+  let services: PAMServices
+
+  init() throws {
+    services = try PAMServices()
+    try services.addMatrix()
+  }
+
+  /// How many threads run PAM in this process.
+  private static func threadCount() -> Int {
+    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return tasks.filter { task in
+      let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)
+      return name == "session-pam\n"
+    }.count
+  }
+
+  @Test func `whoever cancels while the person is asked leaves, and takes the question back`()
+    async throws
+  {
+    let prompt = ScriptedPrompt(.never)
+    let authenticator = services.authenticator("matrix", prompt)
+    let task = Task { await Evaluation.of(authenticator) }
+    try await wait(until: "the person is asked") { prompt.questions.count == 1 }
+    #expect(Self.threadCount() >= 1)
+    task.cancel()
+    #expect(await task.value.code == AuthenticationError.appCancel)
+    try await wait(until: "the question is taken back") { prompt.takenBackCount == 1 }
+    try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
+  }
+
+  @Test func `whoever was cancelled before asks nobody`() async throws {
+    let prompt = ScriptedPrompt(.text("right"))
+    let authenticator = services.authenticator("matrix", prompt)
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await Evaluation.of(authenticator)
+    }
+    task.cancel()
+    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(prompt.questions.isEmpty)
+  }
+
+  @Test func `a person who does not answer in time is not waited for`() async throws {
+    let prompt = ScriptedPrompt(.never)
+    let authenticator = services.authenticator("matrix", prompt)
+    let outcome = await Evaluation.of(authenticator, timeout: .milliseconds(300))
+    #expect(outcome.code == AuthenticationError.timedOut)
+    try await wait(until: "the question is taken back") { prompt.takenBackCount == 1 }
+    try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
+  }
+
+  @Test func `a module that hangs holds up nobody, and its thread ends with it`() async throws {
+    // It says that it runs, and waits until somebody opens the pipe.
+    let pipe = services["pipe"]
+    try #require(unsafe mkfifo(pipe, 0o600) == 0)
+    try services.add(
+      "hanging", "auth required pam_exec.so quiet /bin/sh \(services["script"])",
+      "auth required \(try PAMServices.module("pam_wrapper/pam_matrix.so"))",
+      "account required pam_permit.so")
+    try Data("touch '\(services["running"])'; exec cat '\(pipe)'".utf8)
+      .write(to: URL(filePath: services["script"]))
+    let prompt = ScriptedPrompt(.text("right"))
+    let authenticator = services.authenticator("hanging", prompt)
+    let task = Task { await Evaluation.of(authenticator) }
+    try await wait(until: "the module runs") {
+      FileManager.default.fileExists(atPath: services["running"])
+    }
+    task.cancel()
+    #expect(await task.value.code == AuthenticationError.appCancel)
+    let late = await Evaluation.of(authenticator, timeout: .milliseconds(100))
+    #expect(late.code == AuthenticationError.timedOut)
+    #expect(Self.threadCount() >= 1)
+    try await wait(until: "both threads have ended") {
+      // Each `cat` reads until its writer closes; one that comes later needs another one.
+      let writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK)
+      if writer >= 0 { close(writer) }
+      return Self.threadCount() == 0
+    }
+    #expect(prompt.questions.isEmpty)
+  }
+
+  @Test func `forty people at the same time get each their own answer, and no thread is left`()
+    async throws
+  {
+    let outcomes = await withTaskGroup(of: (Int, Evaluation).self) { group in
+      for number in 0..<40 {
+        let prompt = ScriptedPrompt(
+          [.text("right"), .text("wrong"), .cancelled, .fallback][number % 4])
+        let authenticator = services.authenticator("matrix", prompt)
+        group.addTask { (number, await Evaluation.of(authenticator)) }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for (number, outcome) in outcomes {
+      switch number % 4 {
+      case 0: #expect(outcome == .authenticated(.passcode))
+      case 1: #expect(outcome.code == AuthenticationError.failed)
+      case 2: #expect(outcome.code == AuthenticationError.userCancel)
+      default: #expect(outcome.code == AuthenticationError.userFallback)
+      }
+    }
+    #expect(outcomes.count == 40)
+    try await wait(until: "all threads have ended") { Self.threadCount() == 0 }
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import LinuxAuthentication
+import SessionAuthentication
+import SessionToolsBase
+import TestSupport
+import Testing
+
+/// The conversation between modules and a person.
+@Suite struct PAMTests {
+  let services: PAMServices
+
+  init() throws {
+    services = try PAMServices()
+  }
+
+  @Test func `the right password is a passcode, asked for once and in secret`() async throws {
+    let prompt = ScriptedPrompt(.text("right"))
+    let authenticator = services.authenticator(try services.addMatrix(), prompt)
+    #expect(await Evaluation.of(authenticator) == .authenticated(.passcode))
+    #expect(prompt.questions.map(\.text) == ["Password: "])
+    #expect(prompt.questions.map(\.isSecret) == [true])
+    #expect(prompt.questions.map(\.failureCount) == [0])
+    #expect(prompt.questions.map(\.request.reason) == ["try it"])
+  }
+
+  @Test func `a wrong password fails`() async throws {
+    let authenticator = services.authenticator(
+      try services.addMatrix(), ScriptedPrompt(.text("wrong")))
+    #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
+  }
+
+  @Test func `a name of the account that the service does not know fails like a wrong password`()
+    async throws
+  {
+    let authenticator = PAMAuthenticator(
+      service: try services.addMatrix(), user: "nobody-of-that-name",
+      configurationDirectory: services.path, prompt: ScriptedPrompt(.text("right")))
+    #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
+  }
+
+  // pam_matrix makes 9 of it and pam_unix 20, which would be notPermitted and failed.
+  @Test(arguments: ["matrix", "unix"])
+  func `whoever cancels is told so, whatever code the module makes of that`(
+    service: String
+  ) async throws {
+    try services.addMatrix()
+    try services.add("unix", "auth required pam_unix.so", "account required pam_permit.so")
+    let cancelling = services.authenticator(service, ScriptedPrompt(.cancelled))
+    #expect(await Evaluation.of(cancelling).code == AuthenticationError.userCancel)
+    let leaving = services.authenticator(service, ScriptedPrompt(.fallback))
+    #expect(await Evaluation.of(leaving).code == AuthenticationError.userFallback)
+  }
+
+  @Test func `whoever cancels is not asked by the next module, nor let in by it`() async throws {
+    let module = try PAMServices.module("pam_wrapper/pam_matrix.so")
+    try services.addMatrix()
+    try services.add(
+      "several", "auth optional \(module) passdb=\(services["passdb"])",
+      "auth optional \(module) passdb=\(services["passdb"])", "auth required pam_permit.so",
+      "account required pam_permit.so")
+    let prompt = ScriptedPrompt(.cancelled, .text("right"))
+    let outcome = await Evaluation.of(services.authenticator("several", prompt))
+    #expect(outcome.code == AuthenticationError.userCancel)
+    #expect(prompt.questions.count == 1)
+  }
+
+  @Test func `a question that comes again says how often it was answered`() async throws {
+    let module = try PAMServices.module("pam_wrapper/pam_matrix.so")
+    try services.addMatrix()
+    try Data("\(NSUserName()):right:twice\n".utf8)
+      .write(to: URL(filePath: services["passdb"]))
+    try services.add(
+      "twice", "auth sufficient \(module) passdb=\(services["passdb"])",
+      "auth required \(module) passdb=\(services["passdb"])", "account required pam_permit.so")
+    let prompt = ScriptedPrompt(.text("wrong"), .text("right"))
+    let outcome = await Evaluation.of(services.authenticator("twice", prompt))
+    #expect(outcome == .authenticated(.passcode))
+    #expect(prompt.questions.map(\.failureCount) == [0, 1])
+  }
+
+  @Test func `a module that says something and asks nothing authenticates by what the system has`()
+    async throws
+  {
+    // As pam_fprintd does, which waits for a finger.
+    try Data("Place your finger on the reader".utf8).write(to: URL(filePath: services["text"]))
+    try services.add(
+      "finger", "auth required pam_echo.so file=\(services["text"])",
+      "auth required pam_permit.so", "account required pam_permit.so")
+    let prompt = ScriptedPrompt()
+    let outcome = await Evaluation.of(services.authenticator("finger", prompt))
+    #expect(outcome == .authenticated(.system))
+    #expect(prompt.messages == [.hint("Place your finger on the reader")])
+  }
+
+  @Test func `an account that nobody asked a password of has none`() async throws {
+    try services.add(
+      "nothing", "auth required pam_permit.so", "account required pam_permit.so")
+    let outcome = await Evaluation.of(services.authenticator("nothing", ScriptedPrompt()))
+    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+  }
+
+  @Test(arguments: ["auth", "account"])
+  func `what a module says when nobody was there makes up for no password`(kind: String)
+    async throws
+  {
+    // As pam_fprintd does that nobody has touched, and pam_unix of a password that will expire.
+    let text = kind == "auth" ? "Verification timed out" : "Warning: your password will expire"
+    try Data(text.utf8).write(to: URL(filePath: services["text"]))
+    let echo = "\(kind) required pam_echo.so file=\(services["text"])"
+    try services.add(
+      "telling", kind == "auth" ? echo : "auth required pam_permit.so",
+      "auth required pam_permit.so", kind == "account" ? echo : "account required pam_permit.so",
+      "account required pam_permit.so")
+    let outcome = await Evaluation.of(services.authenticator("telling", ScriptedPrompt()))
+    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+  }
+
+  @Test func `a module that failed aloud before does not make up for a password that is not there`()
+    async throws
+  {
+    let module = try PAMServices.module("pam_wrapper/pam_chatty.so")
+    try services.add(
+      "failing", "auth required \(module) num_lines=1 info error", "auth required pam_permit.so",
+      "account required pam_permit.so")
+    let prompt = ScriptedPrompt()
+    let outcome = await Evaluation.of(services.authenticator("failing", prompt))
+    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+    #expect(
+      Set(prompt.messages) == [
+        .hint("Authentication succeeded"), .problem("Authentication generated an error"),
+      ])
+  }
+
+  @Test(arguments: [
+    [UInt8]("right\0and more".utf8), [UInt8](repeating: UInt8(ascii: "x"), count: 512),
+  ])
+  func `an answer that PAM would cut off is not handed over`(answer: [UInt8]) async throws {
+    // Cut off, it would be right.
+    try services.addMatrix(
+      password: answer.contains(0) ? "right" : String(repeating: "x", count: 511))
+    let authenticator = services.authenticator("matrix", ScriptedPrompt(.bytes(answer)))
+    let outcome = await Evaluation.of(authenticator)
+    #expect(outcome.code == AuthenticationError.failed)
+    #expect(outcome.error?.reason.contains("511") == true)
+  }
+
+  @Test(arguments: [
+    [], [UInt8]("ungültig".utf8), [0xFF, 0xFE], [UInt8](repeating: 120, count: 511),
+  ])
+  func `any other answer arrives as it is, and is wrong`(answer: [UInt8]) async throws {
+    try services.addMatrix()
+    let authenticator = services.authenticator("matrix", ScriptedPrompt(.bytes(answer)))
+    let outcome = await Evaluation.of(authenticator)
+    #expect(outcome.error?.reason == "the system did not accept the answer")
+  }
+
+  @Test func `a password that is not ASCII is right`() async throws {
+    try services.addMatrix(password: "pässwörd")
+    let authenticator = services.authenticator("matrix", ScriptedPrompt(.text("pässwörd")))
+    #expect(await Evaluation.of(authenticator) == .authenticated(.passcode))
+  }
+
+  @Test func `an error never shows what was typed`() async throws {
+    let prompt = ScriptedPrompt(.text("hunter2"))
+    let authenticator = services.authenticator(try services.addMatrix(), prompt)
+    let error = try #require(await Evaluation.of(authenticator).error)
+    var dumped = ""
+    dump(error, to: &dumped)
+    #expect(!dumped.contains("hunter2") && !"\(error)".contains("hunter2"))
+  }
+
+  @Test func `several questions at once are asked one after the other`() async throws {
+    try await services.addAsking("two")
+    let prompt = ScriptedPrompt(.text("one"), .text("two"))
+    let outcome = await Evaluation.of(services.authenticator("asking", prompt))
+    #expect(outcome == .authenticated(.passcode))
+    #expect(prompt.questions.map(\.text) == ["First: ", "Second: "])
+  }
+
+  @Test(arguments: ["binary", "none"])
+  func `what no person could answer is not asked, and fails`(what: String) async throws {
+    try await services.addAsking(what)
+    let prompt = ScriptedPrompt(.text("anything"))
+    let outcome = await Evaluation.of(services.authenticator("asking", prompt))
+    #expect(outcome.code == AuthenticationError.failed)
+    #expect(prompt.questions.isEmpty)
+  }
+}

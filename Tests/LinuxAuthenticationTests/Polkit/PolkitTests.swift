@@ -1,0 +1,161 @@
+import DBus
+import LinuxAuthentication
+import SessionAuthentication
+import TestSupport
+import Testing
+
+/// The real polkitd, with an agent that asks a person or plays one.
+@Suite struct PolkitTests {
+  let service: PolkitService
+
+  init() async throws {
+    service = try await PolkitService()
+  }
+
+  /// A worker that waits to be told to begin, so that an agent can be made for it.
+  private func worker(
+    _ action: String = PolkitService.action, seconds: Int = 300,
+    as identifier: Int? = OtherAccounts.ada.identifier
+  ) async throws -> AuthenticationWorker {
+    try await service.worker("polkit", action, "\(seconds)", as: identifier)
+  }
+
+  /// What comes of an evaluation by an agent of some conduct.
+  private func outcome(_ conduct: String, _ password: String = "") async throws -> String? {
+    let worker = try await worker()
+    let agent = try await service.agent(for: worker.process, conduct, password)
+    try worker.send("begin")
+    let outcome = try await worker.line()
+    withExtendedLifetime(agent) {}
+    return outcome
+  }
+
+  @Test func `the right password authenticates, and the program never sees it`() async throws {
+    #expect(
+      try await outcome("terminal", OtherAccounts.password) == "authenticated system")
+  }
+
+  @Test func `a wrong password fails`() async throws {
+    #expect(try await outcome("terminal", "wrong") == "error failed")
+  }
+
+  @Test func `whoever dismisses the question cancels`() async throws {
+    #expect(try await outcome("dismiss") == "error userCancel")
+  }
+
+  @Test func `an agent that only says so authenticates nobody`() async throws {
+    #expect(try await outcome("confirm") == "error failed")
+  }
+
+  @Test func `an agent that ends while it asks fails`() async throws {
+    #expect(try await outcome("die") == "error failed")
+  }
+
+  @Test func `without an agent nobody can be asked`() async throws {
+    let worker = try await worker()
+    try worker.send("begin")
+    #expect(try await worker.line() == "error notInteractive")
+  }
+
+  @Test func `the question has the text of the policy file`() async throws {
+    let worker = try await worker()
+    let agent = try await service.agent(for: worker.process, "dismiss")
+    try worker.send("begin")
+    let question = try await agent.line()
+    #expect(question == "asked \(PolkitService.message)")
+    #expect(try await worker.line() == "error userCancel")
+  }
+
+  @Test func `whoever cancels takes the question off the screen`() async throws {
+    let worker = try await worker()
+    let agent = try await service.agent(for: worker.process, "wait")
+    try worker.send("begin")
+    let question = try await agent.line()
+    #expect(question == "asked \(PolkitService.message)")
+    try worker.send("cancel")
+    #expect(try await worker.line() == "error appCancel")
+    #expect(try await agent.line() == "cancelled")
+  }
+
+  @Test func `a question that nobody answers in time is taken off the screen`() async throws {
+    let worker = try await worker(seconds: 2)
+    let agent = try await service.agent(for: worker.process, "wait")
+    try worker.send("begin")
+    let question = try await agent.line()
+    #expect(question == "asked \(PolkitService.message)")
+    #expect(try await worker.line() == "error timedOut")
+    #expect(try await agent.line() == "cancelled")
+  }
+
+  @Test func `a polkit that ends while it asks is lost`() async throws {
+    let worker = try await worker()
+    let agent = try await service.agent(for: worker.process, "wait")
+    try worker.send("begin")
+    let question = try await agent.line()
+    #expect(question == "asked \(PolkitService.message)")
+    service.kill()
+    #expect(try await worker.line() == "error serviceLost")
+  }
+
+  @Test(arguments: [
+    (PolkitService.action, "available"), (PolkitService.free, "available"),
+    (PolkitService.forbidden, "error notPermitted"),
+    ("org.sessiontools.test.unknown", "error misconfigured"), ("no action", "error misconfigured"),
+    ("", "error misconfigured"),
+  ])
+  func `whether an action could be asked for is found out without asking`(
+    action: String, availability: String
+  ) async throws {
+    let worker = try await service.worker("polkit-availability", action)
+    let agent = try await service.agent(for: worker.process, "wait")
+    try worker.send("begin")
+    #expect(try await worker.line() == availability)
+    // Whoever was asked would have said so before it is cancelled by the end of the worker.
+    withExtendedLifetime(agent) {}
+  }
+
+  @Test(arguments: [
+    (PolkitService.free, "authenticated system"), (PolkitService.forbidden, "error notPermitted"),
+    ("org.sessiontools.test.unknown", "error misconfigured"), ("no\taction", "error misconfigured"),
+  ])
+  func `an action about which nobody is asked has its outcome at once`(
+    action: String, outcome: String
+  ) async throws {
+    let worker = try await worker(action)
+    try worker.send("begin")
+    #expect(try await worker.line() == outcome)
+  }
+
+  @Test func `root is not asked, as the documentation says`() async throws {
+    let worker = try await worker(as: nil)
+    try worker.send("begin")
+    #expect(try await worker.line() == "authenticated system")
+  }
+}
+
+/// Machines without polkit.
+@Suite struct MissingPolkitTests {
+  @Test func `without polkit, or without a bus, it is misconfigured`() async throws {
+    let bus = try await PrivateBus()
+    for (address, text) in [
+      (bus.address, "Install polkitd"), ("unix:path=/nonexistent/bus", "no system bus"),
+    ] {
+      let authenticator = PolkitAuthenticator(action: PolkitService.action, busAddress: address)
+      let reason = try #require(await authenticator.availability().error)
+      let error = try #require(await Evaluation.of(authenticator).error)
+      for error in [reason, error] {
+        #expect(error.code == AuthenticationError.misconfigured)
+        #expect(error.description.contains(text), "\(error)")
+      }
+    }
+  }
+
+  @Test func `a policy is for the place where polkit looks, and is XML whatever the text is`() {
+    let policy = PolkitPolicy(action: "com.example.unlock", message: "Unlock\n\"a\" & <b>]]>")
+    #expect(policy.path == "/usr/share/polkit-1/actions/com.example.unlock.policy")
+    let plain = PolkitPolicy(action: "a", message: "Öffne \"dies\" > jetzt")
+    #expect(plain.content.contains("<message>Öffne \"dies\" > jetzt</message>"))
+    #expect(policy.content.contains("<action id=\"com.example.unlock\">"))
+    #expect(policy.content.contains("<message><![CDATA[Unlock \"a\" & <b>]] >]]></message>"))
+  }
+}

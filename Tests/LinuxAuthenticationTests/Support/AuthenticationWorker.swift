@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+
+/// The program `AuthenticationWorker`, as it is talked to.
+final class AuthenticationWorker: Sendable {
+  private let child: Child
+  private let input: FileHandle
+  private let output: FileHandle
+  /// The identifier of the process that evaluates, which a `sudo` in front of it has not.
+  let process: Int32
+
+  static let path = BuildDirectory.program("AuthenticationWorker")
+
+  struct Silence: Error {
+    let expected: String
+  }
+
+  /// Starts it.
+  ///
+  /// - Parameters:
+  ///   - arguments: Its order.
+  ///   - prefix: The program that starts it, with its arguments.
+  ///   - environment: What it sees besides a search path.
+  /// - Throws: `Silence` when it does not begin.
+  init(
+    _ arguments: [String], under prefix: [String] = [], environment: [String: String] = [:]
+  ) async throws {
+    let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
+    let command = prefix + [Self.path] + arguments
+    child = try Child(
+      command[0], Array(command.dropFirst()),
+      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"].merging(environment) { $1 },
+      input: standardInput.reader.fileDescriptor, output: standardOutput.writer.fileDescriptor)
+    try standardInput.reader.close()
+    try standardOutput.writer.close()
+    input = standardInput.writer
+    output = standardOutput.reader
+    let first = try await output.line()
+    guard let first, let process = first.split(separator: " ").last.flatMap({ Int32($0) }) else {
+      throw Silence(expected: "its number")
+    }
+    self.process = process
+  }
+
+  deinit {
+    child.kill()
+    child.waitUntilExit()
+  }
+
+  /// The next line; `nil` when there are no more.
+  func line() async throws -> String? { try await output.line() }
+
+  /// Sends a line.
+  func send(_ line: String) throws {
+    try input.write(contentsOf: Data("\(line)\n".utf8))
+  }
+
+  /// Ends what it reads.
+  func endInput() throws { try input.close() }
+
+  /// Answers all questions alike, until it says what came of it.
+  ///
+  /// - Returns: All that it said.
+  func lines(answering answer: String) async throws -> [String] {
+    var lines: [String] = []
+    while let line = try await line() {
+      lines.append(line)
+      if line.hasPrefix("question") { try send(answer) }
+      if line.hasPrefix("authenticated") || line.hasPrefix("error") { return lines }
+    }
+    throw Silence(expected: "an outcome after \(lines)")
+  }
+
+  func signal(_ signal: Int32) { child.kill(signal) }
+}

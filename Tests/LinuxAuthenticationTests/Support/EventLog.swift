@@ -1,0 +1,62 @@
+import SessionAuthentication
+import Synchronization
+import TestSupport
+
+/// What a source tells while it listens.
+final class EventLog: Sendable {
+  private struct State {
+    var events: [SystemEvent] = []
+    var outcome: Result<Void, AuthenticationError>?
+  }
+
+  /// Apart from the log, which ends although somebody still tells it something.
+  private final class Record: Sendable {
+    let state = Mutex(State())
+  }
+
+  private let record = Record()
+  private let task: Task<Void, Never>
+
+  /// Listens to a source, until the end of this object.
+  ///
+  /// - Parameters:
+  ///   - source: The source.
+  ///   - receive: Called with each event, before it is in the log.
+  init(
+    of source: some LifecycleSource, _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
+  ) {
+    task = Task { [record] in
+      let outcome: Result<Void, AuthenticationError>
+      do throws(AuthenticationError) {
+        try await source.run { event in
+          receive(event)
+          record.state.withLock { $0.events.append(event) }
+        }
+        outcome = .success(())
+      } catch {
+        outcome = .failure(error)
+      }
+      record.state.withLock { $0.outcome = outcome }
+    }
+  }
+
+  deinit {
+    cancel()
+  }
+
+  var events: [SystemEvent] { record.state.withLock { $0.events } }
+  /// Whether it listens no longer, and why.
+  var outcome: Result<Void, AuthenticationError>? { record.state.withLock { $0.outcome } }
+
+  func cancel() { task.cancel() }
+
+  /// Waits for exactly these events.
+  func wait(for events: SystemEvent...) async throws {
+    try await TestSupport.wait(until: "\(events), after \(self.events)") {
+      self.events.count >= events.count
+    }
+    guard self.events == events else {
+      throw NeverHappened(what: "\(events), but \(self.events) did")
+    }
+  }
+}

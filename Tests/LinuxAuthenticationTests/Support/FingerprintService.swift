@@ -1,0 +1,96 @@
+import DBus
+import Foundation
+import TestSupport
+
+/// The real fprintd with libfprint's virtual reader, on which tests put fingers.
+final class FingerprintService: Sendable {
+  private static let name = "net.reactivated.Fprint"
+  private static let manager = "/net/reactivated/Fprint/Manager"
+  private static let device = "net.reactivated.Fprint.Device"
+
+  let bus: PrivateBus
+  private let policy: Daemon
+  private let daemon: Daemon
+  private var socket: String { bus["reader"] }
+
+  /// Starts it.
+  ///
+  /// - Parameters:
+  ///   - hasReader: Whether a reader is connected.
+  ///   - isAllowed: Whether polkit lets everyone use it.
+  /// - Throws: What keeps it from being started.
+  init(hasReader: Bool = true, isAllowed: Bool = true) async throws {
+    bus = try await PrivateBus()
+    let policyName = "org.freedesktop.PolicyKit1"
+    policy = try await bus.mock(template: "polkitd", name: policyName)
+    let connection = try await bus.connect()
+    _ = try await connection.call(
+      DBusMethod(
+        policyName, "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.DBus.Mock",
+        "AllowUnknown"), [.boolean(isAllowed)], timeout: patience)
+    try FileManager.default.createDirectory(
+      atPath: bus["fingers"], withIntermediateDirectories: false)
+    var environment = ["STATE_DIRECTORY": bus["fingers"]]
+    if hasReader { environment["FP_VIRTUAL_DEVICE"] = bus["reader"] }
+    daemon = try await bus.start(
+      "/usr/libexec/fprintd", ["--no-timeout"], name: Self.name, environment: environment)
+  }
+
+  /// Tells the reader something, such as `SCAN thumb`, `RETRY 1` or `UNPLUG`; waits until it is
+  /// in use, since nothing takes it otherwise.
+  func tell(_ command: String) async throws {
+    try await wait(until: "the reader takes \(command)") { [socket] in
+      try await onThread { try LocalSocket.send(command, to: socket) }
+    }
+  }
+
+  /// Enrolls a finger of this process's user.
+  func enroll(_ finger: String) async throws {
+    let connection = try await bus.connect()
+    let answer = try await connection.call(
+      DBusMethod(Self.name, Self.manager, "net.reactivated.Fprint.Manager", "GetDefaultDevice"),
+      timeout: patience)
+    guard let path = answer.children.first?.objectPath else { throw NeverHappened(what: "a path") }
+    let call = { (method: String, arguments: [Variant]) async throws in
+      _ = try await connection.call(
+        DBusMethod(Self.name, path, Self.device, method), arguments, timeout: patience)
+    }
+    let (states, receiver) = AsyncStream.makeStream(of: (String, Bool).self)
+    let subscription = await connection.subscribe(to: Self.device, from: Self.name) { signal in
+      if signal.name == "EnrollStatus", let status = signal.arguments[0].text {
+        receiver.yield((status, signal.arguments[1].boolean == true))
+      }
+    }
+    defer { withExtendedLifetime(subscription) {} }
+    try await call("Claim", [.string("")])
+    try await call("EnrollStart", [.string("right-thumb")])
+    try await tell("SCAN \(finger)")
+    for await (status, isDone) in states {
+      if isDone {
+        guard status == "enroll-completed" else { throw NeverHappened(what: status) }
+        break
+      }
+      try await tell("SCAN \(finger)")
+    }
+    try await call("EnrollStop", [])
+    try await call("Release", [])
+  }
+
+  /// Claims the reader, until the connection is closed.
+  func claim() async throws -> DBusConnection {
+    let connection = try await bus.connect()
+    let answer = try await connection.call(
+      DBusMethod(Self.name, Self.manager, "net.reactivated.Fprint.Manager", "GetDefaultDevice"),
+      timeout: patience)
+    guard let path = answer.children.first?.objectPath else { throw NeverHappened(what: "a path") }
+    _ = try await connection.call(
+      DBusMethod(Self.name, path, Self.device, "Claim"), [.string("")], timeout: patience)
+    return connection
+  }
+
+  /// Ends the service, as a crash does.
+  func kill() { daemon.kill() }
+
+  /// Lets the service stop answering.
+  func pause() { daemon.signal(SIGSTOP) }
+}

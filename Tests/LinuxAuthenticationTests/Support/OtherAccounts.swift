@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+
+/// Accounts that only the programs see which are started here: a mount namespace with a user
+/// database of its own, over the real one of the machine.
+final class OtherAccounts: Sendable {
+  /// All accounts that have one have this one.
+  static let password = "pferd-batterie-klammer-7f3a91c2e5d80b46"
+  /// What crypt(3) makes of it.
+  private static let hash =
+    "$6$sessiontools$mwLgHReNArchmOucEIBwk4P4cVE1DRIMnmWiX0tA9ADF"
+    + "OF2r5d0qB5HW6wLm0QjZ0YmcWmFYc/.LEoNDmN37D."
+
+  struct Account: Sendable {
+    let name: String
+    let identifier: Int
+    /// As shadow(5) has them: the hash, the last change, least and largest age, warning, inactivity
+    /// and expiration.
+    let shadow: String
+  }
+
+  static let ada = Account(name: "st-ada", identifier: 64_242, shadow: "\(hash):20000:0:99999:7::")
+  static let bob = Account(name: "st-bob", identifier: 64_243, shadow: "\(hash):20000:0:99999:7::")
+  static let open = Account(name: "st-open", identifier: 64_244, shadow: ":20000:0:99999:7::")
+  static let expired = Account(
+    name: "st-expired", identifier: 64_245, shadow: "\(hash):20000:0:99999:7::1")
+  static let stale = Account(
+    name: "st-stale", identifier: 64_246, shadow: "\(hash):0:0:99999:7::")
+
+  private let directory: TemporaryDirectory
+  private let holder: Child
+  /// The end of its input is the end of the namespace.
+  private let holderInput: FileHandle
+  private let holderProcess: Int32
+
+  /// Makes the namespace.
+  ///
+  /// - Parameter preparation: What a shell does in it first, as root.
+  /// - Throws: What keeps it from being made.
+  init(preparation: String = "") async throws {
+    directory = try TemporaryDirectory()
+    // For all who are to see it.
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    var users = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
+    var passwords = ""
+    for account in [Self.ada, Self.bob, Self.open, Self.expired, Self.stale] {
+      let identifiers = "\(account.identifier):\(account.identifier)"
+      users += "\(account.name):x:\(identifiers)::/nonexistent:/bin/sh\n"
+      passwords += "\(account.name):\(account.shadow):\n"
+    }
+    try Data(users.utf8).write(to: URL(filePath: directory["passwd"]))
+    try Data(passwords.utf8).write(to: URL(filePath: directory["shadow"]))
+    // unix_chkpwd, which reads the passwords for those who may not, is of the group shadow. All
+    // that is left in the namespace ends with it, also what a `sudo` stands in front of.
+    let script = """
+      set -e
+      chown root:shadow '\(directory["shadow"])'
+      chmod 0640 '\(directory["shadow"])'
+      mount --bind '\(directory["passwd"])' /etc/passwd
+      mount --bind '\(directory["shadow"])' /etc/shadow
+      \(preparation)
+      echo $$
+      cat >/dev/null
+      own=$(readlink /proc/$$/ns/mnt)
+      for process in /proc/[0-9]*; do
+        number=${process#/proc/}
+        if [ $number != $$ ] && [ "$(readlink $process/ns/mnt)" = "$own" ]; then
+          kill -9 $number || true
+        fi
+      done
+      """
+    let command =
+      Self.root + [
+        "/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script,
+      ]
+    let (input, output) = (try ClosedPipe(), try ClosedPipe())
+    holder = try Child(
+      command[0], Array(command.dropFirst()),
+      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    try input.reader.close()
+    try output.writer.close()
+    holderInput = input.writer
+    let line = try await output.reader.line()
+    guard let process = line.flatMap({ Int32($0) }) else {
+      throw NeverHappened(what: "a mount namespace of one's own, which needs root or sudo")
+    }
+    holderProcess = process
+  }
+
+  deinit {
+    try? holderInput.close()
+    holder.waitUntilExit()
+  }
+
+  private static var root: [String] { geteuid() == 0 ? [] : ["/usr/bin/sudo", "-n"] }
+
+  /// What starts a program in the namespace.
+  ///
+  /// - Parameters:
+  ///   - identifier: As which user; root when `nil`.
+  ///   - options: More options of setpriv(1).
+  /// - Returns: The command, which the program's follows.
+  func prefix(_ identifier: Int?, options: [String] = []) -> [String] {
+    let enter = ["/usr/bin/nsenter", "--mount=/proc/\(holderProcess)/ns/mnt", "--"]
+    let user = identifier.map {
+      ["/usr/bin/setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] + options
+    }
+    return Self.root + enter + (user ?? [])
+  }
+
+  /// A worker as one of the users.
+  func worker(
+    _ identifier: Int?, _ arguments: String..., options: [String] = [],
+    environment: [String: String] = [:]
+  ) async throws -> AuthenticationWorker {
+    // By env, since sudo passes on nothing else.
+    let variables = environment.map { "\($0)=\($1)" }
+    return try await AuthenticationWorker(
+      arguments, under: prefix(identifier, options: options) + ["/usr/bin/env"] + variables)
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import LinuxAuthentication
+import TestSupport
+
+/// A directory of PAM services that nobody else uses.
+final class PAMServices: Sendable {
+  private let directory: TemporaryDirectory
+  /// Where it is.
+  var path: String { directory.path }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    // Also for those who run as another user.
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+  }
+
+  /// A path in the directory.
+  subscript(name: String) -> String { directory[name] }
+
+  /// Adds a service.
+  ///
+  /// - Returns: Its name.
+  @discardableResult
+  func add(_ name: String, _ rules: String...) throws -> String {
+    try Data((rules.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: self[name]))
+    return name
+  }
+
+  /// Adds a service, "matrix", whose only account is this process's, with a password.
+  @discardableResult
+  func addMatrix(password: String = "right") throws -> String {
+    try Data("\(NSUserName()):\(password):matrix\n".utf8).write(to: URL(filePath: self["passdb"]))
+    let module = try Self.module("pam_wrapper/pam_matrix.so")
+    return try add(
+      "matrix", "auth required \(module) passdb=\(self["passdb"])",
+      "account required \(module) passdb=\(self["passdb"])")
+  }
+
+  /// An authenticator by one of the services.
+  func authenticator(_ service: String, _ prompt: ScriptedPrompt) -> PAMAuthenticator {
+    PAMAuthenticator(service: service, configurationDirectory: path, prompt: prompt)
+  }
+
+  /// Adds a service, "asking", by the module in `Tests/PAMModule`, which is compiled for it.
+  func addAsking(_ what: String) async throws {
+    let module = self["pam_asking.so"]
+    try await Program.run(
+      "/usr/bin/cc",
+      [
+        "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", module,
+        "\(SourceDirectory.path)/Tests/PAMModule/pam_asking.c", "-lpam",
+      ], environment: ["PATH": "/usr/bin:/bin"])
+    try add("asking", "auth required \(module) \(what)", "account required pam_permit.so")
+  }
+
+  struct MissingModule: Error {
+    let name: String
+    let remedy = "Tests/run installs it"
+  }
+
+  /// Where a module is that libpam does not find by its name.
+  static func module(_ name: String) throws -> String {
+    let libraries = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
+    let paths = ["/usr/lib"] + libraries.map { "/usr/lib/\($0)" }
+    guard
+      let path = paths.map({ "\($0)/\(name)" }).first(where: FileManager.default.fileExists)
+    else { throw MissingModule(name: name) }
+    return path
+  }
+}

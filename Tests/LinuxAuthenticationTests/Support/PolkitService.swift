@@ -1,0 +1,79 @@
+import Foundation
+import LinuxAuthentication
+import TestSupport
+
+/// The real polkitd on a bus of its own, in a namespace with accounts, where the action `action` is
+/// declared by a file that the library gives.
+final class PolkitService: Sendable {
+  static let action = "org.sessiontools.test.unlock"
+  static let message = "Unlock \"this\" & <that>"
+  /// An action that a rule forbids.
+  static let forbidden = "org.sessiontools.test.forbidden"
+  /// An action that everybody may do without a question.
+  static let free = "org.sessiontools.test.free"
+
+  private let directory: TemporaryDirectory
+  private let machine: PrivateMachine
+  private let daemon: Daemon
+
+  init() async throws {
+    directory = try TemporaryDirectory()
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    for (action, authorization) in [
+      (Self.action, "auth_self"), (Self.forbidden, "no"), (Self.free, "yes"),
+    ] {
+      let policy = PolkitPolicy(action: action, message: Self.message)
+      try Data(policy.content.replacing("auth_self", with: authorization).utf8)
+        .write(to: URL(filePath: directory["\(action).policy"]))
+    }
+    machine = try await PrivateMachine(
+      preparation: "mount --bind '\(directory.path)' /usr/share/polkit-1/actions")
+    daemon = try await machine.start(
+      "/usr/lib/polkit-1/polkitd", ["--no-debug"], name: "org.freedesktop.PolicyKit1")
+  }
+
+  /// A process of a user, who evaluates when it is told to.
+  func worker(
+    _ arguments: String..., as identifier: Int? = OtherAccounts.ada.identifier
+  ) async throws -> AuthenticationWorker {
+    try await AuthenticationWorker(arguments, under: machine.accounts.prefix(identifier))
+  }
+
+  /// An agent for a process, which is ready when this returns.
+  func agent(for process: Int32, _ conduct: String...) async throws -> PolkitAgent {
+    try await PolkitAgent(
+      ["\(process)"] + conduct, under: machine.accounts.prefix(OtherAccounts.ada.identifier))
+  }
+
+  /// Ends polkitd, as a crash does.
+  func kill() { daemon.kill() }
+}
+
+/// `Tests/PolkitAgent`, as it is listened to.
+final class PolkitAgent: Sendable {
+  private let child: Child
+  private let output: FileHandle
+
+  init(_ arguments: [String], under prefix: [String]) async throws {
+    let pipe = try ClosedPipe()
+    let command =
+      prefix + ["/usr/bin/python3", "\(SourceDirectory.path)/Tests/PolkitAgent/agent.py"]
+      + arguments
+    child = try Child(
+      command[0], Array(command.dropFirst()),
+      environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
+      output: pipe.writer.fileDescriptor)
+    try pipe.writer.close()
+    output = pipe.reader
+    guard try await line() == "ready" else { throw NeverHappened(what: "an agent") }
+  }
+
+  deinit {
+    child.kill()
+    child.waitUntilExit()
+  }
+
+  /// What it says next; `nil` when it has ended.
+  func line() async throws -> String? { try await output.line() }
+}

@@ -1,0 +1,55 @@
+import SessionAuthentication
+import SessionToolsBase
+import Synchronization
+
+/// Answers as it was told, and keeps what it was asked.
+final class ScriptedPrompt: AuthenticationPrompt {
+  enum Answer: Sendable {
+    case text(String)
+    case bytes([UInt8])
+    case cancelled
+    case fallback
+    /// None, until it is taken back.
+    case never
+  }
+
+  struct State {
+    var answers: [Answer]
+    var questions: [AuthenticationQuestion] = []
+    var messages: [AuthenticationMessage] = []
+    var takenBackCount = 0
+  }
+
+  private let state: Mutex<State>
+
+  /// - Parameter answers: One for each question; there must not be more questions.
+  init(_ answers: Answer...) {
+    state = Mutex(State(answers: answers))
+  }
+
+  var questions: [AuthenticationQuestion] { state.withLock { $0.questions } }
+  var messages: [AuthenticationMessage] { state.withLock { $0.messages } }
+  /// How many questions were taken back before they were answered.
+  var takenBackCount: Int { state.withLock { $0.takenBackCount } }
+
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    let answer = state.withLock { state -> Answer in
+      state.questions.append(question)
+      return state.answers.isEmpty ? .cancelled : state.answers.removeFirst()
+    }
+    switch answer {
+    case .text(let text): return .text(SecretBytes(utf8: text))
+    case .bytes(let bytes): return .text(SecretBytes(bytes))
+    case .cancelled: return .cancelled
+    case .fallback: return .fallback
+    case .never:
+      while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+      state.withLock { $0.takenBackCount += 1 }
+      return .cancelled
+    }
+  }
+
+  func show(_ message: AuthenticationMessage) async {
+    state.withLock { $0.messages.append(message) }
+  }
+}

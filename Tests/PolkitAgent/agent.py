@@ -1,0 +1,112 @@
+"""An agent of polkit's, which asks a person who always does the same.
+
+    agent.py PROCESS terminal PASSWORD   pkttyagent in a terminal of its own, with the password typed
+    agent.py PROCESS dismiss             says that the person dismissed the question
+    agent.py PROCESS confirm             says that the person answered, who did not
+    agent.py PROCESS wait                asks, and never answers
+    agent.py PROCESS die                 ends when it is asked
+
+It is for a process, and says "ready", "asked MESSAGE" and "cancelled" on its standard output, a line
+each.
+"""
+
+import os
+import pty
+import select
+import sys
+
+NAME = "org.freedesktop.PolicyKit1"
+PATH = "/org/example/Agent"
+
+
+def say(line):
+    print(line, flush=True)
+
+
+def terminal(process, password):
+    """Runs pkttyagent in a new terminal and answers whatever ends with a colon."""
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    child, descriptor = pty.fork()
+    if child == 0:
+        os.execv(
+            "/usr/bin/pkttyagent",
+            ["pkttyagent", "--process", process, "--notify-fd", str(writer)],
+        )
+    os.close(writer)
+    os.read(reader, 1)  # It closes its end when it is registered.
+    say("ready")
+    written = b""
+    is_asked = False
+    while True:
+        if select.select([descriptor], [], [], 1)[0]:
+            try:
+                written += os.read(descriptor, 4096)
+            except OSError:
+                return
+            is_asked = written.rstrip().endswith(b":") and b"assword" in written
+            if is_asked:
+                say("asked")
+                written = b""
+        # Once more when nothing came of it: what is typed between its question and its turning off
+        # the echo, pkttyagent throws away.
+        if is_asked:
+            os.write(descriptor, password.encode() + b"\n")
+
+
+def on_bus(process, conduct):
+    """Registers an object that answers by itself."""
+    import dbus
+    import dbus.mainloop.glib
+    import dbus.service
+    from gi.repository import GLib
+
+    dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+    bus = dbus.SystemBus()
+
+    class Cancelled(dbus.DBusException):
+        _dbus_error_name = "org.freedesktop.PolicyKit1.Error.Cancelled"
+
+    class Agent(dbus.service.Object):
+        @dbus.service.method(
+            "org.freedesktop.PolicyKit1.AuthenticationAgent",
+            in_signature="sssa{ss}sa(sa{sv})",
+            async_callbacks=("answer", "fail"),
+        )
+        def BeginAuthentication(
+            self, action, message, icon, details, cookie, identities, answer, fail
+        ):
+            say("asked " + message)
+            if conduct == "dismiss":
+                fail(Cancelled("dismissed"))
+            elif conduct == "confirm":
+                answer()
+            elif conduct == "die":
+                os._exit(0)
+
+        @dbus.service.method(
+            "org.freedesktop.PolicyKit1.AuthenticationAgent", in_signature="s"
+        )
+        def CancelAuthentication(self, cookie):
+            say("cancelled")
+
+    agent = Agent(bus, PATH)
+    authority = dbus.Interface(
+        bus.get_object(NAME, "/org/freedesktop/PolicyKit1/Authority"),
+        "org.freedesktop.PolicyKit1.Authority",
+    )
+    with open("/proc/" + process + "/stat") as file:
+        start = int(file.read().rsplit(")", 1)[1].split()[19])
+    subject = {
+        "pid": dbus.UInt32(int(process), variant_level=1),
+        "start-time": dbus.UInt64(start, variant_level=1),
+    }
+    authority.RegisterAuthenticationAgent(("unix-process", subject), "C", PATH)
+    say("ready")
+    GLib.MainLoop().run()
+
+
+if sys.argv[2] == "terminal":
+    terminal(sys.argv[1], sys.argv[3])
+else:
+    on_bus(sys.argv[1], sys.argv[2])
