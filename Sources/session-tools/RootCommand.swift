@@ -31,8 +31,8 @@ struct RootCommand: ParsableCommand {
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
-      DoctorCommand.self, DemoCommand.self,
-      DemoReaderCommand.self,
+      DoctorCommand.self, AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
+      LockDemoCommand.self,
     ])
 }
 

@@ -33,34 +33,6 @@ struct DoctorCommand: ParsableCommand {
     case .sealed(let path):
       checks += StoreChecks(path: path, key: key, interaction: interaction).all()
     }
-    let status = ExitStatus.worst(of: checks.map(\.exitStatus))
-    if format.json {
-      try format.write(Output(checks: checks, isFine: status == .done))
-    } else {
-      try StandardOutput.write(Self.text(checks))
-    }
-    guard status == .done else { throw ExitCode(status.rawValue) }
-  }
-
-  private struct Output: Encodable {
-    let checks: [Check]
-    let isFine: Bool
-  }
-
-  private static func text(_ checks: [Check]) -> String {
-    let width = checks.map(\.name.count).max() ?? 0
-    return checks.map { check in
-      let status = check.status.rawValue.padded(to: 9)
-      let line = "\(status)\(check.name.padded(to: width + 2))\(check.finding.escapingControls())\n"
-      guard let remedy = check.remedy else { return line }
-      return line + "".padded(to: 9 + width + 2) + "\(remedy.escapingControls())\n"
-    }.joined()
-  }
-}
-
-extension String {
-  /// The text with spaces behind it, up to a length.
-  fileprivate func padded(to count: Int) -> String {
-    self + String(repeating: " ", count: max(0, count - self.count))
+    try DoctorOutput(checks: checks).write(format)
   }
 }

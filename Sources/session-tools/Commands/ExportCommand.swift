@@ -89,17 +89,10 @@ struct ExportCommand: ParsableCommand {
         at: partial, key: key.source, options: SealedFileStore.Options(onNotice: Notices.tell))
       var options = MigrationOptions()
       options.selection = selected.selection
-      var migration = Migration(
-        from: source, to: target, journal: MemoryStore(), options: options)
-      migration.isCancelled = { Interruption.signal != nil }
-      let report = try MigrationOutput.interruptibly(migration, canResume: false) { progress in
-        try migration.run(progress: progress)
-      }
+      let report = try MigrationOutput.copy(from: source, to: target, options)
       try FileManager.default.moveItem(atPath: partial, toPath: archive)
       try Files.synchronize(archive.parentPath)
-      let output = MigrationOutput(format: format)
-      try output.tell(report)
-      try output.check(report)
+      try MigrationOutput(format: format).tell(report)
     } catch {
       // Made by this process a moment ago, under a name that nobody else knows.
       try? FileManager.default.removeItem(atPath: partial)

@@ -24,7 +24,7 @@ struct ImportCommand: ParsableCommand {
       "The archive, or another source as for migrate: jsonl:FILE, pass:, python-keyring: ..."),
     completion: .directory, transform: ItemSource.init)
   var archive: ItemSource
-  @OptionGroup(title: "Key of the archive") var fromKey: FromKeyOptions
+  @OptionGroup(title: "Key of the archive") var fromKey: MigrationKeyOptions<SourceSide>
   @OptionGroup(title: "Items") var choices: ImportChoices
   @OptionGroup var format: JSONOption
 
@@ -40,14 +40,7 @@ struct ImportCommand: ParsableCommand {
     var options = choices.options
     // The archive stays as protected as it is, and the store is the one that was chosen for them.
     options.allowsWeakerProtection = true
-    var migration = Migration(
-      from: source.store, to: target, journal: MemoryStore(), options: options)
-    migration.isCancelled = { Interruption.signal != nil }
-    let report = try MigrationOutput.interruptibly(migration, canResume: false) { progress in
-      try migration.run(progress: progress)
-    }
-    let output = MigrationOutput(format: format)
-    try output.tell(report)
-    try output.check(report)
+    let report = try MigrationOutput.copy(from: source.store, to: target, options)
+    try MigrationOutput(format: format).tell(report)
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// `session-tools list`.
@@ -17,46 +18,20 @@ struct ListCommand: ParsableCommand {
       """)
 
   @OptionGroup var opening: OpeningOptions
-
-  @Option(name: .long, help: ArgumentHelp("Only items of this service.", valueName: "name"))
-  var service: String?
-  @Option(name: .long, help: ArgumentHelp("Only items of this group.", valueName: "name"))
-  var group: String?
-  @Option(name: .long, help: ArgumentHelp("Only items of this installation.", valueName: "name"))
-  var install: String?
-
+  @OptionGroup var namespaces: NamespaceOptions
   @OptionGroup var format: JSONOption
 
   func run() throws {
-    let keys = try keys(in: opening.openItems().store).filter(isWanted)
+    let keys = try keys(in: opening.openItems().store).filter(namespaces.selection.contains)
     if format.json { return try format.write(Output(items: keys.map(ItemOutput.init))) }
-    var table = Table(["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"])
-    table.rows = keys.map { key in
-      let namespace = key.namespace
-      return [
-        namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",
-        key.identifier,
-      ]
-    }
+    var table = Table(StoreKey.columnNames)
+    table.rows = keys.map(\.columns)
     try table.write()
   }
 
   private func keys(in store: any SecretStore) throws -> [StoreKey] {
     guard let store = store as? SealedFileStore else { return try store.keys(in: nil) }
     return try ProgressLine.during("listing") { try store.keys(in: nil, progress: $0) }
-  }
-
-  private func isWanted(_ key: StoreKey) -> Bool {
-    let namespace = key.namespace
-    return Self.isSame(namespace.service, ifGiven: service)
-      && Self.isSame(namespace.accessGroup, ifGiven: group)
-      && Self.isSame(namespace.install?.rawValue, ifGiven: install)
-  }
-
-  /// Byte for byte, as names are told apart everywhere.
-  private static func isSame(_ part: String?, ifGiven wanted: String?) -> Bool {
-    guard let wanted else { return true }
-    return part.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
   }
 
   private struct Output: Encodable {

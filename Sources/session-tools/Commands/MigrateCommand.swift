@@ -34,13 +34,13 @@ struct MigrateCommand: ParsableCommand {
     name: .long, help: ArgumentHelp("\(ItemSource.help)", valueName: "source"),
     completion: .directory, transform: ItemSource.init)
   var from: ItemSource
-  @OptionGroup(title: "Key of the source") var fromKey: FromKeyOptions
+  @OptionGroup(title: "Key of the source") var fromKey: MigrationKeyOptions<SourceSide>
 
   @Option(
     name: .long, help: ArgumentHelp("Where they shall be.", valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var to: StoreLocation
-  @OptionGroup(title: "Key of the target") var toKey: ToKeyOptions
+  @OptionGroup(title: "Key of the target") var toKey: MigrationKeyOptions<TargetSide>
 
   @OptionGroup(title: "Items") var choices: MigrationChoices
 
@@ -55,13 +55,7 @@ struct MigrateCommand: ParsableCommand {
     transform: { try StoreLocation("sealed:\($0)").sealedPath() })
   var journal: String?
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "How long to wait for another process that writes, or for the Secret Service.",
-      valueName: "seconds"))
-  var timeout = 10.0
-
+  @OptionGroup var waiting: TimeoutOptions
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var format: JSONOption
 
@@ -80,7 +74,6 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func validate() throws {
-    try StoreOpener.checkTimeout(timeout)
     try KeyArgument.checkDescriptors(
       [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
     if let mode, mode != .dryRun, !choices.isEmpty {
@@ -89,26 +82,26 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func run() throws {
-    let source = try from.open(fromKey.argument, interaction, timeout: timeout)
+    let source = try from.open(fromKey.argument, interaction, timeout: waiting.timeout)
     let target = try StoreOpener(
-      location: to, key: toKey.argument, interaction: interaction, timeout: timeout
+      location: to, key: toKey.argument, interaction: interaction, timeout: waiting.timeout
     ).openForMigration()
     let place = JournalPlace(
-      path: journal, source: source, target: target, timeout: .seconds(timeout))
-    let output = MigrationOutput(format: format)
+      path: journal, source: source, target: target, timeout: waiting.timeout)
     switch mode {
     case .dryRun:
       let migration = migration(source, target, MemoryStore())
       try output.tell(
-        plan: MigrationOutput.interruptibly(migration) { try migration.plan(progress: $0) })
+        plan: MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) })
     case nil: try begin(source, target, place)
     case .resume:
       let migration = migration(source, target, try place.open())
-      try tell(MigrationOutput.interruptibly(migration) { try migration.resume(progress: $0) })
+      try output.tell(
+        MigrationOutput.interruptibly(migration) { try $0.resume(progress: $1) }, canUndo: true)
     case .undo:
       let migration = migration(source, target, try place.open())
       try output.tell(
-        undone: MigrationOutput.interruptibly(migration) { try migration.undo(progress: $0) })
+        undone: MigrationOutput.interruptibly(migration) { try $0.undo(progress: $1) })
     case .close:
       let journal = try place.open()
       let migration = migration(source, target, journal)
@@ -119,20 +112,12 @@ struct MigrateCommand: ParsableCommand {
     }
   }
 
-  private func tell(_ report: MigrationReport) throws {
-    let output = MigrationOutput(format: format)
-    try output.tell(report)
-    StandardError.say("session-tools: take it back with --undo, or forget it with --close")
-    try output.check(report)
-  }
+  private var output: MigrationOutput { MigrationOutput(format: format) }
 
   private func migration(
     _ source: MigratedStore, _ target: MigratedStore, _ journal: any SecretStore
   ) -> Migration {
-    var migration = Migration(
-      from: source.store, to: target.store, journal: journal, options: choices.options)
-    migration.isCancelled = { Interruption.signal != nil }
-    return migration
+    Migration(from: source.store, to: target.store, journal: journal, options: choices.options)
   }
 
   private func begin(
@@ -141,7 +126,8 @@ struct MigrateCommand: ParsableCommand {
     let (journal, isNew) = try place.openOrMake()
     let migration = migration(source, target, journal)
     do {
-      try tell(MigrationOutput.interruptibly(migration) { try migration.run(progress: $0) })
+      try output.tell(
+        MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }, canUndo: true)
     } catch {
       // Nothing was begun, so nothing is to be gone on with.
       if isNew, try migration.state() == nil { place.remove(journal) }

@@ -20,7 +20,7 @@ struct RemoveCommand: ParsableCommand {
     let open = try opening.openItems()
     let store = open.store
     // Of two that remove it at the same time, one finds nothing.
-    try store.withExclusiveAccess(to: key, timeout: .seconds(opening.timeout)) {
+    try store.withExclusiveAccess(to: key, timeout: opening.timeout) {
       guard try store.contains(key) else { throw Failure.noItem(key, in: open.location) }
       try store.remove(key)
     }

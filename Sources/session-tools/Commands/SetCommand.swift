@@ -32,7 +32,7 @@ struct SetCommand: ParsableCommand {
     let value = try readValue(for: key, atMost: store.traits.largestValueByteCount)
     if noOverwrite {
       // Two that ask at the same time must not both find nothing.
-      try store.withExclusiveAccess(to: key, timeout: .seconds(opening.timeout)) {
+      try store.withExclusiveAccess(to: key, timeout: opening.timeout) {
         if try store.contains(key) {
           throw Failure(.alreadyExists, "\(open.location): there is \(key) already")
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SealedStore
 import SessionToolsBase
@@ -101,7 +102,12 @@ enum Demo {
       }
     }
     var failure: RefreshError?
-    session.refresh { failure = $0 }
+    let isAnswered = DispatchSemaphore(value: 0)
+    session.refresh { error in
+      failure = error
+      isAnswered.signal()
+    }
+    isAnswered.wait()
     if let failure { throw failure }
     try tell("stored now: the \(try session.item()?.token ?? "old one")")
   }

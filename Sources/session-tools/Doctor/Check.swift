@@ -1,6 +1,6 @@
 /// One thing that `doctor` looked at.
-struct Check: Encodable {
-  enum Status: String, Encodable {
+struct Check: Encodable, Sendable {
+  enum Status: String, Encodable, Sendable {
     /// As it should be.
     case ok
     /// Worth knowing; nothing is broken.

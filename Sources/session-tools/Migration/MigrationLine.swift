@@ -1,50 +1,48 @@
 import SessionTools
 import Synchronization
 
-/// How far a migration is, in a line on standard error: items, bytes, rate, and the time that is
-/// left.
+/// How far a migration is: items, bytes, rate, and the time that is left.
 final class MigrationLine: Sendable {
-  private static let pause = Duration.milliseconds(100)
-
-  private struct State {
-    var phase: MigrationProgress.Phase?
-    var start = ContinuousClock.now
-    var bytesAtStart = 0
-    var next = ContinuousClock.now + .milliseconds(500)
-    var isShown = false
+  private struct Start {
+    let phase: MigrationProgress.Phase
+    let time = ContinuousClock.now
+    let byteCount: Int
   }
 
-  private let state = Mutex(State())
+  private let line: ProgressLine
+  private let start = Mutex<Start?>(nil)
 
-  /// `nil` where nobody sees it.
-  var progress: MigrationProgress? {
-    guard StandardError.isTerminal else { return nil }
-    return MigrationProgress { phase, done, total, byteCount in
-      self.show(phase, done, total, byteCount)
+  private init(_ line: ProgressLine) {
+    self.line = line
+  }
+
+  /// Runs a step of a migration that says how far it is.
+  static func during<Result>(_ step: (MigrationProgress?) throws -> Result) throws -> Result {
+    try ProgressLine.during { line in
+      try step(line.map { MigrationProgress(MigrationLine($0).show) })
     }
   }
 
   private func show(_ phase: MigrationProgress.Phase, _ done: Int, _ total: Int, _ byteCount: Int) {
-    state.withLock { state in
-      let now = ContinuousClock.now
-      if state.phase != phase {
-        state.phase = phase
-        state.start = now
-        state.bytesAtStart = byteCount
-      }
-      guard now >= state.next else { return }
-      state.next = now + Self.pause
-      state.isShown = true
-      let seconds = (now - state.start) / .seconds(1)
-      let byteCount = byteCount - state.bytesAtStart
-      var text = "\(phase.rawValue) \(Self.bar(done, of: total)) \(done) of \(total)"
-      if seconds > 0, done > 0 {
-        let rate = Int(Double(byteCount) / seconds)
-        let left = Int((seconds / Double(done) * Double(total - done)).rounded(.up))
-        text += ", \(Size.text(byteCount)), \(Size.text(rate)) a second, \(left) s left"
-      }
-      StandardError.write("\r\(text)\u{1b}[K")
+    let start = start.withLock { start in
+      if let start, start.phase == phase { return start }
+      let new = Start(phase: phase, byteCount: byteCount)
+      start = new
+      return new
     }
+    line.show(Self.text(since: start, done, total, byteCount))
+  }
+
+  private static func text(
+    since start: Start, _ done: Int, _ total: Int, _ byteCount: Int
+  ) -> String {
+    let seconds = (ContinuousClock.now - start.time) / .seconds(1)
+    let byteCount = byteCount - start.byteCount
+    let text = "\(start.phase.rawValue) \(bar(done, of: total)) \(done) of \(total)"
+    guard seconds > 0, done > 0 else { return text }
+    let rate = Int(Double(byteCount) / seconds)
+    let left = Int((seconds / Double(done) * Double(total - done)).rounded(.up))
+    return text + ", \(Size.text(byteCount)), \(Size.text(rate)) a second, \(left) s left"
   }
 
   private static func bar(_ done: Int, of total: Int) -> String {
@@ -52,9 +50,5 @@ final class MigrationLine: Sendable {
     let count = total > 0 ? width * done / total : width
     return
       "[\(String(repeating: "#", count: count))\(String(repeating: " ", count: width - count))]"
-  }
-
-  func clear() {
-    if state.withLock({ $0.isShown }) { StandardError.write("\r\u{1b}[K") }
   }
 }

@@ -9,14 +9,12 @@ struct MigrationOutput {
   /// Runs a step that Ctrl-C stops in good order, and says how to go on then.
   static func interruptibly<Result>(
     _ migration: Migration, canResume: Bool = true,
-    _ body: (MigrationProgress?) throws -> Result
+    _ step: (Migration, MigrationProgress?) throws -> Result
   ) throws -> Result {
-    let line = MigrationLine()
+    var migration = migration
+    migration.isCancelled = { Interruption.signal != nil }
     do {
-      return try Interruption.during {
-        defer { line.clear() }
-        return try body(line.progress)
-      }
+      return try Interruption.during { try MigrationLine.during { try step(migration, $0) } }
     } catch MigrationError.store(let error) where error.code == StoreError.cancelled {
       switch canResume ? try migration.state() : nil {
       case nil where !canResume: StandardError.say("session-tools: stopped")
@@ -30,6 +28,14 @@ struct MigrationOutput {
     }
   }
 
+  /// Copies items in one go: Ctrl-C stops it, and nothing takes it back.
+  static func copy(
+    from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
+  ) throws -> MigrationReport {
+    let migration = Migration(from: source, to: target, journal: MemoryStore(), options: options)
+    return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
+  }
+
   func tell(plan: MigrationPlan) throws {
     if format.json {
       return try format.write(
@@ -41,7 +47,7 @@ struct MigrationOutput {
               source: ItemOutput(entry.source), target: ItemOutput(entry.target))
           }))
     }
-    var table = Table(["ACTION", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "TARGET", "REASON"])
+    var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
     table.rows = plan.entries.map { entry in
       [entry.action.name] + entry.source.columns
         + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""]
@@ -52,7 +58,8 @@ struct MigrationOutput {
     if plan.isWeaker { StandardError.say("may be protected less than now; needs --allow-weaker") }
   }
 
-  func tell(_ report: MigrationReport) throws {
+  /// - Throws: Exit status 9 when something is missing.
+  func tell(_ report: MigrationReport, canUndo: Bool = false) throws {
     if format.json {
       try format.write(
         ReportOutput(
@@ -64,7 +71,7 @@ struct MigrationOutput {
               source: ItemOutput(entry.source), target: ItemOutput(entry.target))
           }, sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
     } else {
-      var table = Table(["OUTCOME", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "REASON"])
+      var table = Table(["OUTCOME"] + StoreKey.columnNames + ["REASON"])
       table.rows = report.entries.filter { !$0.outcome.isPlain }.map { entry in
         [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
       }
@@ -83,10 +90,9 @@ struct MigrationOutput {
     if let damage = report.damage {
       StandardError.say("session-tools: the source may have more items: \(damage)")
     }
-  }
-
-  /// - Throws: Exit status 9 when something is missing.
-  func check(_ report: MigrationReport) throws {
+    if canUndo {
+      StandardError.say("session-tools: take it back with --undo, or forget it with --close")
+    }
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
 
@@ -99,7 +105,7 @@ struct MigrationOutput {
           },
           restored: report.restoredCount, returned: report.returnedCount))
     } else {
-      var table = Table(["LEFT", "SERVICE", "GROUP", "INSTALL", "IDENTIFIER", "REASON"])
+      var table = Table(["LEFT"] + StoreKey.columnNames + ["REASON"])
       table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
       try table.write()
       try StandardOutput.write(
@@ -150,15 +156,6 @@ private struct UndoOutput: Encodable {
   let left: [Item]
   let restored: Int
   let returned: Int
-}
-
-extension StoreKey {
-  fileprivate var columns: [String] {
-    [
-      namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",
-      identifier,
-    ]
-  }
 }
 
 extension MigrationPlan.Action {

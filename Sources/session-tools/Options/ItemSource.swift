@@ -64,35 +64,33 @@ enum ItemSource {
   /// - Parameters:
   ///   - key: What opens a sealed store.
   ///   - interaction: Whether a person may be asked.
-  ///   - timeout: How long to wait for others, in seconds.
+  ///   - timeout: How long to wait for others.
   /// - Returns: What is to be migrated from.
   /// - Throws: As opening a store, and a usage failure for a key that nothing here opens with.
   func open(
-    _ key: KeyArgument?, _ interaction: InteractionOptions, timeout: Double
+    _ key: KeyArgument?, _ interaction: InteractionOptions, timeout: Duration
   ) throws -> MigratedStore {
-    if case .store(let location) = self {
+    switch self {
+    case .store(let location):
       let opener = StoreOpener(
         location: location, key: key, interaction: interaction, timeout: timeout)
       return try opener.openForMigration()
-    }
-    if case .libsecretFile(let path) = self {
-      let prompt = PassphrasePrompt(path: path, interaction: interaction)
+    case .libsecretFile(let path):
       guard key?.isPassphrase ?? true else {
         throw Failure(.usage, "\(path): it opens with a password; give it as a passphrase")
       }
+      let prompt = PassphrasePrompt(path: path, interaction: interaction)
       let password = try (key ?? .passphrasePrompt).readPassphrase { try prompt.ask() }
       return MigratedStore(store: try Self.libsecretItems(path, password))
-    }
-    guard key == nil else { throw Failure(.usage, "this source takes no key of ours; give none") }
-    switch self {
+    case _ where key != nil:
+      throw Failure(.usage, "this source takes no key of ours; give none")
     case .foreign(let dialect, let collection):
       var options = SecretServiceOptions()
-      options.timeout = .seconds(timeout)
+      options.timeout = timeout
       return MigratedStore(
         store: ForeignSecretServiceItems(dialect, collection: collection, options: options))
     case .passwordStore(let path): return MigratedStore(store: PasswordStore.items(at: path))
     case .jsonLines(let path): return MigratedStore(store: try Self.jsonLines(path))
-    case .store, .libsecretFile: preconditionFailure("opened above")
     }
   }
 

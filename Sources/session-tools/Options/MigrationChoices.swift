@@ -1,4 +1,4 @@
-import ArgumentParser
+public import ArgumentParser
 import SessionTools
 
 /// Which items are copied, under which names, and what where there are others.
@@ -24,22 +24,7 @@ struct ImportChoices: ParsableArguments {
     help: ArgumentHelp(
       "Where the target has another value: fail, skip, overwrite or keep-both.",
       valueName: "policy"))
-  var onConflict = Policy.fail
-
-  /// What to do where the target has another value.
-  enum Policy: String, ExpressibleByArgument, CaseIterable {
-    case fail, skip, overwrite
-    case keepBoth = "keep-both"
-
-    var policy: MigrationConflictPolicy {
-      switch self {
-      case .fail: .fail
-      case .skip: .skip
-      case .overwrite: .overwrite
-      case .keepBoth: .keepBoth
-      }
-    }
-  }
+  var onConflict = MigrationConflictPolicy.fail
 
   /// Reads `old=new`; the first equals sign that is not the first character separates them.
   private static func rename(_ argument: String) throws -> MigrationMapping.Rename {
@@ -63,10 +48,12 @@ struct ImportChoices: ParsableArguments {
     options.mapping.renames = renameService
     if dropInstall { options.mapping.install = .drop }
     if let toInstall { options.mapping.install = .assign(toInstall) }
-    options.conflicts = onConflict.policy
+    options.conflicts = onConflict
     return options
   }
 }
+
+extension MigrationConflictPolicy: ExpressibleByArgument {}
 
 /// The same, and what becomes of the source.
 struct MigrationChoices: ParsableArguments {

@@ -8,24 +8,15 @@ struct OpeningOptions: ParsableArguments {
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
   @OptionGroup var interaction: InteractionOptions
-
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "How long to wait for another process that writes, or for the Secret Service.",
-      valueName: "seconds"))
-  var timeout = 10.0
+  @OptionGroup var waiting: TimeoutOptions
 
   var location: StoreLocation { store.location }
+  var timeout: Duration { waiting.timeout }
   var prompt: PassphrasePrompt { opener.prompt }
 
   private var opener: StoreOpener {
     StoreOpener(
       location: location, key: key.argument, interaction: interaction, timeout: timeout)
-  }
-
-  func validate() throws {
-    try StoreOpener.checkTimeout(timeout)
   }
 
   /// Opens a store of any kind for its items.
@@ -51,18 +42,10 @@ struct StoreOpener {
   let location: StoreLocation
   let key: KeyArgument?
   let interaction: InteractionOptions
-  /// In seconds.
-  let timeout: Double
+  let timeout: Duration
 
   var prompt: PassphrasePrompt {
     PassphrasePrompt(path: "\(location)", interaction: interaction)
-  }
-
-  /// - Throws: `ValidationError` for a number that is none of seconds.
-  static func checkTimeout(_ timeout: Double) throws {
-    guard timeout >= 0, timeout <= 1e9 else {
-      throw ValidationError("--timeout takes a number of seconds from 0.")
-    }
   }
 
   /// Opens a store of any kind for its items.
@@ -79,7 +62,7 @@ struct StoreOpener {
         throw Failure(.usage, "the \(location) opens with the keyring's own password; give no key")
       }
       var options = SecretServiceOptions()
-      options.timeout = .seconds(timeout)
+      options.timeout = timeout
       return ItemStore(
         store: SecretServiceStore(collection: collection, options: options), location: location,
         keyPlace: nil)
@@ -93,7 +76,7 @@ struct StoreOpener {
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
     let path = try location.sealedPath()
     return try KeyFinder(path: path, argument: key, interaction: interaction).open(
-      SealedFileStore.Options(lockTimeout: .seconds(timeout), onNotice: Notices.tell))
+      SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell))
   }
 }
 

@@ -1,14 +1,27 @@
 import ArgumentParser
 import SessionTools
 
-/// Which items of a store are meant; all when nothing is said.
-struct SelectionOptions: ParsableArguments {
+/// Which namespaces' items are meant; all when nothing is said.
+struct NamespaceOptions: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("Only items of this service.", valueName: "name"))
   var service: String?
   @Option(name: .long, help: ArgumentHelp("Only items of this group.", valueName: "name"))
   var group: String?
   @Option(name: .long, help: ArgumentHelp("Only items of this installation.", valueName: "name"))
   var install: String?
+
+  var selection: MigrationSelection {
+    var selection = MigrationSelection()
+    selection.service = service
+    selection.accessGroup = group
+    selection.install = install
+    return selection
+  }
+}
+
+/// Which items of a store are meant; all when nothing is said.
+struct SelectionOptions: ParsableArguments {
+  @OptionGroup var namespaces: NamespaceOptions
   @Option(
     name: .long,
     help: ArgumentHelp(
@@ -16,10 +29,7 @@ struct SelectionOptions: ParsableArguments {
   var identifier: String?
 
   var selection: MigrationSelection {
-    var selection = MigrationSelection()
-    selection.service = service
-    selection.accessGroup = group
-    selection.install = install
+    var selection = namespaces.selection
     selection.identifierPattern = identifier
     return selection
   }

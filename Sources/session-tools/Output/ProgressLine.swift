@@ -13,30 +13,42 @@ final class ProgressLine: Sendable {
     var isShown = false
   }
 
-  private let label: String
   private let state = Mutex(State())
 
-  private init(_ label: String) {
-    self.label = label
-  }
+  private init() {}
 
   /// Runs an operation that says how far it is; the label is what is under way: "verifying".
   static func during<Result, Failure: Error>(
     _ label: String, _ operation: (StoreProgress?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    guard StandardError.isTerminal else { return try operation(nil) }
-    let line = ProgressLine(label)
-    defer { line.clear() }
-    return try operation(StoreProgress { line.show(done: $0, of: $1) })
+    try during { line throws(Failure) in
+      try operation(
+        line.map { line in
+          StoreProgress { done, total in
+            let percent = total > 0 ? min(100, Int(Double(done) / Double(total) * 100)) : 100
+            line.show("\(label) \(percent) %")
+          }
+        })
+    }
   }
 
-  private func show(done: Int, of total: Int) {
+  /// Runs an operation that gets the line, or none where nobody would see it.
+  static func during<Result, Failure: Error>(
+    _ operation: (ProgressLine?) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard StandardError.isTerminal else { return try operation(nil) }
+    let line = ProgressLine()
+    defer { line.clear() }
+    return try operation(line)
+  }
+
+  /// Shows a text in the place of the last one, unless that is too new.
+  func show(_ text: @autoclosure () -> String) {
     state.withLock { state in
       guard ContinuousClock.now >= state.next else { return }
       state.next = .now + Self.pause
       state.isShown = true
-      let percent = total > 0 ? min(100, Int(Double(done) / Double(total) * 100)) : 100
-      StandardError.write("\r\(label) \(percent) %\u{1b}[K")
+      StandardError.write("\r\(text())\u{1b}[K")
     }
   }
 

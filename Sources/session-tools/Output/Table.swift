@@ -1,3 +1,5 @@
+import SessionToolsBase
+
 /// Rows for a person on a terminal, or for a program.
 struct Table {
   let columns: [String]
@@ -31,5 +33,18 @@ struct Table {
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }
+  }
+}
+
+extension StoreKey {
+  /// What its columns are called.
+  static let columnNames = ["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"]
+
+  /// Its parts; one that it has not is empty.
+  var columns: [String] {
+    [
+      namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",
+      identifier,
+    ]
   }
 }

@@ -149,6 +149,17 @@ enum System {
   /// The most a terminal hands over as one line; it drops the rest without a word.
   static let longestTerminalLine = 4094
 
+  /// What came of a question.
+  enum TerminalAnswer {
+    /// The line without its end.
+    case line(SecretBytes)
+    /// The person ended the input, or a signal ended what was under way.
+    case ended
+    case timedOut
+    /// Somebody else had something to say.
+    case woken
+  }
+
   /// Asks at the terminal of the person in front, whatever standard input is.
   ///
   /// Echo is back on whatever happens short of SIGKILL: signals wait until it is.
@@ -157,14 +168,25 @@ enum System {
   static func askAtTerminal(
     _ question: String, isHidden: Bool
   ) throws(SystemCallError) -> SecretBytes? {
+    guard case .line(let line) = try askAtTerminal(question, isHidden: isHidden, timeout: nil)
+    else { return nil }
+    return line
+  }
+
+  /// Asks at the terminal, as long as there is time and nobody wakes the asker.
+  ///
+  /// What was typed of an answer that nobody waits for any more is thrown away.
+  static func askAtTerminal(
+    _ question: String, isHidden: Bool, timeout: Duration?, wake: Wake? = nil
+  ) throws(SystemCallError) -> TerminalAnswer {
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { throw SystemCallError("open", errno) }
     defer { close(terminal) }
+    let end = timeout.map { ContinuousClock.now + $0 }
     while true {
-      switch try askOnce(question, terminal, isHidden: isHidden) {
-      case .line(let line): return line
-      case .ended: return nil
-      case .interrupted: continue
+      switch try askOnce(question, terminal, isHidden: isHidden, until: end, wake: wake) {
+      case .answer(let answer): return answer
+      case .interrupted: if Interruption.signal != nil { return .ended }
       }
     }
   }
@@ -177,16 +199,16 @@ enum System {
     return true
   }
 
-  private enum Answer {
-    case line(SecretBytes)
-    case ended
+  private enum Outcome {
+    case answer(TerminalAnswer)
     /// A signal came, and the process is still there: it was stopped and goes on.
     case interrupted
   }
 
   private static func askOnce(
-    _ question: String, _ terminal: Int32, isHidden: Bool
-  ) throws(SystemCallError) -> Answer {
+    _ question: String, _ terminal: Int32, isHidden: Bool, until end: ContinuousClock.Instant?,
+    wake: Wake?
+  ) throws(SystemCallError) -> Outcome {
     var signals = sigset_t()
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, nil, &before)
@@ -216,34 +238,74 @@ enum System {
     }
     // The question comes after the setting: whoever sees it can type unseen.
     try write(question, to: terminal)
-    let answer = try readLine(terminal, arrivals)
-    if isHidden { try write("\n", to: terminal) }
-    return answer
+    let outcome = try readLine(terminal, arrivals, until: end, wake: wake)
+    switch outcome {
+    case .answer(.timedOut), .answer(.woken):
+      tcflush(terminal, TCIFLUSH)
+      try write("\n", to: terminal)
+    default: if isHidden { try write("\n", to: terminal) }
+    }
+    return outcome
   }
 
   private static func readLine(
-    _ terminal: Int32, _ arrivals: Int32
-  ) throws(SystemCallError) -> Answer {
+    _ terminal: Int32, _ arrivals: Int32, until end: ContinuousClock.Instant?, wake: Wake?
+  ) throws(SystemCallError) -> Outcome {
     let line = ByteBuffer(byteCount: 2 * (longestTerminalLine + 2), isSecret: true)
     var byteCount = 0
     while byteCount < line.byteCount {
       var waiting = [
         pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
         pollfd(fd: arrivals, events: Int16(POLLIN), revents: 0),
+        // One below zero is passed over.
+        pollfd(fd: wake?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
       ]
-      guard unsafe poll(&waiting, nfds_t(waiting.count), -1) >= 0 else {
+      let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
+      let count = unsafe poll(
+        &waiting, nfds_t(waiting.count), left.map { Int32(min($0, 1e9)) } ?? -1)
+      guard count >= 0 else {
         if errno == EINTR { continue }
         throw SystemCallError("poll", errno)
       }
+      if count == 0 { return .answer(.timedOut) }
       if waiting[1].revents != 0 { return .interrupted }
-      let count = try read(terminal, into: line, byteCount..<line.byteCount)
-      if count == 0 { return byteCount == 0 ? .ended : .line(line.secret(0..<byteCount)) }
-      byteCount += count
+      if waiting[2].revents != 0 { return .answer(.woken) }
+      let readCount = try read(terminal, into: line, byteCount..<line.byteCount)
+      if readCount == 0 {
+        return .answer(byteCount == 0 ? .ended : .line(line.secret(0..<byteCount)))
+      }
+      byteCount += readCount
       if line.load(UInt8.self, at: byteCount - 1) == UInt8(ascii: "\n") {
-        return .line(line.secret(0..<byteCount - 1))
+        return .answer(.line(line.secret(0..<byteCount - 1)))
       }
     }
-    return .line(line.secret(0..<byteCount))
+    return .answer(.line(line.secret(0..<byteCount)))
+  }
+
+  /// Wakes a thread that waits for a person.
+  final class Wake: Sendable {
+    fileprivate let descriptor: Int32
+
+    /// - Throws: When the process has no descriptor left.
+    init() throws(SystemCallError) {
+      descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+      guard descriptor >= 0 else { throw SystemCallError("eventfd", errno) }
+    }
+
+    /// Wakes the one who waits, or who does so next.
+    func signal() {
+      _ = eventfd_write(descriptor, 1)
+    }
+
+    /// Forgets what was signalled.
+    func clear() {
+      var count: eventfd_t = 0
+      unsafe _ = eventfd_read(descriptor, &count)
+    }
+
+    deinit {
+      close(descriptor)
+    }
   }
 }
 

@@ -1,0 +1,36 @@
+import Dispatch
+import SessionAuthentication
+import SessionToolsBase
+
+/// Asks a person at the terminal.
+struct TerminalPrompt: AuthenticationPrompt {
+  /// A thread of its own, because a person takes their time.
+  private static let queue = DispatchQueue(label: "session-tools.terminal-prompt")
+
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    guard let wake = try? System.Wake() else { return .cancelled }
+    let prefix = question.failureCount > 0 ? "That was wrong. " : ""
+    let text = "\(prefix)\(question.text) ".escapingControls()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        Self.queue.async {
+          let answer = try? System.askAtTerminal(
+            text, isHidden: question.isSecret, timeout: nil, wake: wake)
+          if case .line(let line) = answer {
+            continuation.resume(returning: .text(line))
+          } else {
+            continuation.resume(returning: .cancelled)
+          }
+        }
+      }
+    } onCancel: {
+      wake.signal()
+    }
+  }
+
+  func show(_ message: AuthenticationMessage) async {
+    switch message {
+    case .hint(let text), .problem(let text): StandardError.say(text)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import LinuxAuthentication
+import SealedStore
+import SessionAuthentication
+import SessionToolsBase
+
+/// A sealed store behind a gate, in a terminal.
+struct LockDemo {
+  private static let scene: SceneIdentifier = "terminal"
+  private static let messages = [
+    "Ada:     the engine weaves algebraic patterns",
+    "Charles: it is not built yet",
+  ]
+
+  /// How long nothing may be typed.
+  let autoLock: Duration
+  let interaction: InteractionOptions
+
+  func run() throws {
+    let directory = try DemoDirectory()
+    let store = try makeStore(at: directory.store)
+    let container = try StoreContainer<[String]>(store, service: "com.example.demo")
+    try container.storeItem(Self.messages, forIdentifier: "messages")
+
+    let gate = makeGate(before: store)
+    let wake = try System.Wake()
+    let shield = PrivacyShield(reasons: [.locked], obscure: Screen.cover, reveal: Screen.clear)
+    gate.connect(Self.scene, isActive: true, shield: shield) { directive in
+      if case .locked = directive { wake.signal() }
+    }
+    let listening = Task {
+      // Without logind, such as in a container, only time and the person lock.
+      try? await gate.follow(LogindSource(program: "session-tools", reason: "Locking the demo"))
+    }
+    defer { listening.cancel() }
+    let guarded = GuardedContainer(container, behind: gate)
+    while try open(gate), try show(guarded, gate, until: wake) {}
+    if Interruption.signal != nil {
+      throw StoreError(StoreError.cancelled, store: directory.store, reason: "it was interrupted")
+    }
+  }
+
+  /// Has the person asked until they are let in.
+  ///
+  /// - Returns: Whether they were; not when they do not want to.
+  private func open(_ gate: AuthenticationGate) throws -> Bool {
+    while gate.requiresAuthentication {
+      do {
+        try waiting { try await gate.authenticate(in: Self.scene) }
+      } catch AuthenticationError.userCancel {
+        return false
+      } catch let error as AuthenticationError {
+        StandardError.say("\(error)")
+        if Interruption.signal != nil { return false }
+      }
+    }
+    return true
+  }
+
+  /// Shows the content until it is locked.
+  ///
+  /// - Returns: Whether to go on.
+  private func show(
+    _ container: GuardedContainer<[String]>, _ gate: AuthenticationGate, until wake: System.Wake
+  ) throws -> Bool {
+    wake.clear()
+    do throws(any Error) {
+      let messages = try container.loadItem(forIdentifier: "messages") ?? []
+      try StandardOutput.write(messages.map { "  \($0)\n" }.joined())
+    } catch StoreError.locked {
+      // Just now.
+      return true
+    }
+    let question = "Enter shows them again, l locks, q ends: "
+    switch try System.askAtTerminal(question, isHidden: false, timeout: autoLock, wake: wake) {
+    case .ended: return false
+    case .woken: return true
+    case .timedOut:
+      gate.invalidate()
+      return true
+    case .line(let line):
+      switch String(decoding: line.copyBytes(), as: UTF8.self) {
+      case "q": return false
+      case "l":
+        gate.invalidate()
+        return true
+      default: return true
+      }
+    }
+  }
+
+  private func makeStore(at path: String) throws -> SealedFileStore {
+    let prompt = PassphrasePrompt(path: "the demo", interaction: interaction)
+    let passphrase = try Passphrase(utf8: prompt.askForNew())
+    return try SealedFileStore.create(at: path, key: passphrase)
+  }
+
+  private func makeGate(before store: SealedFileStore) -> AuthenticationGate {
+    var configuration = GateConfiguration()
+    configuration.requestsAutomatically = false
+    let authenticator = PassphraseAuthenticator(of: store, prompt: TerminalPrompt())
+    let gate = AuthenticationGate(authenticator, configuration: configuration) {
+      AuthenticationRequest(reason: "show the messages")
+    }
+    gate.attach(.keys(of: store))
+    return gate
+  }
+}
+
+/// What is on the screen.
+private enum Screen {
+  @Sendable static func cover() {
+    clear()
+    // Nobody is left to be told that telling failed.
+    try? StandardOutput.write("The messages are hidden, and the store's keys are not in memory.\n")
+  }
+
+  /// Takes everything off the screen, and out of what can be scrolled back to.
+  @Sendable static func clear() {
+    if StandardOutput.isTerminal { try? StandardOutput.write("\u{1b}[H\u{1b}[2J\u{1b}[3J") }
+  }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import SessionTools
+
+/// One of the stores of a migration.
+protocol MigrationSide {
+  /// What it is called.
+  static var name: String { get }
+  /// What the names of its options begin with.
+  static var prefix: String { get }
+}
+
+/// The store that items are migrated from.
+enum SourceSide: MigrationSide {
+  static let name = "source"
+  static let prefix = "from"
+}
+
+/// The store that items are migrated to.
+enum TargetSide: MigrationSide {
+  static let name = "target"
+  static let prefix = "to"
+}
+
+/// What opens one of the stores of a migration.
+struct MigrationKeyOptions<Side: MigrationSide>: ParsableArguments {
+  @Option(
+    name: .customLong("\(Side.prefix)-key-file"),
+    help: ArgumentHelp("The \(Side.name)'s key file.", valueName: "file"), completion: .file())
+  var keyFile: String?
+
+  @Option(
+    name: .customLong("\(Side.prefix)-passphrase-file"),
+    help: ArgumentHelp("A file with the \(Side.name)'s passphrase.", valueName: "file"),
+    completion: .file())
+  var passphraseFile: String?
+
+  @Option(
+    name: .customLong("\(Side.prefix)-passphrase-fd"),
+    help: ArgumentHelp(
+      "A file descriptor to read the \(Side.name)'s passphrase from.", valueName: "number"))
+  var passphraseDescriptor: Int32?
+
+  @Flag(
+    name: .customLong("\(Side.prefix)-passphrase"),
+    help: "Ask for the \(Side.name)'s passphrase on the terminal.")
+  var passphrase = false
+
+  @Option(
+    name: .customLong("\(Side.prefix)-credential"),
+    help: ArgumentHelp("The systemd credential of the \(Side.name).", valueName: "name"))
+  var credential: String?
+
+  @Option(
+    name: .customLong("\(Side.prefix)-key"),
+    help: ArgumentHelp(
+      "The \(Side.name)'s key in the Secret Service.", valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  var serviceKey: SecretServiceKey?
+
+  /// The one that was given, if any.
+  var argument: KeyArgument? { arguments.first }
+
+  private var arguments: [KeyArgument] {
+    [
+      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
+      passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
+      passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
+      serviceKey.map(KeyArgument.secretService),
+    ].compactMap(\.self)
+  }
+
+  func validate() throws {
+    guard arguments.count <= 1 else {
+      throw ValidationError("Give the \(Side.name) one key or passphrase, not several.")
+    }
+  }
+}
