@@ -82,7 +82,10 @@ private final class WitnessStore: BlockingSecretStore {
     _ = try await session.containsItem()
     _ = await session.currentState()
     try await session.remove()
-    #expect(store.calls.current.count == 5)
+    #expect(
+      store.calls.current.map { $0.prefix { $0 != " " } } == [
+        "apply", "value", "contains", "value", "contains", "apply", "contains",
+      ])
     #expect(store.calls.current.allSatisfy { $0.hasSuffix("on the queue") })
   }
 

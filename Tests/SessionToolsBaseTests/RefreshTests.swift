@@ -51,70 +51,133 @@ extension RefreshError {
       refreshHandler: handler)
   }
 
-  private func answers(of session: UserSession<User>) -> [String] {
-    let answers = Shared<[String]>([])
-    session.refresh { error in answers.update { $0.append(error?.word ?? "done") } }
-    return answers.current
+  /// All answers of one call.
+  private func answers(of session: UserSession<User>) async -> [String] {
+    let (answers, answer) = AsyncStream.makeStream(of: String.self)
+    session.refresh { error in answer.yield(error?.word ?? "done") }
+    var iterator = answers.makeAsyncIterator()
+    var words = [await iterator.next() ?? "none"]
+    // A second answer to the first call would be there before the answer to another.
+    _ = try? await session.refreshNow()
+    answer.finish()
+    while let word = await iterator.next() { words.append(word) }
+    return words
   }
 
-  @Test func `the handler's answer is passed on`() {
-    #expect(answers(of: session { $0(nil) }) == ["done"])
-    #expect(answers(of: session { $0(.noToken) }) == ["noToken"])
+  @Test func `the handler's answer is passed on`() async {
+    #expect(await answers(of: session { $0(nil) }) == ["done"])
+    #expect(await answers(of: session { $0(.noToken) }) == ["noToken"])
   }
 
   @Test func `without a handler it is answered at once`() {
-    #expect(answers(of: session()) == ["missing"])
+    let answers = Shared<[String]>([])
+    session().refresh { error in answers.update { $0.append(error?.word ?? "done") } }
+    #expect(answers.current == ["missing"])
   }
 
-  @Test func `a handler that answers twice counts once`() {
+  @Test func `a handler that answers twice counts once`() async {
     let handler: RefreshHandler = { completion in
       completion(.noToken)
       completion(nil)
     }
-    #expect(answers(of: session(handler)) == ["noToken"])
+    #expect(await answers(of: session(handler)) == ["noToken"])
   }
 
-  @Test func `a handler that drops its completion is answered for`() {
-    #expect(answers(of: session { _ in }) == ["abandoned"])
+  @Test func `a handler that drops its completion is answered for`() async {
+    #expect(await answers(of: session { _ in }) == ["abandoned"])
   }
 
-  @Test func `a handler that keeps its completion is answered for when it lets go`() {
-    var kept: RefreshCompletion?
-    let session = session { kept = $0 }
+  @Test func `a handler that keeps its completion is answered for when it lets go`() async {
+    let kept = Shared<Unchecked<RefreshCompletion>?>(nil)
+    let (calls, call) = AsyncStream.makeStream(of: Void.self)
+    let session = session { completion in
+      let completion = Unchecked(value: completion)
+      kept.update { $0 = completion }
+      call.finish()
+    }
     let answers = Shared<[String]>([])
-    session.refresh { error in answers.update { $0.append(error?.word ?? "done") } }
+    let refreshing = Task {
+      let error = await #expect(throws: RefreshError.self) { try await session.refreshNow() }
+      answers.update { $0.append(error?.word ?? "done") }
+    }
+    for await _ in calls {}
     #expect(answers.current.isEmpty)
-    _ = kept
-    kept = nil
+    kept.update { $0 = nil }
+    await refreshing.value
     #expect(answers.current == ["abandoned"])
   }
 
-  @Test func `a handler set later is the one that is called`() {
+  @Test func `a handler set later is the one that is called`() async {
     let session = session { $0(.noToken) }
     session.refreshHandler = { $0(nil) }
-    #expect(answers(of: session) == ["done"])
+    #expect(await answers(of: session) == ["done"])
     session.refreshHandler?({ error in #expect(error == nil) })
     session.refreshHandler = nil
     #expect(session.refreshHandler == nil)
-    #expect(answers(of: session) == ["missing"])
+    #expect(await answers(of: session) == ["missing"])
   }
 
   @Test func `the handler is set and called by many threads`() async {
-    let session = session()
-    let counts = await onThreads(8) { number in
-      var answered = 0
+    let session = session { $0(nil) }
+    let answers = Shared(0)
+    _ = await onThreads(8) { number in
       for _ in 0..<200 {
         if number.isMultiple(of: 2) {
           session.refreshHandler = { $0(nil) }
         } else {
-          let isAnswered = Shared(0)
-          session.refresh { _ in isAnswered.update { $0 += 1 } }
-          answered += isAnswered.current
+          let isAnswered = DispatchSemaphore(value: 0)
+          session.refresh { _ in
+            answers.update { $0 += 1 }
+            isAnswered.signal()
+          }
+          isAnswered.wait()
         }
       }
-      return answered
     }
-    #expect(counts.reduce(0, +) == 4 * 200)
+    #expect(answers.current == 4 * 200)
+  }
+
+  @Test func `many who ask of several sessions of one item are answered once each`() async throws {
+    let (calls, store) = (Shared((now: 0, most: 0, all: 0)), MemoryStore())
+    let container = try StoreContainer<User>(store, service: "mail")
+    let sessions = (0..<5).map { _ in
+      UserSession(
+        container: container, storageIdentifier: "user", notificationPoster: nil,
+        refreshHandler: { completion in
+          calls.update { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.all + 1) }
+          let completion = Unchecked(value: completion)
+          Thread.detachNewThread {
+            calls.update { $0.now -= 1 }
+            completion.value(nil)
+          }
+        })
+    }
+    try sessions[0].didLogIn(User(id: "ada"))
+    let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+    for number in 0..<100 {
+      sessions[number % 5].refresh { answer.yield($0 == nil) }
+    }
+    var count = 0
+    for await isDone in answers {
+      #expect(isDone)
+      count += 1
+      if count == 100 { break }
+    }
+    #expect(calls.current.most == 1, "two at a time")
+    #expect((1...100).contains(calls.current.all))
+  }
+
+  @Test func `a refresher answers completions as well`() async throws {
+    let server = TokenServer()
+    let session = try server.session(MemoryStore())
+    let error = await #expect(throws: RefreshError.self) { try await session.refreshNow() }
+    #expect(error?.word == "noToken")
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    try await session.refreshNow()
+    #expect(session.currentUser?.number == 1)
+    server.next { _ in .rejected(TestError()) }
+    await #expect(throws: RefreshError.self) { try await session.refreshNow() }
+    #expect(!session.isLoggedIn)
   }
 
   @Test func `refreshNow waits for the answer`() async {
@@ -232,16 +295,11 @@ extension RefreshError {
     }
   }
 
-  @Test func `one session twice is refreshed twice`() {
-    let calls = Shared(0)
+  @Test func `one session twice has two answers`() async {
     let session = UserSession(
       container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,
-      refreshHandler: { completion in
-        calls.update { $0 += 1 }
-        completion(nil)
-      })
+      refreshHandler: { $0(.noToken) })
     let sessions: [any Refreshable] = [session, session]
-    sessions.refresh { _ in }
-    #expect(calls.current == 2)
+    #expect(await sessions.refreshAll().map(\.error.word) == ["noToken", "noToken"])
   }
 }

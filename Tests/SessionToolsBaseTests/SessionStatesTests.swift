@@ -1,4 +1,6 @@
+import Dispatch
 import SessionToolsBase
+import SessionToolsTesting
 import Synchronization
 import Testing
 
@@ -99,5 +101,26 @@ import Testing
     while !isListening.current { await Task.yield() }
     listener.cancel()
     await listener.value
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `the states of a session whose store was locked` {
+  @Test func `they recover when it is unlocked, though the store does not tell`() async throws {
+    let server = TokenServer()
+    let store = FaultyStore(MemoryStore())
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: nil, number: 3))
+    store.lock()
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "unavailable: locked")
+    for _ in 0..<6 {
+      await server.clock.waitForSleepers(count: 1)
+      server.clock.advance(by: .seconds(15))
+    }
+    await server.clock.waitForSleepers(count: 1)
+    store.unlock(isTold: false)
+    server.clock.advance(by: .seconds(15))
+    // The same state was not told once more in between.
+    #expect(await states.next()?.item?.number == 3)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SessionTools
+import SessionToolsTesting
 import TestSupport
 import Testing
 
@@ -125,6 +126,20 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `a keychain keeps what every container promises`() async {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        do {
+          #expect(ContainerConformance.checks(for: try keychainUnderTest()).count > 25)
+          try await ContainerConformance.run { try keychainUnderTest() }
+        } catch {
+          // What is thrown here, nobody gets to see.
+          Issue.record("\(error)")
+        }
+      }
+    }
+  }
+
   @Test func `a session hears of a user that another container signs in`() async {
     await #expect(processExitsWith: .success) {
       try await inTemporaryHome { home in
@@ -143,6 +158,21 @@ private struct User: Codable, Equatable, Sendable {
 
 private func container(_ config: KeychainContainerConfig) -> KeychainStorageContainer<User> {
   KeychainStorageContainer<User>(config: config)
+}
+
+/// A new keychain.
+private func keychainUnderTest() throws -> ContainerUnderTest<User> {
+  let config = KeychainContainerConfig(keychainName: UUID().uuidString)
+  let first = container(config)
+  // Before there is a keychain, nothing is told of what others change.
+  try first.storeItem(User(name: "first"), forIdentifier: "first")
+  try first.removeItem(forIdentifier: "first")
+  return ContainerUnderTest(
+    first, items: (User(name: "Ada"), User(name: "Grace")), reopen: { container(config) },
+    damage: { identifier in
+      let key = try StoreKey(identifier, in: first.storeContainer().namespace)
+      try await first.store.put(SecretBytes(utf8: "damaged"), for: key)
+    })
 }
 
 private func expectUnavailable(

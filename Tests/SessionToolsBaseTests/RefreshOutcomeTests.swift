@@ -1,0 +1,310 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `the outcome of a refresh` {
+  let clock: ManualClock
+  let server: TokenServer
+  let poster = Recorder()
+  let store = MemoryStore()
+  let session: UserSession<Token>
+
+  init() throws {
+    clock = ManualClock()
+    server = TokenServer(clock)
+    session = try server.session(store, poster: poster)
+  }
+
+  /// Moves time on whenever a refresh waits for its next try.
+  private func passTime(_ count: Int, by pause: Duration = .seconds(10)) -> Task<Void, Never> {
+    Task { [clock] in
+      for _ in 0..<count {
+        // The pause between two tries.
+        await clock.waitForSleeper(within: .seconds(10))
+        clock.advance(by: pause)
+      }
+    }
+  }
+
+  @Test func `a failure that passes is tried again`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    server.failNext(3)
+    let passing = passTime(3, by: .seconds(4))
+    #expect(try await session.validItem().number == 1)
+    await passing.value
+    #expect(server.requests.map(\.tryNumber) == [1, 2, 3, 4])
+    #expect(poster.changes == ["loggedIn", "updated"])
+  }
+
+  @Test func `after five failures within half a minute callers hear of it, and keep the item`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .zero))
+    server.failNext(20)
+    let passing = passTime(4, by: .seconds(5))
+    let error = await expectFailure(SessionError.temporarilyFailed) {
+      try await session.validItem()
+    }
+    await passing.value
+    #expect(error?.underlying as? TestError == TestError(text: "no network"))
+    #expect(error?.retryAfter == .seconds(10))
+    #expect(server.requests.count == 5)
+    // Not one more before the time has come.
+    await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
+    #expect(server.requests.count == 5)
+    #expect(session.isLoggedIn && poster.changes == ["loggedIn"])
+  }
+
+  @Test func `an item that is still good is given while refreshing fails`() async throws {
+    try session.didLogIn(server.token(in: .seconds(50)))
+    server.failNext()
+    #expect(try await session.validItem().number == 0)
+    // At once, because the next try is not due.
+    #expect(try await session.validItem().number == 0)
+    #expect(server.requests.count == 1)
+    clock.advance(by: .seconds(1))
+    #expect(try await session.validItem().number == 1)
+  }
+
+  @Test func `the server's wish to be left alone is respected`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    server.next { _ in .transientFailure(TestError(), retryAfter: .seconds(120)) }
+    let error = await expectFailure(SessionError.temporarilyFailed) {
+      try await session.validItem()
+    }
+    #expect(error?.retryAfter == .seconds(120))
+    #expect("\(try #require(error))".hasSuffix("Try again in 120 s."))
+    clock.advance(by: .seconds(80))
+    await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
+    #expect(server.requests.count == 1)
+    // What is left now is worth waiting for.
+    let passing = Task { [clock] in
+      await clock.waitForSleeper(within: .seconds(20))
+      clock.advance(by: .seconds(40))
+    }
+    clock.advance(by: .seconds(20))
+    #expect(try await session.validItem().number == 1)
+    await passing.value
+  }
+
+  @Test func `what the handler throws is a failure that passes`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    server.next { _ in throw TestError() }
+    server.next { _ in throw CancellationError() }
+    let passing = passTime(2)
+    #expect(try await session.validItem().number == 1)
+    await passing.value
+  }
+
+  @Test func `a rejection signs out, and says why`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    server.next { _ in .rejected(TestError(text: "invalid_grant")) }
+    let error = await expectFailure(SessionError.rejected) { try await session.validItem() }
+    #expect(error?.underlying as? TestError == TestError(text: "invalid_grant"))
+    #expect(!"\(try #require(error))".contains("invalid_grant"))
+    #expect(poster.changes == ["loggedIn", "loggedOut with error"])
+    guard case .signedOut(.rejected(let reason)) = session.state else {
+      Issue.record("\(session.state)")
+      return
+    }
+    #expect(reason as? TestError == TestError(text: "invalid_grant"))
+    #expect(try await store.keys(in: nil).isEmpty)
+    await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
+  }
+
+  @Test func `a rejection of an item that was replaced meanwhile signs nobody out`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    let (session, server) = (session, server)
+    server.next { _ in
+      // Another process has spent the token, and stored what it got.
+      try session.updateItem(server.token(in: .seconds(3600), number: 9))
+      return .rejected(TestError())
+    }
+    #expect(try await session.validItem().number == 9)
+    #expect(poster.changes == ["loggedIn"])
+    #expect(session.isLoggedIn)
+  }
+
+  @Test func `whoever signs out during a refresh stays signed out`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    let (session, server) = (session, server)
+    server.next { request in
+      try session.didLogOut()
+      return .refreshed(server.renewed(request.item))
+    }
+    await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
+    #expect(!session.isLoggedIn)
+    #expect(poster.changes == ["loggedIn", "loggedOut"])
+    guard case .signedOut(.loggedOut(nil)) = session.state else {
+      Issue.record("\(session.state)")
+      return
+    }
+  }
+
+  @Test func `whoever signs in during a refresh is not replaced by its item`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    let (session, server) = (session, server)
+    server.next { request in
+      try session.didLogIn(Token(id: "bob", number: 50))
+      return .refreshed(server.renewed(request.item))
+    }
+    #expect(try await session.validItem().id == "bob")
+    #expect(session.currentUser?.number == 50)
+  }
+
+  @Test func `each event says whose it is and which session it was`() async throws {
+    let center = NotificationCenter()
+    let session = try server.session(store, poster: center)
+    let heard = Shared<[String]>([])
+    let observer = center.addObserver(
+      forName: .userSessionStateDidChange, object: session, queue: nil
+    ) { notification in
+      let user = notification.userSessionUserIdentifier.map { "\($0)" } ?? "nobody"
+      let name = notification.userSessionIdentifier ?? "none"
+      heard.update { $0.append("\(notification.userSessionState?.word ?? "?") \(user) \(name)") }
+    }
+    try session.didLogIn(server.token(in: .zero))
+    _ = try await session.validItem()
+    try session.didLogIn(Token(id: "bob"))
+    server.next { _ in .rejected(TestError()) }
+    await expectFailure(SessionError.rejected) { try await session.validItem(.always) }
+    center.removeObserver(observer)
+    #expect(
+      heard.current == [
+        "loggedIn ada token", "updated ada token", "loggedOut ada token", "loggedIn bob token",
+        "loggedOut with error bob token",
+      ])
+    #expect(Notification(name: .userSessionStateDidChange).userSessionIdentifier == nil)
+  }
+
+  @Test func `a handler that takes too long is asked to end, and counts as failed`() async throws {
+    let session = try server.session(store) {
+      $0.handlerTimeout = .seconds(20)
+      $0.timeout = .seconds(1000)
+    }
+    try session.didLogIn(server.token(in: .zero))
+    server.next { _ in
+      // As a request does whose task is cancelled.
+      let (never, continuation) = AsyncStream.makeStream(of: Void.self)
+      for await _ in never {}
+      continuation.finish()
+      throw CancellationError()
+    }
+    let waiting = Task { try await session.validItem() }
+    await clock.waitForSleeper(within: .seconds(20))
+    clock.advance(by: .seconds(20))
+    let error = await expectFailure(SessionError.temporarilyFailed) { try await waiting.value }
+    #expect(error?.underlying is CancellationError)
+    clock.advance(by: .seconds(1))
+    #expect(try await session.validItem().number == 1)
+    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+  }
+
+  // MARK: - Items that hold more than tokens
+
+  @Test func `a change during a refresh is merged with what came of it`() async throws {
+    struct Profile: Codable, Equatable, Identifiable, Sendable {
+      var id = "ada"
+      var token = 0
+      var picture = "old"
+    }
+    let held = Shared<UserSession<Profile>?>(nil)
+    let refresher = SessionRefresher<Profile>(
+      clock: clock,
+      merge: { sent, refreshed, stored in
+        guard stored.token == sent.token else { return nil }
+        var both = stored
+        both.token = refreshed.token
+        return both
+      }
+    ) { request in
+      var stored = request.item
+      stored.picture = "new"
+      try held.current?.didUpdate(stored)
+      return .refreshed(Profile(token: request.item.token + 1))
+    }
+    let session = UserSession(
+      container: try StoreContainer<Profile>(store, service: "mail"), storageIdentifier: "profile",
+      refresher: refresher)
+    held.update { $0 = session }
+    try session.didLogIn(Profile())
+    #expect(try await session.validItem(.always) == Profile(token: 1, picture: "new"))
+    #expect(session.currentUser == Profile(token: 1, picture: "new"))
+    held.update { $0 = nil }
+  }
+
+  @Test func `without a merge what the program stored stays, and the next handler is told`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .zero))
+    let (session, server) = (session, server)
+    server.next { request in
+      try session.didUpdate(Token(number: 0, expirationDate: server.clock.now - 1))
+      return .refreshed(server.renewed(request.item))
+    }
+    #expect(try await session.validItem().number == 1)
+    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+  }
+
+  // MARK: - Containers on no store
+
+  @Test func `sessions of one old container share their refreshes`() async throws {
+    let (container, server) = (OldContainer<Token>(), server)
+    let sessions = (0..<2).map { _ in
+      UserSession(container: container, storageIdentifier: "token", refresher: server.refresher())
+    }
+    try sessions[0].didLogIn(server.token(in: .zero))
+    let other = sessions[1]
+    server.next { request in
+      await expectFailure(SessionError.reentrant) { try await other.validItem() }
+      return .refreshed(server.renewed(request.item))
+    }
+    #expect(try await sessions[0].validItem().number == 1)
+  }
+
+  @Test func `whoever signs in during a refresh in an old container stays`() async throws {
+    let container = OldContainer<Token>()
+    let session = UserSession(
+      container: container, storageIdentifier: "token", refresher: server.refresher())
+    for isRejected in [false, true] {
+      try session.didLogIn(server.token(in: .zero))
+      let server = server
+      server.next { request in
+        try session.didLogOut()
+        try session.didLogIn(Token(id: "bob", number: 50))
+        return isRejected ? .rejected(TestError()) : .refreshed(server.renewed(request.item))
+      }
+      #expect(try await session.validItem().id == "bob")
+      #expect(session.currentUser?.number == 50)
+    }
+  }
+
+  @Test func `a request of one user is not sent again as another`() async throws {
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    let session = session
+    let sent = Shared(0)
+    await expectFailure(SessionError.notSignedIn) {
+      try await session.withValidItem { _ in
+        sent.update { $0 += 1 }
+        try session.didLogIn(Token(id: "bob", number: 50))
+        return 401
+      } isRejected: {
+        $0 == 401
+      }
+    }
+    #expect(sent.current == 1)
+  }
+
+  @Test func `items that last shorter than the leeway are refreshed at half of their time`()
+    async throws
+  {
+    server.lifetime = .seconds(30)
+    try session.didLogIn(server.token(in: .zero))
+    #expect(try await session.validItem().number == 1)
+    clock.advance(by: .seconds(14))
+    #expect(try await session.validItem().number == 1)
+    clock.advance(by: .seconds(1))
+    #expect(try await session.validItem().number == 2)
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// Holds refreshes until the test lets them go.
+private final class Door: Sendable {
+  private let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+  private let (openings, opened) = AsyncStream.makeStream(of: Void.self)
+
+  /// Called by a refresh: waits until the door is opened.
+  func pass() async {
+    arrived.yield()
+    for await _ in openings { return }
+  }
+
+  /// Waits until a refresh is at the door.
+  func waitForArrival() async {
+    for await _ in arrivals { return }
+  }
+
+  func open() { opened.finish() }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `one refresh for many` {
+  let clock: ManualClock
+  let server: TokenServer
+  let store = MemoryStore()
+  private let door = Door()
+
+  init() throws {
+    clock = ManualClock()
+    server = TokenServer(clock)
+  }
+
+  private func holdNext() {
+    let (server, door) = (server, door)
+    server.next { request in
+      await door.pass()
+      return .refreshed(server.renewed(request.item))
+    }
+  }
+
+  @Test func `a thousand tasks of ten sessions spend one token`() async throws {
+    let sessions = try (0..<10).map { _ in try server.session(store) }
+    try sessions[0].didLogIn(server.token(in: .zero))
+    holdNext()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<1000 {
+        group.addTask { try await sessions[number % 10].validItem().number }
+      }
+      // All wait for it, and so all wait for one.
+      // Beside them, there is the handler's deadline.
+      await clock.waitForSleepers(count: 1001)
+      door.open()
+      for try await number in group { #expect(number == 1) }
+    }
+    #expect(server.spent == [0])
+  }
+
+  @Test func `the item is stored before anyone gets it`() async throws {
+    let recorder = Recorder()
+    let session = try server.session(store, poster: recorder)
+    try session.didLogIn(server.token(in: .zero))
+    for expected in 1...200 {
+      let number = try await session.validItem(.always).number
+      #expect(number == expected)
+      let bytes = try #require(try await store.value(for: StoreKey("token", in: "mail")))
+      let stored = try JSONDecoder().decode(Token.self, from: Data(bytes.copyBytes()))
+      #expect(stored.number == expected)
+    }
+    #expect(recorder.changes == ["loggedIn"] + Array(repeating: "updated", count: 200))
+  }
+
+  @Test func `one who is cancelled leaves at once, and the others get theirs`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    holdNext()
+    let patient = Task { try await session.validItem().number }
+    await door.waitForArrival()
+    let impatient = Task { try await session.validItem().number }
+    impatient.cancel()
+    await #expect(throws: CancellationError.self) { try await impatient.value }
+    door.open()
+    #expect(try await patient.value == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `the refresh goes on when all who wait are gone`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    holdNext()
+    let waiting = Task { try await session.validItem() }
+    await door.waitForArrival()
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    door.open()
+    #expect(try await session.validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `one who waits too long gets an error, and a later one the item`() async throws {
+    let session = try server.session(store) { $0.timeout = .seconds(5) }
+    try session.didLogIn(server.token(in: .zero))
+    holdNext()
+    let waiting = Task { try await session.validItem() }
+    await door.waitForArrival()
+    await clock.waitForSleeper(within: .seconds(5))
+    clock.advance(by: .seconds(5))
+    await expectFailure(SessionError.timedOut) { try await waiting.value }
+    door.open()
+    #expect(try await session.validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `no more may wait than the policy says`() async throws {
+    let session = try server.session(store) { $0.largestWaiterCount = 3 }
+    try session.didLogIn(server.token(in: .zero))
+    holdNext()
+    let waiting = (0..<3).map { _ in Task { try await session.validItem().number } }
+    // Beside them, there is the handler's deadline.
+    await clock.waitForSleepers(count: 4)
+    await expectFailure(SessionError.tooManyWaiters) { try await session.validItem() }
+    door.open()
+    for task in waiting { #expect(try await task.value == 1) }
+  }
+
+  @Test func `a handler that asks for a valid item is told so`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    let server = server
+    server.next { request in
+      await expectFailure(SessionError.reentrant) { try await session.validItem() }
+      // As well by way of another session's refresh.
+      let other = try server.session(MemoryStore())
+      try other.didLogIn(server.token(in: .zero, number: 10))
+      server.next { request in
+        await expectFailure(SessionError.reentrant) { try await session.validItem() }
+        return .refreshed(server.renewed(request.item))
+      }
+      #expect(try await other.validItem().number == 11)
+      return .refreshed(server.renewed(request.item))
+    }
+    #expect(try await session.validItem().number == 1)
+    #expect(server.spent == [10, 0])
+  }
+
+  /// The name of the mark, which is that of the refresh: what the store has more during one.
+  private func markKey() async throws -> StoreKey {
+    let (session, server, store) = (try server.session(store), server, store)
+    try session.didLogIn(server.token(in: .zero))
+    let keys = Shared<[StoreKey]>([])
+    server.next { request in
+      let stored = try await store.keys(in: nil)
+      keys.update { $0 = stored }
+      return .refreshed(server.token(in: .zero, number: request.item.number))
+    }
+    _ = try await session.validItem()
+    return try #require(keys.current.first { $0.identifier != "token" })
+  }
+
+  @Test func `what another process has refreshed meanwhile is adopted`() async throws {
+    let markKey = try await markKey()
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    // Another process holds the name of the refresh, and stores its item.
+    let itemKey = try StoreKey("token", in: "mail")
+    let (held, isHeld) = AsyncStream.makeStream(of: Void.self)
+    let other = Task { [store, server, clock] in
+      try await store.withExclusiveAccess(to: markKey, timeout: .seconds(10)) {
+        isHeld.finish()
+        await clock.waitForSleepers(count: 1)
+        let token = server.token(in: .seconds(3600), number: 5)
+        try await store.put(SecretBytes(try JSONEncoder().encode(token)), for: itemKey)
+      }
+    }
+    for await _ in held {}
+    #expect(try await session.validItem().number == 5)
+    try await other.value
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `sessions of different items, and of different stores, do not wait`() async throws {
+    let first = try server.session(store)
+    let other = try server.session(MemoryStore())
+    let named = UserSession(
+      container: first.container, storageIdentifier: "other", refresher: server.refresher())
+    for session in [first, other, named] { try session.didLogIn(server.token(in: .zero)) }
+    holdNext()
+    let waiting = Task { try await first.validItem().number }
+    await door.waitForArrival()
+    #expect(try await other.validItem().number == 1)
+    #expect(try await named.validItem().number == 1)
+    door.open()
+    #expect(try await waiting.value == 1)
+  }
+}

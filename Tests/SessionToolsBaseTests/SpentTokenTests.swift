@@ -1,0 +1,145 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// What is known of a token that may have been spent.
+@Suite(.timeLimit(.minutes(2))) struct `a token that may be spent` {
+  let server = TokenServer()
+  let store = MemoryStore()
+
+  private var mark: StoreKey? {
+    store.keys(in: nil).first { $0.identifier.hasPrefix("org.session-tools.refresh:") }
+  }
+
+  /// Puts the store into the state that a process leaves that was killed in the middle.
+  private func killInRefresh() async throws {
+    let killed = try server.session(store)
+    try killed.didLogIn(server.token(in: .zero))
+    let (server, store) = (server, store)
+    let copy = Shared<[StoreKey: SecretBytes]>([:])
+    server.next { request in
+      for key in try await store.keys(in: nil) {
+        let value = try await store.value(for: key)
+        copy.update { $0[key] = value }
+      }
+      return .refreshed(server.renewed(request.item))
+    }
+    _ = try await killed.validItem()
+    for key in try await store.keys(in: nil) { try await store.remove(key) }
+    for (key, value) in copy.current { try await store.put(value, for: key) }
+  }
+
+  @Test func `before a handler is called it is on record, and after it is not`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    let (wasMarked, store) = (Shared(false), store)
+    server.next { [server] request in
+      let isMarked = try await store.keys(in: nil).count == 2
+      wasMarked.update { $0 = isMarked }
+      return .refreshed(server.renewed(request.item))
+    }
+    _ = try await session.validItem()
+    #expect(wasMarked.current)
+    #expect(server.requests.map(\.mayBeSpent) == [false])
+    #expect(mark == nil)
+  }
+
+  @Test func `after a kill the next handler hears of it once`() async throws {
+    try await killInRefresh()
+    let session = try server.session(store)
+    _ = try await session.validItem()
+    _ = try await session.validItem(.always)
+    #expect(server.requests.map(\.mayBeSpent) == [false, true, false])
+    #expect(server.requests.map(\.item.number) == [0, 0, 1])
+    #expect(mark == nil)
+  }
+
+  @Test func `after a kill a rejection is final`() async throws {
+    try await killInRefresh()
+    let session = try server.session(store)
+    server.next { _ in .rejected(TestError()) }
+    await expectFailure(SessionError.rejected) { try await session.validItem() }
+    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+    #expect(try await store.keys(in: nil).isEmpty)
+  }
+
+  @Test func `whoever signs in after a kill has a fresh token`() async throws {
+    try await killInRefresh()
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero, number: 20))
+    _ = try await session.validItem()
+    #expect(server.requests.map(\.mayBeSpent) == [false, false])
+    #expect(mark == nil)
+  }
+
+  @Test func `what is known of a token outlives a change of the item`() async throws {
+    try await killInRefresh()
+    let session = try server.session(store)
+    try session.didUpdate(Token(number: 0, expirationDate: server.clock.now - 1))
+    _ = try await session.validItem()
+    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+  }
+
+  @Test func `whoever signs out leaves nothing behind, whatever was under way`() async throws {
+    try await killInRefresh()
+    try server.session(store).didLogOut()
+    #expect(try await store.keys(in: nil).isEmpty)
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    server.next { [server] request in
+      try session.didLogOut()
+      return .refreshed(server.renewed(request.item))
+    }
+    await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
+    #expect(try await store.keys(in: nil).isEmpty)
+  }
+
+  @Test func `a failure leaves the record, unless nothing was sent`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .seconds(30)))
+    server.next { _ in .transientFailure(TestError(), wasSent: false) }
+    _ = try await session.validItem()
+    #expect(mark == nil)
+    server.clock.advance(by: .seconds(1))
+    server.next { _ in .transientFailure(TestError()) }
+    _ = try await session.validItem()
+    #expect(mark != nil)
+    server.clock.advance(by: .seconds(2))
+    // Nothing sent this time, but it may have been before.
+    server.next { _ in .transientFailure(TestError(), wasSent: false) }
+    _ = try await session.validItem()
+    #expect(mark != nil)
+    server.clock.advance(by: .seconds(3))
+    _ = try await session.validItem()
+    #expect(server.requests.map(\.mayBeSpent) == [false, false, true, true])
+    #expect(mark == nil)
+  }
+
+  @Test func `a record says nothing of the token`() async throws {
+    try await killInRefresh()
+    let markKey = try #require(mark)
+    #expect(try await store.value(for: markKey) == SecretBytes(utf8: "1"))
+  }
+
+  @Test func `a record of an item with the longest name has a name`() async throws {
+    let session = UserSession(
+      container: try StoreContainer<Token>(store, service: "mail"),
+      storageIdentifier: String(repeating: "x", count: 4096), refresher: server.refresher())
+    try session.didLogIn(server.token(in: .zero))
+    #expect(try await session.validItem().number == 1)
+  }
+
+  @Test func `records of different items do not meet`() async throws {
+    let names = [("a", "bc"), ("ab", "c"), ("a", "b"), ("a b", "c")]
+    for (service, identifier) in names {
+      let session = UserSession(
+        container: try StoreContainer<Token>(store, service: service),
+        storageIdentifier: identifier, refresher: server.refresher())
+      try session.didLogIn(server.token(in: .seconds(30)))
+      server.failNext()
+      _ = try await session.validItem()
+    }
+    #expect(try await store.keys(in: nil).count == 2 * names.count)
+  }
+}

@@ -1,0 +1,117 @@
+import Dispatch
+import Foundation
+import SealedStore
+import SessionToolsBase
+import Synchronization
+
+/// When a process dies.
+enum Moment: Hashable, Sendable {
+  case never
+  /// Before the refresh token is sent.
+  case beforeRequest
+  /// When the answer is there, before it is stored.
+  case afterRequest
+  /// Before an operation of the store, the first being 1.
+  case beforeOperation(Int)
+  /// After it.
+  case afterOperation(Int)
+
+  init(_ text: String) {
+    let parts = text.split(separator: ":")
+    switch (parts.first, parts.last.flatMap { Int($0) }) {
+    case ("never", nil): self = .never
+    case ("before-request", nil): self = .beforeRequest
+    case ("after-request", nil): self = .afterRequest
+    case ("before", let number?): self = .beforeOperation(number)
+    case ("after", let number?): self = .afterOperation(number)
+    default: fail("no such moment: \(text)")
+    }
+  }
+}
+
+/// Refreshes once and dies at the moment; if it lives, says what was refreshed, whether the token
+/// was said to be spent perhaps, and what became of it.
+func refresh(dyingAt moment: Moment) async throws {
+  let heard = Hint()
+  let dying = DyingStore(store, at: moment)
+  let session = try session(in: dying, of: server) { request, send in
+    heard.text.withLock { $0 = request.mayBeSpent ? "perhaps" : "unspent" }
+    die(at: .beforeRequest, if: moment)
+    let credentials = try await send()
+    die(at: .afterRequest, if: moment)
+    return credentials
+  }
+  let hint = { heard.text.withLock(\.self) }
+  do {
+    let credentials = try await session.validItem(.always)
+    say("refreshed \(credentials.sequence) \(hint()) \(dying.operationCount)")
+  } catch SessionError.rejected {
+    say("rejected - \(hint()) \(dying.operationCount)")
+  }
+}
+
+/// What the handler heard of the token.
+private final class Hint: Sendable {
+  let text = Mutex("nothing")
+}
+
+private func die(at moment: Moment, if chosen: Moment) {
+  guard moment == chosen else { return }
+  kill(getpid(), SIGKILL)
+  // The signal is on its way.
+  while true { pause() }
+}
+
+/// A store whose process dies before or after one of its operations.
+final class DyingStore: BlockingSecretStore {
+  var queue: DispatchQueue { store.queue }
+  private let store: SealedFileStore
+  private let moment: Moment
+  private let count = Mutex(0)
+
+  init(_ store: SealedFileStore, at moment: Moment) {
+    self.store = store
+    self.moment = moment
+  }
+
+  var operationCount: Int { count.withLock { $0 } }
+  var traits: StoreTraits { store.traits }
+
+  private func counted<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result
+  {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    die(at: .beforeOperation(number), if: moment)
+    let result = try body()
+    die(at: .afterOperation(number), if: moment)
+    return result
+  }
+
+  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    try counted { () throws(StoreError) in try store.value(for: key) }
+  }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    try counted { () throws(StoreError) in try store.apply(changes) }
+  }
+
+  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+    try store.keys(in: namespace)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { store.changes() }
+}

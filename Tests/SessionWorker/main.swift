@@ -1,0 +1,52 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+// One process among several that share a session, in the tests of sessions. It says what it did on
+// its standard output, a line at a time, and takes its orders from its arguments:
+//
+//   sign-in DIRECTORY KEYFILE URL          stores what the server gives for a password
+//   work DIRECTORY KEYFILE URL TASKS       sends requests until the server says that it is the last
+//   renew DIRECTORY KEYFILE URL TASKS N    asks for valid credentials until N refreshes were made
+//   touch DIRECTORY KEYFILE URL N          stores credentials N times, and says when
+//   refresh DIRECTORY KEYFILE URL MOMENT   refreshes once, and dies at a moment of it
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func argument(_ position: Int) -> String {
+  guard position < arguments.count else { fail("argument \(position) is missing") }
+  return arguments[position]
+}
+
+func number(_ position: Int) -> Int {
+  guard let number = Int(argument(position)) else { fail("\(argument(position)) is no number") }
+  return number
+}
+
+/// Writes a line at once, with one call, so that whoever reads it knows that it happened.
+func say(_ line: String) {
+  FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+}
+
+func fail(_ reason: String) -> Never {
+  FileHandle.standardError.write(Data("SessionWorker: \(reason)\n".utf8))
+  exit(2)
+}
+
+let store = try SealedFileStore.open(at: argument(1), key: KeyFile(argument(2)))
+let server = AuthorizationClient(argument(3))
+switch argument(0) {
+case "sign-in":
+  let session = try session(in: store, of: server)
+  try await session.logIn(try await server.signIn())
+  say("done")
+case "work":
+  try await work(session(in: store, of: server), tasks: number(4), on: server)
+case "renew":
+  try await renew(session(in: store, of: server, until: number(5)), tasks: number(4), on: server)
+case "touch":
+  try await touch(session(in: store, of: server), times: number(4))
+case "refresh":
+  try await refresh(dyingAt: Moment(argument(4)))
+default: fail("no such order: \(argument(0))")
+}
