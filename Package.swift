@@ -12,6 +12,9 @@ let package = Package(
     .library(name: "SealedStore", targets: ["SealedStore"]),
     .library(name: "SecretServiceStore", targets: ["SecretServiceStore"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
+    .library(name: "SessionAuthentication", targets: ["SessionAuthentication"]),
+    .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
+    .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
   dependencies: [
@@ -22,6 +25,8 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "SessionToolsBase"),
+    // Without a testing library, so that it works with any.
+    .target(name: "SessionToolsTesting", dependencies: ["SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
@@ -31,6 +36,11 @@ let package = Package(
     .target(
       name: "SecretServiceStore", dependencies: ["CSecret", "DBus", "SessionToolsBase"]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SessionToolsBase"]),
+    .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
+    .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
+    .target(
+      name: "LinuxAuthentication",
+      dependencies: ["CPAM", "DBus", "SessionAuthentication", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
@@ -38,16 +48,28 @@ let package = Package(
     .executableTarget(
       name: "session-tools",
       dependencies: [
-        "CLinux", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
-        argumentParser,
+        "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", argumentParser,
       ]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
-    .testTarget(name: "SessionToolsTests", dependencies: ["SessionTools", "TestSupport"]),
-    .testTarget(name: "ReadmeTests", dependencies: ["SessionTools", "TestSupport"]),
+    .testTarget(
+      name: "SessionToolsTests",
+      dependencies: ["SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport"]),
+    .executableTarget(
+      name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase"],
+      path: "Tests/SessionWorker"),
+    .testTarget(
+      name: "ReadmeTests",
+      dependencies: ["SessionAuthentication", "SessionTools", "TestSupport"]),
     .testTarget(
       name: "SessionToolsBaseTests",
-      dependencies: ["InstallRacer", "SessionToolsBase", "TestSupport"]),
+      dependencies: ["InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestSupport"]),
+    .testTarget(
+      name: "SessionToolsTestingTests",
+      dependencies: [
+        "SealedStore", "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
+      ]),
     .executableTarget(
       name: "InstallRacer", dependencies: ["SessionToolsBase"], path: "Tests/InstallRacer"),
     // Code of 2019, in the language mode of its time.
@@ -55,7 +77,8 @@ let package = Package(
       name: "CompatibilityTests", dependencies: ["SessionTools"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
-      name: "StoreTestSupport", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"],
+      name: "StoreTestSupport",
+      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"],
       path: "Tests/StoreTestSupport"),
     .target(
       name: "FuzzTargets",
@@ -65,13 +88,23 @@ let package = Package(
     .target(
       name: "ProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "SealedStore", "SecretServiceStore", "SessionTools",
-        "SessionToolsBase", argumentParser,
+        "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", argumentParser,
       ],
       path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
-      name: "StoreWorker", dependencies: ["SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      name: "StoreWorker",
+      dependencies: [
+        "SealedStore", "SessionAuthentication", "SessionToolsBase", "StoreTestSupport",
+        "TestSupport",
+      ],
       path: "Tests/StoreWorker"),
+    .testTarget(
+      name: "SessionAuthenticationTests",
+      dependencies: [
+        "SealedStore", "SessionAuthentication", "SessionToolsBase", "SessionToolsTesting",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "SealedStoreTests",
       dependencies: [
@@ -87,10 +120,21 @@ let package = Package(
       name: "SecretServiceStoreTests",
       dependencies: [
         "DBus", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
-        "StoreMigration",
-        "TestSupport", "session-tools",
+        "SessionToolsTesting", "StoreMigration", "TestSupport", "session-tools",
       ],
       exclude: ["Transcripts"]),
+    .executableTarget(
+      name: "AuthenticationWorker",
+      dependencies: [
+        "CPAM", "LinuxAuthentication", "SessionAuthentication", "SessionToolsBase", "TestSupport",
+      ],
+      path: "Tests/AuthenticationWorker"),
+    .testTarget(
+      name: "LinuxAuthenticationTests",
+      dependencies: [
+        "AuthenticationWorker", "DBus", "LinuxAuthentication", "SessionAuthentication",
+        "SessionToolsBase", "TestSupport",
+      ]),
     .testTarget(
       name: "CommandTests",
       dependencies: [

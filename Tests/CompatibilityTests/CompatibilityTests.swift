@@ -79,7 +79,7 @@ class Heard {
     #expect(poster.wasUpdate)
   }
 
-  @Test func `a handler set later is called`() {
+  @Test func `a handler set later is called`() async {
     let session = UserSession<Account>(
       container: AnySessionContainer(DictionaryContainer<Account>()), storageIdentifier: "id",
       notificationPoster: nil)
@@ -89,8 +89,18 @@ class Heard {
       completion(nil)
     }
     var answers = [String]()
-    session.refresh { error in answers.append(error.map(describe) ?? "done") }
-    session.refresh(completion: { error in answers.append(error.map(describe) ?? "done") })
+    await withCheckedContinuation { continuation in
+      session.refresh { error in
+        answers.append(error.map(describe) ?? "done")
+        continuation.resume()
+      }
+    }
+    await withCheckedContinuation { continuation in
+      session.refresh(completion: { error in
+        answers.append(error.map(describe) ?? "done")
+        continuation.resume()
+      })
+    }
     #expect(callCount == 2)
     #expect(answers == ["done", "done"])
   }
@@ -158,7 +168,7 @@ class Heard {
     all(nil)
   }
 
-  @Test func `a manager keeps one session for all, and observers hear of it`() throws {
+  @Test func `a manager keeps one session for all, and observers hear of it`() async throws {
     let heard = Heard()
     let observer = NotificationCenter.default.addObserver(
       forName: .userSessionStateDidChange, object: nil, queue: nil
@@ -173,7 +183,12 @@ class Heard {
     manager.userDidLogIn(Account(handle: "manager's", token: "t", generation: 0))
     #expect(manager.isLoggedIn && manager.currentUser?.token == "t")
     var errors: [RefreshError]? = []
-    manager.refreshAll { errors = $0 }
+    await withCheckedContinuation { continuation in
+      manager.refreshAll {
+        errors = $0
+        continuation.resume()
+      }
+    }
     #expect(errors == nil)
     #expect(manager.counterGeneration == 1)
     manager.userDidLogOut()

@@ -2,6 +2,7 @@ import DBus
 import SecretServiceStore
 import SessionToolsBase
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a stream has told up to now.
@@ -28,7 +29,7 @@ private final class Told: Sendable {
 
   /// Waits for an event that concerns a key, and forgets what came until then.
   func wait(for event: StoreEvent) async throws {
-    try await SecretServiceStoreTests.wait(until: "\(event)") { take().contains(event) }
+    try await TestSupport.wait(until: "\(event)") { take().contains(event) }
   }
 }
 

@@ -1,5 +1,6 @@
 import SecretServiceStore
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// A provider that does wrong is an error of the right kind, in time.

@@ -1,5 +1,6 @@
 import SecretServiceStore
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// KeePassXC's two ways not to give an item: a locked database, and an item that a person has to

@@ -1,6 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// Found, absent and locked are three answers of gnome-keyring's, however it got locked.

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What may be found in a directory when the machine stops now.
 package struct CrashState {
   /// The files by their names; `nil` when the directory is missing.

@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 
 /// `history DIRECTORY KEYFILE CLIENT COUNT OUTPUT`: that many operations on the shared items,
 /// each with its two moments, into one file of the output directory for every group of items.

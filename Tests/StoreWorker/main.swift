@@ -61,6 +61,7 @@ do {
   case "old-stores": try makeOldStores()
   case "count": try countExclusively()
   case "hold": try holdName()
+  case "gate": try await useGate()
   case "keys": try showKeys()
   case "passphrase": try showPassphrase()
   case "items": try showItems()

@@ -1,6 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// The file system in memory has to answer as the kernel's does, or what is tested on it says

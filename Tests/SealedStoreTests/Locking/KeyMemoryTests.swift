@@ -78,6 +78,30 @@ import Testing
     #expect(worker.wait() == 0)
   }
 
+  @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
+  func `no key, and no passphrase, is in memory while the gate before a store is locked`() throws {
+    let passphrase = "pferd-batterie-klammer-19c4e8aa"
+    let file = scratch["passphrase"]
+    #expect(
+      FileManager.default.createFile(
+        atPath: file, contents: Data(passphrase.utf8), attributes: [.posixPermissions: 0o600]))
+    let worker = try Worker("gate", scratch.path, scratch.writeKeyFile(), "\(Self.seed)", file)
+    var secrets = Self.keys
+    secrets["passphrase"] = Array(passphrase.utf8)
+    let open = Set(Self.keys.keys)
+    let kept: [(String, Set<String>)] = [
+      ("before", open), ("locked", []), ("open", open), ("locked by the desktop", []),
+      ("open again", open), ("asleep", []),
+    ]
+    for (state, expected) in kept {
+      #expect(worker.line() == state)
+      let found = try ProcessMemory(of: worker.identifier).places(of: secrets)
+      #expect(Set(found.keys) == expected, "while \(state)")
+      try worker.send()
+    }
+    #expect(worker.wait() == 0)
+  }
+
   private func wrappingKey(of passphrase: String) throws -> [UInt8] {
     let slot = try #require(try SealedFileStore.keySlots(at: scratch.path).first)
     guard case .passphrase(let parameters) = slot.parameters else { return [] }

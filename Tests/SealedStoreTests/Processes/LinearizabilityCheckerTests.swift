@@ -1,4 +1,5 @@
 import StoreTestSupport
+import TestSupport
 import Testing
 
 /// The checker has to refuse what no order explains, or its silence says nothing.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A display that nobody sees, for programs that ask in windows, and someone who answers them.
 final class Display: Sendable {

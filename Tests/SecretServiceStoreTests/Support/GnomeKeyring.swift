@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// gnome-keyring on a bus, with the password "pw".
 final class GnomeKeyring: Sendable {

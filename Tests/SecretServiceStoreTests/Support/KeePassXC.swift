@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// KeePassXC on a bus, without a display: one database, "secrets", a group of which is shown to

@@ -1,5 +1,6 @@
 import DBus
 import SessionToolsBase
+import TestSupport
 
 /// The service as another program sees it, call by call.
 struct OtherClient {

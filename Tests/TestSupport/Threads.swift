@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs a closure in a thread of its own, without holding one of the pool's.
-func onThread<Result: Sendable>(
+package func onThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in

@@ -1,11 +1,11 @@
 import Foundation
 
 /// A program that runs until it is ended, at the latest with the test.
-final class Daemon: Sendable {
+package final class Daemon: Sendable {
   private let child: Child
 
   /// Starts it, with a text as its standard input.
-  init(
+  package init(
     _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
   ) throws {
     let pipe = try ClosedPipe()
@@ -23,23 +23,23 @@ final class Daemon: Sendable {
     child.waitUntilExit()
   }
 
-  var isRunning: Bool { child.isRunning }
+  package var isRunning: Bool { child.isRunning }
 
-  func signal(_ signal: Int32) { child.kill(signal) }
+  package func signal(_ signal: Int32) { child.kill(signal) }
 
   /// Ends it, as a crash does.
-  func kill() {
+  package func kill() {
     child.kill()
     child.waitUntilExit()
   }
 }
 
 /// A program that does its work and ends.
-enum Program {
-  struct Failure: Error {
-    let program: String
-    let status: Int32
-    let output: String
+package enum Program {
+  package struct Failure: Error {
+    package let program: String
+    package let status: Int32
+    package let output: String
   }
 
   /// Runs it to its end.
@@ -47,7 +47,7 @@ enum Program {
   /// - Returns: What it wrote.
   /// - Throws: `Failure` when it says that it failed.
   @discardableResult
-  static func run(
+  package static func run(
     _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
   ) async throws -> String {
     // Its end is waited for, and the pool has few threads.

@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A process that was started here.
 ///
 /// Not by Foundation's `Process`: that takes a process for running as long as any other one has
 /// inherited a descriptor of it, and tests start many at the same time.
-final class Child: Sendable {
+package final class Child: Sendable {
   private enum State {
     case running
     case ended(status: Int32)
@@ -16,7 +16,7 @@ final class Child: Sendable {
   private let isEnded = DispatchSemaphore(value: 0)
 
   /// Starts a program: its input is nothing, and its output thrown away, where they are `nil`.
-  init(
+  package init(
     _ program: String, _ arguments: [String], environment: [String: String],
     input: Int32? = nil, output: Int32? = nil
   ) throws {
@@ -60,12 +60,12 @@ final class Child: Sendable {
     thread.start()
   }
 
-  var isRunning: Bool {
+  package var isRunning: Bool {
     state.withLock { if case .running = $0 { true } else { false } }
   }
 
   /// Sends a signal to it, if it still runs.
-  func kill(_ signal: Int32 = SIGKILL) {
+  package func kill(_ signal: Int32 = SIGKILL) {
     state.withLock { state in
       if case .running = state { _ = Glibc.kill(identifier, signal) }
     }
@@ -75,7 +75,7 @@ final class Child: Sendable {
   ///
   /// - Returns: What `waitpid` says.
   @discardableResult
-  func waitUntilExit() -> Int32 {
+  package func waitUntilExit() -> Int32 {
     isEnded.wait()
     isEnded.signal()
     return state.withLock { if case .ended(let status) = $0 { status } else { -1 } }
@@ -83,11 +83,11 @@ final class Child: Sendable {
 }
 
 /// A pipe that children do not inherit by themselves.
-struct ClosedPipe {
-  let reader: FileHandle
-  let writer: FileHandle
+package struct ClosedPipe {
+  package let reader: FileHandle
+  package let writer: FileHandle
 
-  init() throws {
+  package init() throws {
     var ends: [Int32] = [0, 0]
     // Sockets: of pipes, glibc shows Swift only those that are inherited.
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
