@@ -20,12 +20,8 @@ extension AuthenticationPrompt {
     if Task.isCancelled { throw .cancelledByApp }
     switch given {
     case .text(let text): return text
-    case .cancelled:
-      throw AuthenticationError(
-        AuthenticationError.userCancel, "the person dismissed the question")
-    case .fallback:
-      throw AuthenticationError(
-        AuthenticationError.userFallback, "the person wants to authenticate in another way")
+    case .cancelled: throw .cancelledByPerson
+    case .fallback: throw .personWantsAnotherWay
     case nil:
       throw AuthenticationError(
         AuthenticationError.timedOut, "nobody answered within \(timeout)")

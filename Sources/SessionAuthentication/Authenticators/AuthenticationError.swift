@@ -100,4 +100,12 @@ extension AuthenticationError {
   package static var cancelledByApp: AuthenticationError {
     AuthenticationError(appCancel, "the program took the question back")
   }
+
+  package static var cancelledByPerson: AuthenticationError {
+    AuthenticationError(userCancel, "the person dismissed the question")
+  }
+
+  package static var personWantsAnotherWay: AuthenticationError {
+    AuthenticationError(userFallback, "the person wants to authenticate in another way")
+  }
 }

@@ -38,30 +38,10 @@ public final class AuthenticationGate: Sendable {
     case failed(AuthenticationError)
   }
 
-  private typealias Completion = @Sendable (Result<Void, AuthenticationError>) -> Void
-
-  private struct Waiting {
-    let completion: Completion
-    var timer: Task<Void, Never>?
-  }
-
-  private struct Inside {
-    var machine: GateMachine
-    var waiting: [Int: Waiting] = [:]
-    var receivers: [SceneIdentifier: @Sendable (SceneDirective) -> Void] = [:]
-    var shields: [SceneIdentifier: PrivacyShield] = [:]
-    var listeners: [Int: AsyncStream<State>.Continuation] = [:]
-    var told = State.locked
-    var nextNumber = 0
-    var evaluating: (number: Int, task: Task<Void, Never>)?
-    var timer: (deadline: Duration, task: Task<Void, Never>)?
-    var resources: [GatedResource] = []
-  }
-
-  private let inside: Mutex<Inside>
-  private let calls = OrderedCalls()
-  private let clock: any SessionClock
-  private let evaluation: Evaluation
+  let inside: Mutex<Inside>
+  let calls = OrderedCalls()
+  let clock: any SessionClock
+  let evaluation: Evaluation
 
   /// Makes a gate, which is locked unless there is a token that counts.
   ///
@@ -249,213 +229,11 @@ public final class AuthenticationGate: Sendable {
   public func attach(_ resource: GatedResource) {
     let isOpen = inside.withLock { inside in
       inside.resources.append(resource)
-      return inside.machine.isOpen(at: clock.instant)
+      let isOpen = inside.machine.isOpen(at: clock.instant)
+      if !isOpen { inside.wipingCount += 1 }
+      return isOpen
     }
-    if !isOpen { resource.lock() }
-  }
-
-  // MARK: - Authenticating
-
-  /// Waits until somebody is authenticated, and has them asked if nobody is being asked already.
-  ///
-  /// Returns at once where the gate is open. Cancelling the task leaves the question to others.
-  ///
-  /// - Parameter scene: Who shows the question, if there is a choice.
-  /// - Throws: Why nobody was authenticated.
-  public func authenticate(in scene: SceneIdentifier? = nil) async throws(AuthenticationError) {
-    try await wait(in: nil, timeout: nil, .init(presenter: scene))
-    // Since then, before this task was awake.
-    if requiresAuthentication { throw .lockedAgain }
-  }
-
-  /// Does something when somebody is authenticated, at once if that is so; asks nobody.
-  ///
-  /// - Parameters:
-  ///   - scene: Where it belongs to; it is given up when that goes away.
-  ///   - timeout: How long to wait; `nil` for as long as it takes.
-  ///   - body: What to do.
-  /// - Returns: What it returns.
-  /// - Throws: ``AuthenticationError`` when an evaluation fails meanwhile, the scene is not there or
-  ///   goes away, time is up (`timedOut`), or the task is cancelled (`appCancel`); what the body throws.
-  public func whenAuthenticated<Value>(
-    in scene: SceneIdentifier? = nil, timeout: Duration? = nil, _ body: () async throws -> Value
-  ) async throws -> Value {
-    try await waitUntilAuthenticated(in: scene, timeout: timeout)
-    return try await body()
-  }
-
-  func waitUntilAuthenticated(
-    in scene: SceneIdentifier? = nil, timeout: Duration?
-  ) async throws(AuthenticationError) {
-    let end = timeout.map { clock.uptime + $0 }
-    // It may have locked before this task was awake.
-    repeat {
-      try await wait(in: scene, timeout: end.map { $0 - clock.uptime }, nil)
-    } while requiresAuthentication
-  }
-
-  /// Has something done when somebody is authenticated, at once if that is so; asks nobody.
-  ///
-  /// - Parameters:
-  ///   - scene: Where it belongs to; it is given up when that goes away.
-  ///   - timeout: How long to wait; `nil` for as long as it takes.
-  ///   - work: Called exactly once: with success when somebody is authenticated, else with the reason
-  ///     why it was given up. Must not block, or wait for the gate: scenes hear of nothing meanwhile.
-  /// - Returns: What gives it up.
-  @discardableResult
-  public func deferUntilAuthenticated(
-    in scene: SceneIdentifier? = nil, timeout: Duration? = nil,
-    _ work: @escaping @Sendable (Result<Void, AuthenticationError>) -> Void
-  ) -> DeferredWork {
-    deferred(in: scene, timeout: timeout, nil) { [weak self] result in
-      // Since then, before its turn came.
-      if case .success = result, self?.requiresAuthentication == true {
-        work(.failure(.lockedAgain))
-      } else {
-        work(result)
-      }
-    }
-  }
-
-  private func wait(
-    in scene: SceneIdentifier?, timeout: Duration?, _ request: GateMachine.Request?
-  ) async throws(AuthenticationError) {
-    let work = Mutex<DeferredWork?>(nil)
-    let result: Result<Void, AuthenticationError> = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let deferred = deferred(in: scene, timeout: timeout, request) {
-          continuation.resume(returning: $0)
-        }
-        work.withLock { $0 = deferred }
-        if Task.isCancelled { deferred.cancel() }
-      }
-    } onCancel: {
-      work.withLock { $0 }?.cancel()
-    }
-    try result.get()
-  }
-
-  private func deferred(
-    in scene: SceneIdentifier?, timeout: Duration?, _ request: GateMachine.Request?,
-    _ completion: @escaping Completion
-  ) -> DeferredWork {
-    let number = inside.withLock { inside in
-      inside.nextNumber += 1
-      inside.waiting[inside.nextNumber] = Waiting(completion: completion)
-      return inside.nextNumber
-    }
-    perform(.wait(number, in: scene, request))
-    let work = DeferredWork { [weak self] in self?.perform(.stopWaiting(number, $0)) }
-    guard let timeout else { return work }
-    inside.withLock { inside in
-      guard inside.waiting[number] != nil else { return }
-      inside.waiting[number]?.timer = clock.after(timeout) {
-        work.stop(
-          AuthenticationError(
-            AuthenticationError.timedOut, "nobody was authenticated within \(timeout)"))
-      }
-    }
-    return work
-  }
-
-  // MARK: - Doing
-
-  private func perform(_ event: GateMachine.Event) {
-    let (wiped, removed) = inside.withLock { inside in
-      let now = clock.instant
-      var wiped: [GatedResource] = []
-      var removed: (PrivacyShield?, (@Sendable (SceneDirective) -> Void)?)
-      for effect in inside.machine.handle(event, at: now) {
-        if case .wipe = effect { wiped = inside.resources } else { arrange(effect, &inside) }
-      }
-      if case .disconnect(let scene) = event {
-        removed = (
-          inside.shields.removeValue(forKey: scene), inside.receivers.removeValue(forKey: scene)
-        )
-      }
-      tellState(&inside, now)
-      setTimer(&inside, now)
-      return (wiped, removed)
-    }
-    // Let go of without the lock: what they hold may call the gate when it ends.
-    defer { withExtendedLifetime(removed) {} }
-    // Before anyone is told, and before whoever made it lock goes on: the machine may sleep then.
-    for resource in wiped { resource.lock() }
-    calls.run()
-  }
-
-  private func arrange(_ effect: GateMachine.Effect, _ inside: inout Inside) {
-    switch effect {
-    case .tell(let scene, let directive):
-      if let receive = inside.receivers[scene] { calls.add { receive(directive) } }
-    case .run(let number): answer(number, .success(()), &inside)
-    case .refuse(let number, let error): answer(number, .failure(error), &inside)
-    case .evaluate(let number, let presenter):
-      calls.add { [self] in evaluate(number, presenter) }
-    case .cancelEvaluation(let number):
-      calls.add { [self] in
-        self.inside.withLock { $0.evaluating }.map { if $0.number == number { $0.task.cancel() } }
-      }
-    case .wipe: break
-    }
-  }
-
-  private func answer(
-    _ number: Int, _ result: Result<Void, AuthenticationError>, _ inside: inout Inside
-  ) {
-    guard let waiting = inside.waiting.removeValue(forKey: number) else { return }
-    waiting.timer?.cancel()
-    calls.add { waiting.completion(result) }
-  }
-
-  private func evaluate(_ number: Int, _ presenter: SceneIdentifier?) {
-    let task = Task { [weak self, evaluation] in
-      let result: Result<any AuthenticationToken, AuthenticationError>
-      do {
-        let token = try await evaluation(presenter)
-        try Task.checkCancellation()
-        try await self?.unlockResources()
-        result = .success(token)
-      } catch {
-        result = .failure(AuthenticationError(of: error))
-      }
-      self?.perform(.evaluationEnded(number, result))
-    }
-    inside.withLock { $0.evaluating = (number, task) }
-  }
-
-  private func unlockResources() async throws(AuthenticationError) {
-    var unlockedCount = 0
-    // Others may be attached meanwhile.
-    while let resource = inside.withLock({ $0.resources.dropFirst(unlockedCount).first }) {
-      do {
-        try await resource.unlock()
-        unlockedCount += 1
-      } catch {
-        // A store's error names no secret; others may.
-        let reason = (error as? StoreError).map { ": \($0.reason)" } ?? ""
-        throw AuthenticationError(
-          AuthenticationError.unlockFailed, "what the gate guards could not be opened\(reason)",
-          underlying: error)
-      }
-    }
-  }
-
-  private func tellState(_ inside: inout Inside, _ now: BootInstant) {
-    let state = inside.machine.state(at: now)
-    if state.tellsTheSame(as: inside.told) { return }
-    inside.told = state
-    for listener in inside.listeners.values { listener.yield(state) }
-  }
-
-  private func setTimer(_ inside: inout Inside, _ now: BootInstant) {
-    let deadline = inside.machine.nextDeadline
-    if let deadline, inside.timer?.deadline == deadline, deadline > now.uptime { return }
-    inside.timer?.task.cancel()
-    inside.timer = deadline.map { deadline in
-      let task = clock.after(deadline - now.uptime) { [weak self] in self?.perform(.tick) }
-      return (deadline, task)
-    }
+    if !isOpen { wipe([resource]) }
   }
 }
 
@@ -469,32 +247,5 @@ private final class StreamEnd: Sendable {
 
   deinit {
     continuation.finish()
-  }
-}
-
-extension AuthenticationGate.State {
-  fileprivate func tellsTheSame(as other: Self) -> Bool {
-    switch (self, other) {
-    case (.locked, .locked), (.unlocked, .unlocked), (.grace, .grace): true
-    case (.evaluating(let presenter), .evaluating(let other)): presenter == other
-    default: false
-    }
-  }
-}
-
-extension AuthenticationError {
-  fileprivate static var lockedAgain: AuthenticationError {
-    AuthenticationError(systemCancel, "the gate was locked again at once", remedy: "Try again")
-  }
-
-  /// What an evaluation threw.
-  fileprivate init(of error: any Error) {
-    switch error {
-    case let error as AuthenticationError: self = error
-    case is CancellationError: self = .cancelledByApp
-    default:
-      self.init(
-        Self.failed, "the authentication did not work", underlying: error)
-    }
   }
 }

@@ -167,7 +167,9 @@ package struct GateMachine {
     } else {
       tell(scene, failure.map { .failed($0) } ?? .locked)
     }
-    if isActive { handle(.didBecomeActive, in: scene) }
+    guard isActive, scenes.handle(.didBecomeActive, in: scene) else { return }
+    cameBack()
+    requestUnasked(in: scene)
   }
 
   private mutating func disconnect(_ scene: SceneIdentifier) {
@@ -183,14 +185,23 @@ package struct GateMachine {
   }
 
   private mutating func handle(_ event: SceneEvent, in scene: SceneIdentifier) {
+    let wasActive = scenes.isActive(scene)
     guard scenes.handle(event, in: scene) else { return }
     switch event {
-    case .didBecomeActive, .willEnterForeground:
-      // As it was before: the token lasts no longer for it.
-      if case .grace(let token, _) = lock, !isNobodyInFront { lock = .unlocked(token) }
-      if event == .didBecomeActive { requestUnasked(in: scene) }
+    case .didBecomeActive:
+      // Some desktops tell only that they are locked; a scene that gets the focus back, and is not
+      // new, shows that they are not any more.
+      if !wasActive { isSessionLocked = false }
+      cameBack()
+      requestUnasked(in: scene)
+    case .willEnterForeground: cameBack()
     case .willResignActive, .didEnterBackground: left()
     }
+  }
+
+  /// As it was before: the token lasts no longer for it.
+  private mutating func cameBack() {
+    if case .grace(let token, _) = lock, !isNobodyInFront { lock = .unlocked(token) }
   }
 
   /// The focus that a question of our own takes is not lost: nobody has left.
@@ -385,19 +396,5 @@ package struct GateMachine {
 
   private mutating func tell(_ scene: SceneIdentifier, _ directive: SceneDirective) {
     effects.append(.tell(scene, directive))
-  }
-}
-
-extension AuthenticationError {
-  fileprivate static var sceneLost: AuthenticationError {
-    AuthenticationError(appCancel, "the scene is not there, or went away")
-  }
-
-  fileprivate static var takenBackBySystem: AuthenticationError {
-    AuthenticationError(systemCancel, "the desktop was locked, or the machine goes to sleep")
-  }
-
-  fileprivate static var tooManyWait: AuthenticationError {
-    AuthenticationError(busy, "too much waits for authentication already")
   }
 }

@@ -16,6 +16,8 @@ struct SceneBook {
 
   func contains(_ scene: SceneIdentifier) -> Bool { scenes[scene] != nil }
 
+  func isActive(_ scene: SceneIdentifier) -> Bool { scenes[scene]?.isActive ?? false }
+
   mutating func insert(_ scene: SceneIdentifier) {
     lastTurn += 1
     scenes[scene] = Scene(turn: lastTurn)

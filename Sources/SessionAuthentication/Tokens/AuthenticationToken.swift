@@ -60,6 +60,20 @@ public struct ExpiringToken: EncodableAuthenticationToken, Hashable {
     issued = clock.instant
   }
 
+  /// Takes a token that was kept.
+  ///
+  /// - Throws: `DecodingError` when its lifetime is more than 9 × 10¹⁸ s, or as
+  ///   ``BootInstant/init(from:)``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    issued = try container.decode(BootInstant.self, forKey: .issued)
+    lifetime = try container.decode(Duration.self, forKey: .lifetime)
+    guard lifetime.isReckonable else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .lifetime, in: container, debugDescription: "Nothing lasts so long.")
+    }
+  }
+
   /// Whether it is of this start of the machine, not of its future, and not older than it may be.
   public func isValid(at instant: BootInstant) -> Bool {
     issued.duration(to: instant).map { $0 >= .zero && $0 < lifetime } ?? false

@@ -13,6 +13,20 @@ public struct BootInstant: Codable, Hashable, Sendable {
     self.uptime = uptime
   }
 
+  /// Takes a moment that was kept.
+  ///
+  /// - Throws: `DecodingError` when no clock shows such a time: it is negative, or more than
+  ///   9 × 10¹⁸ s.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    bootIdentifier = try container.decode(String.self, forKey: .bootIdentifier)
+    uptime = try container.decode(Duration.self, forKey: .uptime)
+    guard uptime >= .zero, uptime.isReckonable else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .uptime, in: container, debugDescription: "No clock shows this time.")
+    }
+  }
+
   /// The time from this moment to another, negative when that was before; `nil` when they are of
   /// different starts.
   public func duration(to other: BootInstant) -> Duration? {
@@ -23,6 +37,11 @@ public struct BootInstant: Codable, Hashable, Sendable {
   public func advanced(by duration: Duration) -> BootInstant {
     BootInstant(bootIdentifier: bootIdentifier, uptime: uptime + duration)
   }
+}
+
+extension Duration {
+  /// Whether it can be added to another without running over what a `Duration` holds.
+  var isReckonable: Bool { (.seconds(-Int64.max)...(.seconds(Int64.max))).contains(self) }
 }
 
 extension SessionClock {

@@ -1,3 +1,4 @@
+import Foundation
 import SessionAuthentication
 import SessionToolsTesting
 import Testing
@@ -128,6 +129,49 @@ struct AuthenticationGateTests {
     test.gate.handle(.didWake)
     try await waitUntil { !test.gate.requiresAuthentication }
     #expect(test.askedCount == 3)
+  }
+
+  @Test func `a desktop that never says that it is unlocked shows it by the focus`() async throws {
+    let test = TestGate()
+    test.connect("a", isActive: true)
+    try await waitUntil { !test.gate.requiresAuthentication }
+    test.gate.handle(.sessionLocked)
+    test.gate.handle(.willResignActive, in: "a")
+    // One that comes behind the lock.
+    test.connect("b", isActive: true)
+    #expect(test.askedCount == 1)
+    test.gate.handle(.didBecomeActive, in: "a")
+    try await waitUntil { !test.gate.requiresAuthentication }
+    #expect(test.askedCount == 2)
+  }
+
+  @Test func `what a lock wipes late is not what the next question opens`() async throws {
+    let (events, mayGoOn) = (Recorder<String>(), DispatchSemaphore(value: 0))
+    let gate = AuthenticationGate(configuration: .patient) { _ in
+      events.append("asked")
+      return PermanentToken()
+    }
+    gate.attach(
+      GatedResource {
+        if !events.all.contains("wiping"), events.all.last == "opened" {
+          events.append("wiping")
+          mayGoOn.wait()
+        }
+        events.append("wiped")
+      } unlock: {
+        events.append("opened")
+      })
+    try await gate.authenticate()
+    let locking = Thread { gate.invalidate() }
+    locking.start()
+    try await waitUntil { events.all.last == "wiping" }
+    let next = Task { try await gate.authenticate() }
+    try await waitUntil { gate.isAuthenticating }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(events.all.last == "wiping")
+    mayGoOn.signal()
+    try await next.value
+    #expect(events.all == ["wiped", "asked", "opened", "wiping", "wiped", "asked", "opened"])
   }
 
   @Test func `a lock during a question beats its success`() async throws {
@@ -287,6 +331,19 @@ struct AuthenticationGateTests {
     test.authenticator.answer(.failure(.userCancelled))
     guard case .failed = await states.next() else { throw NeverHappened() }
     await expectFailure(AuthenticationError.userCancel) { try await waiter.value }
+    // It is told once, whatever else happens.
+    let (isListening, stream) = (Recorder<Void>(), test.gate.states)
+    let next = Task {
+      var states = stream.makeAsyncIterator()
+      guard case .failed = await states.next() else { throw NeverHappened() }
+      isListening.append(())
+      return await states.next()
+    }
+    try await waitUntil { isListening.all.count == 1 }
+    test.connect("a")
+    for _ in 0..<100 { await Task.yield() }
+    test.gate.configuration.isEnabled = false
+    guard case .unlocked = try await next.value else { throw NeverHappened() }
   }
 
   @Test func `a gate that goes away answers all who wait`() async throws {

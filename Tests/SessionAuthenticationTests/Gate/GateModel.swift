@@ -82,7 +82,10 @@ struct GateModel {
     case .scene(let event, let scene):
       guard windows[scene] != nil else { break }
       switch event {
-      case .didBecomeActive: becomeActive(scene, &outcome)
+      case .didBecomeActive:
+        // Nobody gets the focus behind a locked desktop.
+        if windows[scene]?.hasFocus == false { isScreenLocked = false }
+        becomeActive(scene, &outcome)
       case .willEnterForeground:
         windows[scene]?.isShown = true
         comeBack()

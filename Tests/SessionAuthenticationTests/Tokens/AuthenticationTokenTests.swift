@@ -67,6 +67,29 @@ struct AuthenticationTokenTests {
     #expect(SystemSessionClock().bootIdentifier.count == 36)
   }
 
+  @Test(arguments: [
+    (uptime: [Int64.max, 0], lifetime: [0, 1]), (uptime: [-1, 0], lifetime: [0, 1]),
+    (uptime: [0, 1], lifetime: [Int64.max, 0]), (uptime: [0, 1], lifetime: [Int64.min, 0]),
+  ])
+  func `one that cannot be reckoned with is refused`(uptime: [Int64], lifetime: [Int64]) {
+    let text = """
+      {"issued": {"bootIdentifier": "a", "uptime": \(uptime)}, "lifetime": \(lifetime)}
+      """
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(ExpiringToken.self, from: Data(text.utf8))
+    }
+  }
+
+  @Test func `one that lasts as long as can be counts`() throws {
+    let token = ExpiringToken(lifetime: .seconds(Int64.max), clock: clock)
+    #expect(try decoded(token).isValid(at: clock.instant))
+    // The gate waits for its end.
+    let gate = AuthenticationGate(token: ExpiringToken(lifetime: .seconds(Int64.max))) { _ in
+      PermanentToken()
+    }
+    #expect(!gate.requiresAuthentication)
+  }
+
   private func decoded<Token: EncodableAuthenticationToken>(_ token: Token) throws -> Token {
     try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(token))
   }

@@ -1,0 +1,162 @@
+import SessionToolsBase
+import Synchronization
+
+extension AuthenticationGate {
+  typealias Completion = @Sendable (Result<Void, AuthenticationError>) -> Void
+
+  struct Waiting {
+    let completion: Completion
+    var timer: Task<Void, Never>?
+  }
+
+  /// What is under the gate's lock.
+  struct Inside {
+    var machine: GateMachine
+    var waiting: [Int: Waiting] = [:]
+    var receivers: [SceneIdentifier: @Sendable (SceneDirective) -> Void] = [:]
+    var shields: [SceneIdentifier: PrivacyShield] = [:]
+    var listeners: [Int: AsyncStream<State>.Continuation] = [:]
+    var told = State.locked
+    var nextNumber = 0
+    var evaluating: (number: Int, task: Task<Void, Never>)?
+    var timer: (deadline: Duration, task: Task<Void, Never>)?
+    var resources: [GatedResource] = []
+    /// How many threads are wiping the resources.
+    var wipingCount = 0
+    /// The evaluation that waits until none is.
+    var afterWiping: CheckedContinuation<Void, Never>?
+  }
+
+  func perform(_ event: GateMachine.Event) {
+    let (wiped, removed) = inside.withLock { inside in
+      let now = clock.instant
+      var wiped: [GatedResource] = []
+      var removed: (PrivacyShield?, (@Sendable (SceneDirective) -> Void)?)
+      for effect in inside.machine.handle(event, at: now) {
+        if case .wipe = effect { wiped = inside.resources } else { arrange(effect, &inside) }
+      }
+      if case .disconnect(let scene) = event {
+        removed = (
+          inside.shields.removeValue(forKey: scene), inside.receivers.removeValue(forKey: scene)
+        )
+      }
+      if !wiped.isEmpty { inside.wipingCount += 1 }
+      tellState(&inside, now)
+      setTimer(&inside, now)
+      return (wiped, removed)
+    }
+    // Let go of without the lock: what they hold may call the gate when it ends.
+    defer { withExtendedLifetime(removed) {} }
+    // Before anyone is told, and before whoever made it lock goes on: the machine may sleep then.
+    if !wiped.isEmpty { wipe(wiped) }
+    calls.run()
+  }
+
+  /// Wipes resources, which `wipingCount` has counted.
+  func wipe(_ resources: [GatedResource]) {
+    for resource in resources { resource.lock() }
+    inside.withLock { inside in
+      inside.wipingCount -= 1
+      return inside.wipingCount == 0 ? inside.afterWiping.take() : nil
+    }?.resume()
+  }
+
+  private func waitForWiping() async {
+    await withCheckedContinuation { waiter in
+      let isWiping = inside.withLock { inside in
+        // There is one evaluation at a time.
+        if inside.wipingCount > 0 { inside.afterWiping = waiter }
+        return inside.wipingCount > 0
+      }
+      if !isWiping { waiter.resume() }
+    }
+  }
+
+  private func arrange(_ effect: GateMachine.Effect, _ inside: inout Inside) {
+    switch effect {
+    case .tell(let scene, let directive):
+      if let receive = inside.receivers[scene] { calls.add { receive(directive) } }
+    case .run(let number): answer(number, .success(()), &inside)
+    case .refuse(let number, let error): answer(number, .failure(error), &inside)
+    case .evaluate(let number, let presenter):
+      calls.add { [self] in evaluate(number, presenter) }
+    case .cancelEvaluation(let number):
+      calls.add { [self] in
+        self.inside.withLock { $0.evaluating }.map { if $0.number == number { $0.task.cancel() } }
+      }
+    case .wipe: break
+    }
+  }
+
+  private func answer(
+    _ number: Int, _ result: Result<Void, AuthenticationError>, _ inside: inout Inside
+  ) {
+    guard let waiting = inside.waiting.removeValue(forKey: number) else { return }
+    waiting.timer?.cancel()
+    calls.add { waiting.completion(result) }
+  }
+
+  private func evaluate(_ number: Int, _ presenter: SceneIdentifier?) {
+    let task = Task { [weak self, evaluation] in
+      let result: Result<any AuthenticationToken, AuthenticationError>
+      // What is wiped late for an earlier lock may be what this one opens.
+      await self?.waitForWiping()
+      do {
+        let token = try await evaluation(presenter)
+        try Task.checkCancellation()
+        try await self?.unlockResources()
+        result = .success(token)
+      } catch {
+        result = .failure(AuthenticationError(of: error))
+      }
+      self?.perform(.evaluationEnded(number, result))
+    }
+    inside.withLock { $0.evaluating = (number, task) }
+  }
+
+  private func unlockResources() async throws(AuthenticationError) {
+    var unlockedCount = 0
+    // Others may be attached meanwhile.
+    while let resource = inside.withLock({ $0.resources.dropFirst(unlockedCount).first }) {
+      do {
+        try await resource.unlock()
+        unlockedCount += 1
+      } catch {
+        // A store's error names no secret; others may.
+        let reason = (error as? StoreError).map { ": \($0.reason)" } ?? ""
+        throw AuthenticationError(
+          AuthenticationError.unlockFailed, "what the gate guards could not be opened\(reason)",
+          underlying: error)
+      }
+    }
+  }
+
+  private func tellState(_ inside: inout Inside, _ now: BootInstant) {
+    let state = inside.machine.state(at: now)
+    if state.tellsTheSame(as: inside.told) { return }
+    inside.told = state
+    for listener in inside.listeners.values { listener.yield(state) }
+  }
+
+  private func setTimer(_ inside: inout Inside, _ now: BootInstant) {
+    let deadline = inside.machine.nextDeadline
+    if let deadline, inside.timer?.deadline == deadline, deadline > now.uptime { return }
+    inside.timer?.task.cancel()
+    inside.timer = deadline.map { deadline in
+      let task = clock.after(deadline - now.uptime) { [weak self] in self?.perform(.tick) }
+      return (deadline, task)
+    }
+  }
+}
+
+extension AuthenticationGate.State {
+  fileprivate func tellsTheSame(as other: Self) -> Bool {
+    switch (self, other) {
+    case (.locked, .locked), (.unlocked, .unlocked), (.grace, .grace): true
+    case (.evaluating(let presenter), .evaluating(let other)): presenter == other
+    case (.failed(let error), .failed(let other)):
+      error.code == other.code && error.reason == other.reason
+    default: false
+    }
+  }
+}
