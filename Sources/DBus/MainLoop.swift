@@ -1,5 +1,6 @@
 import CGIO
 import Foundation
+import Glibc
 import Synchronization
 
 /// The thread on which GLib delivers replies and signals, one for the process.
@@ -25,7 +26,13 @@ import Synchronization
       unsafe g_main_loop_run(loop)
     }
     thread.name = "session-tools.dbus"
+    // Signals are for the program's threads: one taken here is missed by whoever waits for it.
+    var everySignal = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&everySignal)
+    unsafe pthread_sigmask(SIG_SETMASK, &everySignal, &before)
     thread.start()
+    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
   }
 
   /// Runs a closure on the thread, soon.

@@ -1,6 +1,3 @@
-import Dispatch
-import Synchronization
-
 /// A store whose natural operations are `async`; the blocking ones wait for them.
 ///
 /// Write ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
@@ -52,7 +49,7 @@ extension AsyncSecretStore {
   package func waiting<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) async throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let answer = Answer<Result>()
+    let answer = BlockingAnswer<Result, StoreError>()
     Task.detached(executorPreference: waitingExecutor) {
       do throws(StoreError) {
         answer.give(.success(try await operation(self)))
@@ -67,22 +64,3 @@ extension AsyncSecretStore {
 /// On the cooperative pool what blocking calls wait for might never run: a program that makes such
 /// calls from tasks can have all threads of the pool waiting.
 private let waitingExecutor = QueueExecutor("session-tools.async-store")
-
-/// A result that one thread waits for.
-private final class Answer<Value: Sendable>: Sendable {
-  private let result = Mutex<Result<Value, StoreError>?>(nil)
-  private let isGiven = DispatchSemaphore(value: 0)
-
-  func give(_ value: Result<Value, StoreError>) {
-    result.withLock { $0 = value }
-    isGiven.signal()
-  }
-
-  func wait() -> Result<Value, StoreError> {
-    isGiven.wait()
-    guard let value = result.withLock({ $0 }) else {
-      preconditionFailure("the semaphore is signalled only after a result was given")
-    }
-    return value
-  }
-}

@@ -1,19 +1,15 @@
-import Dispatch
 import SessionAuthentication
 import SessionToolsBase
 
-/// Asks a person at the terminal.
+/// Asks a person at the terminal, while the main thread waits.
 struct TerminalPrompt: AuthenticationPrompt {
-  /// A thread of its own, because a person takes their time.
-  private static let queue = DispatchQueue(label: "session-tools.terminal-prompt")
-
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
     guard let wake = try? System.Wake() else { return .cancelled }
     let prefix = question.failureCount > 0 ? "That was wrong. " : ""
     let text = "\(prefix)\(question.text) ".escapingControls()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        Self.queue.async {
+        MainThread.perform {
           let answer = try? System.askAtTerminal(
             text, isHidden: question.isSecret, timeout: nil, wake: wake)
           if case .line(let line) = answer {

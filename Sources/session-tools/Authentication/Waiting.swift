@@ -1,38 +1,50 @@
 import Dispatch
+import SessionToolsBase
 import Synchronization
 
 /// Waits for an asynchronous operation; for the main thread, on which no task runs.
+///
+/// Meanwhile the thread does what is asked of it by ``MainThread/perform(_:)``.
 ///
 /// - Throws: What the operation throws.
 func waiting<Value: Sendable>(
   for operation: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
-  let answer = Answer<Value>()
+  let answer = BlockingAnswer<Value, any Error>()
   Task {
     do {
       answer.give(.success(try await operation()))
     } catch {
       answer.give(.failure(error))
     }
+    MainThread.leave()
   }
+  MainThread.work()
   return try answer.wait().get()
 }
 
-/// A result that the main thread waits for.
-private final class Answer<Value: Sendable>: Sendable {
-  private let result = Mutex<Result<Value, any Error>?>(nil)
-  private let isGiven = DispatchSemaphore(value: 0)
+/// The main thread while it waits, for what no other thread can do: to ask a person, because signals
+/// are blocked on the threads of tasks and queues.
+enum MainThread {
+  private static let jobs = Mutex<[(@Sendable () -> Void)?]>([])
+  private static let arrivals = DispatchSemaphore(value: 0)
 
-  func give(_ value: Result<Value, any Error>) {
-    result.withLock { $0 = value }
-    isGiven.signal()
+  /// Has something done as soon as the main thread has time.
+  static func perform(_ job: @escaping @Sendable () -> Void) { add(job) }
+
+  fileprivate static func leave() { add(nil) }
+
+  fileprivate static func work() {
+    while let job = next() { job() }
   }
 
-  func wait() -> Result<Value, any Error> {
-    isGiven.wait()
-    guard let value = result.withLock({ $0 }) else {
-      preconditionFailure("the semaphore is signalled only after a result was given")
-    }
-    return value
+  private static func add(_ job: (@Sendable () -> Void)?) {
+    jobs.withLock { $0.append(job) }
+    arrivals.signal()
+  }
+
+  private static func next() -> (@Sendable () -> Void)? {
+    arrivals.wait()
+    return jobs.withLock { $0.removeFirst() }
   }
 }

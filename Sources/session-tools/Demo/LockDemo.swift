@@ -3,6 +3,7 @@ import LinuxAuthentication
 import SealedStore
 import SessionAuthentication
 import SessionToolsBase
+import Synchronization
 
 /// A sealed store behind a gate, in a terminal.
 struct LockDemo {
@@ -12,7 +13,7 @@ struct LockDemo {
     "Charles: it is not built yet",
   ]
 
-  /// How long nothing may be typed.
+  /// How long a question may wait for its answer.
   let autoLock: Duration
   let interaction: InteractionOptions
 
@@ -24,7 +25,8 @@ struct LockDemo {
 
     let gate = makeGate(before: store)
     let wake = try System.Wake()
-    let shield = PrivacyShield(reasons: [.locked], obscure: Screen.cover, reveal: Screen.clear)
+    let screen = Screen()
+    let shield = PrivacyShield(reasons: [.locked], obscure: screen.cover, reveal: screen.clear)
     gate.connect(Self.scene, isActive: true, shield: shield) { directive in
       if case .locked = directive { wake.signal() }
     }
@@ -34,7 +36,7 @@ struct LockDemo {
     }
     defer { listening.cancel() }
     let guarded = GuardedContainer(container, behind: gate)
-    while try open(gate), try show(guarded, gate, until: wake) {}
+    while try open(gate), try show(guarded, on: screen, gate, until: wake) {}
     if Interruption.signal != nil {
       throw StoreError(StoreError.cancelled, store: directory.store, reason: "it was interrupted")
     }
@@ -44,29 +46,29 @@ struct LockDemo {
   ///
   /// - Returns: Whether they were; not when they do not want to.
   private func open(_ gate: AuthenticationGate) throws -> Bool {
-    while gate.requiresAuthentication {
+    while gate.requiresAuthentication, Interruption.signal == nil {
       do {
         try waiting { try await gate.authenticate(in: Self.scene) }
       } catch AuthenticationError.userCancel {
         return false
       } catch let error as AuthenticationError {
         StandardError.say("\(error)")
-        if Interruption.signal != nil { return false }
       }
     }
-    return true
+    return Interruption.signal == nil
   }
 
   /// Shows the content until it is locked.
   ///
   /// - Returns: Whether to go on.
   private func show(
-    _ container: GuardedContainer<[String]>, _ gate: AuthenticationGate, until wake: System.Wake
+    _ container: GuardedContainer<[String]>, on screen: Screen, _ gate: AuthenticationGate,
+    until wake: System.Wake
   ) throws -> Bool {
     wake.clear()
     do throws(any Error) {
       let messages = try container.loadItem(forIdentifier: "messages") ?? []
-      try StandardOutput.write(messages.map { "  \($0)\n" }.joined())
+      try screen.show(messages.map { "  \($0)\n" }.joined())
     } catch StoreError.locked {
       // Just now.
       return true
@@ -107,16 +109,35 @@ struct LockDemo {
   }
 }
 
-/// What is on the screen.
-private enum Screen {
-  @Sendable static func cover() {
-    clear()
-    // Nobody is left to be told that telling failed.
-    try? StandardOutput.write("The messages are hidden, and the store's keys are not in memory.\n")
+/// What is on the screen; nothing is written over its cover.
+private final class Screen: Sendable {
+  private let isCovered = Mutex(false)
+
+  func show(_ content: String) throws {
+    try isCovered.withLock { isCovered in
+      if !isCovered { try StandardOutput.write(content) }
+    }
+  }
+
+  @Sendable func cover() {
+    isCovered.withLock { isCovered in
+      isCovered = true
+      Self.empty()
+      // Nobody is left to be told that telling failed.
+      try? StandardOutput.write(
+        "The messages are hidden, and the store's keys are not in memory.\n")
+    }
+  }
+
+  @Sendable func clear() {
+    isCovered.withLock { isCovered in
+      isCovered = false
+      Self.empty()
+    }
   }
 
   /// Takes everything off the screen, and out of what can be scrolled back to.
-  @Sendable static func clear() {
+  private static func empty() {
     if StandardOutput.isTerminal { try? StandardOutput.write("\u{1b}[H\u{1b}[2J\u{1b}[3J") }
   }
 }

@@ -3,9 +3,6 @@ import SessionAuthentication
 
 /// What can authenticate a person here, and what tells when to lock.
 struct AuthenticationChecks {
-  /// How long a source of events may take to say that it cannot be listened to.
-  private static let patience = Duration.seconds(3)
-
   let service: String
   let action: String
 
@@ -16,8 +13,15 @@ struct AuthenticationChecks {
       await check("password (PAM)", password, "the service \(service) asks for it"),
       await check("system (polkit)", PolkitAuthenticator(action: action), "can ask for \(action)"),
       await check("fingerprint (fprintd)", FingerprintAuthenticator(), "a finger is enrolled"),
-      await check("desktop and sleep (logind)", LogindSource(program: "session-tools")),
-      await check("screen saver", ScreenSaverSource()),
+      await check("desktop and sleep (logind)") { () throws(AuthenticationError) in
+        try await LogindSource().checkAvailability()
+          ? "tells when to lock"
+          : "tells of sleep, and not of locks: this is not part of a session"
+      },
+      await check("screen saver") { () throws(AuthenticationError) in
+        try await ScreenSaverSource().checkAvailability()
+        return "tells when to lock"
+      },
     ]
   }
 
@@ -30,24 +34,13 @@ struct AuthenticationChecks {
     }
   }
 
-  private func check(_ name: String, _ source: some LifecycleSource) async -> Check {
-    let error = await withTaskGroup(of: AuthenticationError?.self) { group in
-      group.addTask {
-        do throws(AuthenticationError) {
-          try await source.run { _ in }
-          return nil
-        } catch {
-          return error
-        }
-      }
-      group.addTask {
-        try? await Task.sleep(for: Self.patience)
-        return nil
-      }
-      defer { group.cancelAll() }
-      return await group.next() ?? nil
+  private func check(
+    _ name: String, _ finding: () async throws(AuthenticationError) -> String
+  ) async -> Check {
+    do throws(AuthenticationError) {
+      return .ok(name, try await finding())
+    } catch {
+      return .note(name, error.reason, remedy: error.remedy)
     }
-    guard let error else { return .ok(name, "tells when to lock") }
-    return .note(name, error.reason, remedy: error.remedy)
   }
 }

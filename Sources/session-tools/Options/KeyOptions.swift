@@ -2,7 +2,9 @@ import ArgumentParser
 import SessionTools
 
 /// What opens a store, or its first key slot.
-struct KeyOptions: ParsableArguments {
+struct KeyOptions: KeyChoice {
+  static let owner = ""
+
   @Option(
     name: .long, help: ArgumentHelp("A file of 32 bytes, mode 0600.", valueName: "file"),
     completion: .file())
@@ -36,22 +38,4 @@ struct KeyOptions: ParsableArguments {
       "A key in the Secret Service, the desktop's keyring.", valueName: "secret-service:name"),
     transform: KeyArgument.serviceKey)
   var serviceKey: SecretServiceKey?
-
-  /// The one that was given, if any.
-  var argument: KeyArgument? { arguments.first }
-
-  private var arguments: [KeyArgument] {
-    [
-      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
-      passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
-      passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
-      serviceKey.map(KeyArgument.secretService),
-    ].compactMap(\.self)
-  }
-
-  func validate() throws {
-    guard arguments.count <= 1 else {
-      throw ValidationError("Give one key or passphrase, not several.")
-    }
-  }
 }

@@ -22,7 +22,9 @@ enum TargetSide: MigrationSide {
 }
 
 /// What opens one of the stores of a migration.
-struct MigrationKeyOptions<Side: MigrationSide>: ParsableArguments {
+struct MigrationKeyOptions<Side: MigrationSide>: KeyChoice {
+  static var owner: String { "the \(Side.name) " }
+
   @Option(
     name: .customLong("\(Side.prefix)-key-file"),
     help: ArgumentHelp("The \(Side.name)'s key file.", valueName: "file"), completion: .file())
@@ -56,22 +58,4 @@ struct MigrationKeyOptions<Side: MigrationSide>: ParsableArguments {
       "The \(Side.name)'s key in the Secret Service.", valueName: "secret-service:name"),
     transform: KeyArgument.serviceKey)
   var serviceKey: SecretServiceKey?
-
-  /// The one that was given, if any.
-  var argument: KeyArgument? { arguments.first }
-
-  private var arguments: [KeyArgument] {
-    [
-      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
-      passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
-      passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
-      serviceKey.map(KeyArgument.secretService),
-    ].compactMap(\.self)
-  }
-
-  func validate() throws {
-    guard arguments.count <= 1 else {
-      throw ValidationError("Give the \(Side.name) one key or passphrase, not several.")
-    }
-  }
 }
