@@ -24,16 +24,6 @@ struct FingerprintVerification: Sendable {
   ///   found.
   func run() async throws(AuthenticationError) {
     let (events, receiver) = AsyncStream.makeStream(of: Event.self)
-    // Heard before anything is asked for, so that nothing is missed. Only fprintd is listened to:
-    // everyone on the bus may send a signal of that name.
-    let status = await reader.connection.subscribe(
-      to: FingerprintReader.Interface.device.rawValue, from: reader.owner, path: reader.path
-    ) { signal in
-      guard signal.name == "VerifyStatus", signal.arguments.count == 2,
-        let status = signal.arguments[0].text, let isDone = signal.arguments[1].boolean
-      else { return }
-      receiver.yield(.scan(FingerprintScan(status, isDone: isDone)))
-    }
     // fprintd says nothing when it is killed.
     let end = await reader.connection.subscribe(
       to: DBusConnection.busName, from: DBusConnection.busName
@@ -42,15 +32,28 @@ struct FingerprintVerification: Sendable {
     }
     let closing = reader.connection.onClose { receiver.yield(.serviceEnded) }
     let timer = MainLoop.shared.perform(after: deadline.left) { receiver.finish() }
-    defer { withExtendedLifetime((status, end, closing, timer)) {} }
-    let outcome = await outcome(by: events)
+    defer { withExtendedLifetime((end, closing, timer)) {} }
+    let outcome = await outcome(by: events, receiver)
     await release()
     try outcome.get()
   }
 
-  private func outcome(by events: AsyncStream<Event>) async -> Result<Void, AuthenticationError> {
+  private func outcome(
+    by events: AsyncStream<Event>, _ receiver: AsyncStream<Event>.Continuation
+  ) async -> Result<Void, AuthenticationError> {
     do throws(DBusError) {
       try await reader.call("Claim", [.string(user)], until: deadline)
+      // Since then every scan is one of ours: before, it was somebody else's. Only fprintd is
+      // listened to, because everyone on the bus may send a signal of that name.
+      let status = await reader.connection.subscribe(
+        to: FingerprintReader.Interface.device.rawValue, from: reader.owner, path: reader.path
+      ) { signal in
+        guard signal.name == "VerifyStatus", signal.arguments.count == 2,
+          let status = signal.arguments[0].text, let isDone = signal.arguments[1].boolean
+        else { return }
+        receiver.yield(.scan(FingerprintScan(status, isDone: isDone)))
+      }
+      defer { withExtendedLifetime(status) {} }
       return try await decision(by: events)
     } catch {
       // The first answer that came from the reader itself was that it is there.

@@ -51,15 +51,34 @@ struct BusListening: Sendable {
     }
   }
 
+  /// Asks something over a connection of its own, without listening.
+  ///
+  /// - Throws: As ``run(begin:receive:)``.
+  func ask<Answer>(
+    _ body: (DBusConnection) async throws(DBusError) -> Answer
+  ) async throws(AuthenticationError) -> Answer {
+    do throws(DBusError) {
+      let connection = try await connection()
+      defer { connection.close() }
+      return try await body(connection)
+    } catch {
+      throw Self.error(error)
+    }
+  }
+
+  private func connection() async throws(DBusError) -> DBusConnection {
+    guard let address = address() else {
+      throw DBusError(.disconnected, "the environment names no bus")
+    }
+    return try await DBusConnection.open(address: address, timeout: Self.timeout)
+  }
+
   /// Listens over one connection until that breaks, or the task is cancelled.
   private func listen(
     begin: (DBusConnection) async throws(DBusError) -> Void,
     receive: (DBusSignal, _ sender: String, DBusConnection) async -> Void
   ) async throws(DBusError) {
-    guard let address = address() else {
-      throw DBusError(.disconnected, "the environment names no bus")
-    }
-    let connection = try await DBusConnection.open(address: address, timeout: Self.timeout)
+    let connection = try await connection()
     defer { connection.close() }
     let (events, receiver) = AsyncStream.makeStream(of: Event.self)
     let closing = connection.onClose { receiver.yield(.closed) }

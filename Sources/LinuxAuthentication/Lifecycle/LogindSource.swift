@@ -31,6 +31,36 @@ public struct LogindSource: LifecycleSource {
     fixedAddress = busAddress
   }
 
+  /// Makes sure that there is something to listen to.
+  ///
+  /// Takes as long as logind does to answer, at most 25 s for each of up to five questions.
+  ///
+  /// - Returns: Whether the program belongs to a session, so that it is told of locks as well as of
+  ///   sleep.
+  /// - Throws: As ``run(_:)``; `serviceLost` also when there is no answer.
+  public func checkAvailability() async throws(AuthenticationError) -> Bool {
+    try await listening.ask { connection throws(DBusError) in
+      try await Self.logind(connection).ownSession() != nil
+    }
+  }
+
+  private var listening: BusListening {
+    BusListening(
+      address: { [fixedAddress] in fixedAddress ?? BusAddress.system },
+      senders: [
+        LogindManager.Interface.manager, .session, .properties,
+      ].map { BusListening.Sender(name: LogindManager.service, interface: $0.rawValue) })
+  }
+
+  /// Starts it, if it does not run and the bus knows how.
+  private static func logind(
+    _ connection: DBusConnection
+  ) async throws(DBusError) -> LogindManager {
+    _ = try await connection.provider(
+      of: LogindManager.service, until: Deadline(in: BusListening.timeout))
+    return LogindManager(connection: connection)
+  }
+
   /// Listens until its task is cancelled, and returns then.
   ///
   /// Goes on when logind, or the bus, is started anew.
@@ -40,17 +70,9 @@ public struct LogindSource: LifecycleSource {
   public func run(
     _ receive: @escaping @Sendable (SystemEvent) -> Void
   ) async throws(AuthenticationError) {
-    let listening = BusListening(
-      address: { [fixedAddress] in fixedAddress ?? BusAddress.system },
-      senders: [
-        LogindManager.Interface.manager, .session, .properties,
-      ].map { BusListening.Sender(name: LogindManager.service, interface: $0.rawValue) })
     let state = LogindState(program: program, reason: reason, receive: receive)
     try await listening.run { connection throws(DBusError) in
-      // Starts it, if the bus knows how.
-      _ = try await connection.provider(
-        of: LogindManager.service, until: Deadline(in: BusListening.timeout))
-      try await state.meet(LogindManager(connection: connection))
+      try await state.meet(Self.logind(connection))
     } receive: { signal, sender, connection in
       await state.take(signal, from: sender, LogindManager(connection: connection))
     }

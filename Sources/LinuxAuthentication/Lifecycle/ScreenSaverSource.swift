@@ -7,8 +7,10 @@ public import SessionAuthentication
 /// `org.gnome.ScreenSaver`, on which GNOME says so. For desktops of which ``LogindSource`` hears
 /// nothing; both together are fine.
 public struct ScreenSaverSource: LifecycleSource {
+  private typealias Service = (name: String, path: String)
+
   /// Who says so, and where it can be asked.
-  private static let services = [
+  private static let services: [Service] = [
     (name: "org.freedesktop.ScreenSaver", path: "/org/freedesktop/ScreenSaver"),
     (name: "org.gnome.ScreenSaver", path: "/org/gnome/ScreenSaver"),
   ]
@@ -22,6 +24,37 @@ public struct ScreenSaverSource: LifecycleSource {
     fixedAddress = busAddress
   }
 
+  /// Makes sure that there is a screen saver to listen to; asks the bus only, at most 25 s.
+  ///
+  /// - Throws: As ``run(_:)``.
+  public func checkAvailability() async throws(AuthenticationError) {
+    try await listening.ask { connection throws(DBusError) in
+      _ = try await Self.present(connection)
+    }
+  }
+
+  private var listening: BusListening {
+    BusListening(
+      address: { [fixedAddress] in fixedAddress ?? BusAddress.session },
+      senders: Self.services.map { BusListening.Sender(name: $0.name, interface: $0.name) })
+  }
+
+  /// The services that run; none is started: a screen saver that does not run covers nothing.
+  private static func present(
+    _ connection: DBusConnection
+  ) async throws(DBusError) -> [Service] {
+    var present: [Service] = []
+    for service in services {
+      let owner = try await connection.owner(
+        of: service.name, until: Deadline(in: BusListening.timeout))
+      if owner != nil { present.append(service) }
+    }
+    guard !present.isEmpty else {
+      throw DBusError(.disconnected, "no screen saver is on the bus")
+    }
+    return present
+  }
+
   /// Listens until its task is cancelled, and returns then.
   ///
   /// Goes on when the screen saver, or the bus, is started anew. When the desktop is covered
@@ -32,21 +65,11 @@ public struct ScreenSaverSource: LifecycleSource {
   public func run(
     _ receive: @escaping @Sendable (SystemEvent) -> Void
   ) async throws(AuthenticationError) {
-    let listening = BusListening(
-      address: { [fixedAddress] in fixedAddress ?? BusAddress.session },
-      senders: Self.services.map { BusListening.Sender(name: $0.name, interface: $0.name) })
     let state = ScreenSaverState(receive)
     try await listening.run { connection throws(DBusError) in
-      var isThere = false
-      for service in Self.services {
-        // Not started: a screen saver that does not run covers nothing.
-        let owner = try await connection.owner(
-          of: service.name, until: Deadline(in: BusListening.timeout))
-        guard owner != nil else { continue }
-        isThere = true
+      for service in try await Self.present(connection) {
         await Self.ask(service, state, connection)
       }
-      guard isThere else { throw DBusError(.disconnected, "no screen saver is on the bus") }
     } receive: { signal, sender, connection in
       if signal.name == "ActiveChanged", let isActive = signal.arguments.first?.boolean {
         state.set(isActive, for: sender)
@@ -61,7 +84,7 @@ public struct ScreenSaverSource: LifecycleSource {
   }
 
   private static func ask(
-    _ service: (name: String, path: String), _ state: ScreenSaverState,
+    _ service: Service, _ state: ScreenSaverState,
     _ connection: DBusConnection
   ) async {
     let method = DBusMethod(service.name, service.path, service.name, "GetActive")

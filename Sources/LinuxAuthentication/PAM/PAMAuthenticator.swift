@@ -1,4 +1,6 @@
+import Dispatch
 public import SessionAuthentication
+import SessionToolsBase
 
 /// Asks for the password of the person's account on this machine, by PAM.
 ///
@@ -9,6 +11,8 @@ public import SessionAuthentication
 ///
 /// A wrong password takes as long as the modules want, commonly two seconds.
 public struct PAMAuthenticator: Authenticator {
+  private static let lanes = BlockingLanes("session-tools.accounts", count: 1)
+
   private let file: PAMServiceFile
   private let user: String?
   private let prompt: any AuthenticationPrompt
@@ -46,7 +50,7 @@ public struct PAMAuthenticator: Authenticator {
   public func availability() async -> AuthenticatorAvailability {
     do throws(AuthenticationError) {
       try file.check()
-      _ = try userName
+      if user == nil { _ = try await Self.ownName() }
       return .available
     } catch {
       return .unavailable(error)
@@ -71,6 +75,16 @@ public struct PAMAuthenticator: Authenticator {
     return try await PAMAttempt.run(timeout: request.timeout) {
       attempt throws(AuthenticationError) in
       try transact(in: attempt, request)
+    }.get()
+  }
+
+  /// Not on a thread of the pool: the user database may be on a server.
+  private static func ownName() async throws(AuthenticationError) -> String {
+    try await withCheckedContinuation { continuation in
+      lanes.queue.async {
+        continuation.resume(
+          returning: Result { () throws(AuthenticationError) in try Account.ownName() })
+      }
     }.get()
   }
 

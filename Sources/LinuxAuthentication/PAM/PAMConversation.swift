@@ -72,14 +72,10 @@ final class PAMConversation {
       isPersonInvolved = true
       hasGivenSecret = hasGivenSecret || isSecret
       return answer
-    case .cancelled:
-      refusal = AuthenticationError(AuthenticationError.userCancel, "the person cancelled")
-    case .fallback:
-      refusal = AuthenticationError(
-        AuthenticationError.userFallback, "the person chose to authenticate in another way")
-    case nil:
-      // Nobody hears of it: whoever waited was told why it is over.
-      refusal = .cancelledByApp
+    case .cancelled: refusal = .cancelledByPerson
+    case .fallback: refusal = .personWantsAnotherWay
+    // Nobody hears of it: whoever waited was told why it is over.
+    case nil: refusal = .cancelledByApp
     }
     return nil
   }
