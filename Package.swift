@@ -53,9 +53,14 @@ let package = Package(
       ]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/TestThreads"),
+    .target(
+      name: "BusTestSupport", dependencies: ["DBus", "TestSupport"], path: "Tests/BusTestSupport"),
     .testTarget(
       name: "SessionToolsTests",
-      dependencies: ["SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport"]),
+      dependencies: [
+        "SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport", "TestThreads",
+      ]),
     .executableTarget(
       name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase"],
       path: "Tests/SessionWorker"),
@@ -109,18 +114,20 @@ let package = Package(
       name: "SealedStoreTests",
       dependencies: [
         "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreTestSupport",
-        "StoreWorker", "TestSupport",
+        "StoreWorker", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",
       dependencies: [
         "SealedStore", "SessionToolsBase", "StoreMigration", "StoreTestSupport", "TestSupport",
+        "TestThreads",
       ]),
     .testTarget(
       name: "SecretServiceStoreTests",
       dependencies: [
-        "DBus", "SealedStore", "SecretServiceStore", "SessionTools", "SessionToolsBase",
-        "SessionToolsTesting", "StoreMigration", "TestSupport", "session-tools",
+        "BusTestSupport", "DBus", "SealedStore", "SecretServiceStore", "SessionTools",
+        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
+        "session-tools",
       ],
       exclude: ["Transcripts"]),
     .executableTarget(
@@ -132,13 +139,14 @@ let package = Package(
     .testTarget(
       name: "LinuxAuthenticationTests",
       dependencies: [
-        "AuthenticationWorker", "DBus", "LinuxAuthentication", "SessionAuthentication",
-        "SessionToolsBase", "TestSupport",
+        "AuthenticationWorker", "BusTestSupport", "DBus", "LinuxAuthentication",
+        "SessionAuthentication", "SessionToolsBase", "TestSupport",
       ]),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport", "session-tools",
+        "BusTestSupport", "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport",
+        "TestThreads", "session-tools",
       ],
       exclude: ["Transcripts"]),
   ]

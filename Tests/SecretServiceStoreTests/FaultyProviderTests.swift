@@ -1,3 +1,4 @@
+import BusTestSupport
 import SecretServiceStore
 import SessionToolsBase
 import TestSupport

@@ -1,3 +1,4 @@
+import BusTestSupport
 import SealedStore
 import SecretServiceStore
 import SessionTools

@@ -1,5 +1,6 @@
 import Dispatch
 import SessionToolsBase
+import TestSupport
 import Testing
 
 @Suite struct `name locks` {
@@ -15,14 +16,14 @@ import Testing
         Task {
           // Threads and tasks stand in one queue.
           if number.isMultiple(of: 2) {
-            try await locks.lock("a", timeout: .seconds(60))
+            try await locks.lock("a", timeout: patience)
           } else {
-            try await blocking { try locks.lock("a", timeout: .seconds(60)) }
+            try await blocking { try locks.lock("a", timeout: patience) }
           }
           order.update { $0.append(number) }
           locks.unlock("a")
         })
-      while locks.waiterCount(for: "a") <= number { await Task.yield() }
+      try await wait(until: "\(number) waits") { locks.waiterCount(for: "a") > number }
     }
     locks.unlock("a")
     for waiter in waiters { try await waiter.value }
@@ -54,7 +55,7 @@ import Testing
     let locks = locks
     try await locks.lock("a", timeout: .zero)
     let waiter = Task { try await locks.lock("a", timeout: .seconds(Int64.max)) }
-    while locks.waiterCount(for: "a") == 0 { await Task.yield() }
+    try await wait(until: "it waits") { locks.waiterCount(for: "a") == 1 }
     locks.unlock("a")
     try await waiter.value
   }
@@ -62,10 +63,10 @@ import Testing
   @Test func `a cancelled waiter gives up its place`() async throws {
     let locks = locks
     try await locks.lock("a", timeout: .zero)
-    let cancelled = Task { try await locks.lock("a", timeout: .seconds(60)) }
-    while locks.waiterCount(for: "a") < 1 { await Task.yield() }
-    let next = Task { try await locks.lock("a", timeout: .seconds(60)) }
-    while locks.waiterCount(for: "a") < 2 { await Task.yield() }
+    let cancelled = Task { try await locks.lock("a", timeout: patience) }
+    try await wait(until: "the first waits") { locks.waiterCount(for: "a") == 1 }
+    let next = Task { try await locks.lock("a", timeout: patience) }
+    try await wait(until: "the second waits") { locks.waiterCount(for: "a") == 2 }
     cancelled.cancel()
     await expectFailure(StoreError.cancelled) { try await cancelled.value }
     locks.unlock("a")
@@ -76,9 +77,9 @@ import Testing
     let locks = locks
     let task = Task {
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-      try await locks.lock("free", timeout: .seconds(60))
+      try await locks.lock("free", timeout: patience)
       locks.unlock("free")
-      try await locks.lock("held", timeout: .seconds(60))
+      try await locks.lock("held", timeout: patience)
     }
     try await locks.lock("held", timeout: .zero)
     await expectFailure(StoreError.cancelled) { try await task.value }
@@ -96,7 +97,7 @@ import Testing
           for round in 0..<150 {
             let task = Task {
               do {
-                try await locks.lock("a", timeout: .seconds(60))
+                try await locks.lock("a", timeout: patience)
               } catch {
                 return
               }

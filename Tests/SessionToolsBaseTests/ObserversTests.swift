@@ -1,4 +1,5 @@
 import SessionToolsBase
+import TestSupport
 import Testing
 
 @Suite struct `observers of a store` {
@@ -34,7 +35,7 @@ import Testing
     #expect(observers.isEmpty)
     let observers = observers
     let task = Task { for await _ in observers.stream() {} }
-    while observers.isEmpty { await Task.yield() }
+    try await wait(until: "somebody listens") { !observers.isEmpty }
     task.cancel()
     await task.value
     #expect(observers.isEmpty)

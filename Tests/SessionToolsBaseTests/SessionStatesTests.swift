@@ -2,6 +2,7 @@ import Dispatch
 import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `the states of a session` {
@@ -89,7 +90,7 @@ import Testing
     owned = nil
     for await _ in try #require(states) { break }
     states = nil
-    while released != nil { await Task.yield() }
+    try await wait(until: "the session is let go") { released == nil }
   }
 
   @Test func `a cancelled listener stops`() async throws {
@@ -98,7 +99,7 @@ import Testing
     let listener = Task {
       for await _ in session.states { isListening.update { $0 = true } }
     }
-    while !isListening.current { await Task.yield() }
+    try await wait(until: "it listens") { isListening.current }
     listener.cancel()
     await listener.value
   }

@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import TestSupport
 import Testing
 
 @Suite struct `a store container` {
@@ -106,7 +107,7 @@ import Testing
     #expect(!store.observers.isEmpty)
     _ = changes
     changes = nil
-    while !store.observers.isEmpty { await Task.yield() }
+    try await wait(until: "nobody listens") { store.observers.isEmpty }
   }
 }
 

@@ -2,10 +2,11 @@ import Dispatch
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import TestThreads
 import Testing
 
 /// Stores that somebody else changes while a migration is under way, or before it is undone.
-@Suite struct ChangedMeanwhileTests {
+@Suite(.onOwnThread) struct ChangedMeanwhileTests {
   private let theirs = SecretBytes(utf8: "theirs")
 
   private func moving(_ conflicts: MigrationConflictPolicy = .fail) -> MigrationOptions {

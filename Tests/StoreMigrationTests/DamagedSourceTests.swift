@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import TestThreads
 import Testing
 
 /// A source of which some bytes are not what was written.
-@Suite struct DamagedSourceTests {
+@Suite(.onOwnThread) struct DamagedSourceTests {
   private let source: TestStore
   private let journalFile: String
 

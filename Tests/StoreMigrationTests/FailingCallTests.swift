@@ -4,10 +4,11 @@ import SessionToolsBase
 import StoreMigration
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// Every system call of a migration between sealed stores fails once.
-@Suite struct FailingCallTests {
+@Suite(.onOwnThread) struct FailingCallTests {
   private let directory: TemporaryDirectory
   private let key: KeyFile
   private let before: [Contents]

@@ -1,8 +1,9 @@
 import SessionToolsBase
 import StoreMigration
+import TestThreads
 import Testing
 
-@Suite struct MigrationTests {
+@Suite(.onOwnThread) struct MigrationTests {
   private func actions(_ plan: MigrationPlan) -> [String: String] {
     Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.source.identifier, $0.action.name) })
   }

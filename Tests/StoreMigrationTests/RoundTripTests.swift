@@ -3,10 +3,11 @@ import SessionToolsBase
 import StoreMigration
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// A migration followed by its reverse, with items of all sorts.
-@Suite struct RoundTripTests {
+@Suite(.onOwnThread) struct RoundTripTests {
   /// Items with names and values that have tripped somebody.
   private func items(_ random: inout SeededGenerator, count: Int) throws -> Contents {
     let services = ["mail", "com.example.a/b", "günther", "e\u{301}", "\u{e9}"]

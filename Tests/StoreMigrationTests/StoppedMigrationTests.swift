@@ -1,9 +1,10 @@
 import SessionToolsBase
 import StoreMigration
+import TestThreads
 import Testing
 
 /// A migration whose process dies at any change of any of its stores.
-@Suite struct StoppedMigrationTests {
+@Suite(.onOwnThread) struct StoppedMigrationTests {
   /// What is migrated, and how: everything that makes a difference to what is written.
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -3,11 +3,12 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// The machine stops at every point of everything that a store does, and any part of what was
 /// not synced by then is lost.
-@Suite(.serialized) struct CrashReplayTests {
+@Suite(.onOwnThread, .serialized) struct CrashReplayTests {
   let scratch: Scratch
 
   init() throws {

@@ -1,10 +1,11 @@
 import SealedStore
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// The control of the crash replay: on a disk that ignores one sort of sync it has to find
 /// something wrong.
-@Suite struct IgnoredSyncTests {
+@Suite(.onOwnThread) struct IgnoredSyncTests {
   /// A sort of sync, and what is done on a disk that ignores it.
   struct Ignored: Sendable, CustomTestStringConvertible {
     let scenario: String

@@ -2,9 +2,10 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
-@Suite struct InterruptedMendingTests {
+@Suite(.onOwnThread) struct InterruptedMendingTests {
   let scratch: Scratch
 
   init() throws {

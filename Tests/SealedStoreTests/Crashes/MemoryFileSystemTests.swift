@@ -2,11 +2,12 @@ import Foundation
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// The file system in memory has to answer as the kernel's does, or what is tested on it says
 /// nothing.
-@Suite struct MemoryFileSystemTests {
+@Suite(.onOwnThread) struct MemoryFileSystemTests {
   /// One file system, and what is open in it.
   private final class Side {
     let fileSystem: any FileSystem

@@ -2,12 +2,13 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// The order of writes, syncs and renames, as the format asks for it.
 ///
 /// What a crash does when one is missing is for the replays; these say which one it was.
-@Suite struct SyncOrderTests {
+@Suite(.onOwnThread) struct SyncOrderTests {
   let scratch: Scratch
   private let disk = FaultyFileSystem()
 

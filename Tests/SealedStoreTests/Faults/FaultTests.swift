@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Every system call of every kind of operation goes wrong in every way, once and for good.
-@Suite struct FaultTests {
+@Suite(.onOwnThread) struct FaultTests {
   /// What came of one operation.
   private struct Attempt {
     let world: CrashWorld

@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Every system call of a long life fails once.
-@Suite struct FailingCallTests {
+@Suite(.onOwnThread) struct FailingCallTests {
   let scratch: Scratch
   let second: RawKey
 

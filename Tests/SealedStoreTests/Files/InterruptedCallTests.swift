@@ -1,5 +1,6 @@
 import Foundation
 import SealedStore
+import TestThreads
 import Testing
 
 /// Whether a process may trace another one here.
@@ -9,7 +10,8 @@ private let canTrace = (try? run("strace", "-qq", "-o", "/dev/null", "true").sta
 ///
 /// On local disks hardly any of them ever waits so that a signal could end it, so a tracer puts
 /// the answer in the call's place.
-@Suite(.enabled(if: canTrace, "needs strace, and leave to trace")) struct InterruptedCallTests {
+@Suite(.onOwnThread, .enabled(if: canTrace, "needs strace, and leave to trace"))
+struct InterruptedCallTests {
   private static let names = [
     "header", "header.copy", "header.next", "journal", "journal.next", "replacement", "mark",
     "lock",

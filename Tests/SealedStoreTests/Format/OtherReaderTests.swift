@@ -1,10 +1,11 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import TestThreads
 import Testing
 
 /// Stores written here are read by the independent implementation in `Tests/FormatReader`.
-@Suite struct OtherReaderTests {
+@Suite(.onOwnThread) struct OtherReaderTests {
   let scratch: Scratch
   let key: String
 

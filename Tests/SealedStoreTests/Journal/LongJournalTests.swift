@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Journals longer than what is read at a time.
-@Suite struct LongJournalTests {
+@Suite(.onOwnThread) struct LongJournalTests {
   let scratch: Scratch
 
   init() throws {

@@ -2,9 +2,10 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
-@Suite struct ChangeStreamTests {
+@Suite(.onOwnThread) struct ChangeStreamTests {
   let scratch: Scratch
   let store: SealedFileStore
 

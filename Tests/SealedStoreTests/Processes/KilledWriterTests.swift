@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import TestSupport
+import TestThreads
 import Testing
 
 /// A lone writer that is killed at any moment.
-@Suite struct KilledWriterTests {
+@Suite(.onOwnThread) struct KilledWriterTests {
   static let killCount = TestSize.choose(small: 40, medium: 200, large: 4000)
 
   let scratch: Scratch

@@ -3,13 +3,14 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// Four writers that change, compact and rotate, and are all killed in every round, while a
 /// reader looks on.
 ///
 /// When the last one is dead, the store is held against what they said they had done.
-@Suite struct KilledWritersTests {
+@Suite(.onOwnThread) struct KilledWritersTests {
   static let roundCount = TestSize.choose(small: 50, medium: 500, large: 20_000)
   static let writers = ["a", "b", "c", "d"]
 

@@ -1,9 +1,10 @@
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// The checker has to refuse what no order explains, or its silence says nothing.
-@Suite struct LinearizabilityCheckerTests {
+@Suite(.onOwnThread) struct LinearizabilityCheckerTests {
   private typealias Words = [Int: UInt64]
 
   private func change(_ items: Words, _ from: UInt64, _ to: UInt64) -> HistoryOperation {

@@ -3,9 +3,10 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
-@Suite struct LinearizabilityTests {
+@Suite(.onOwnThread) struct LinearizabilityTests {
   static let operationCount = TestSize.choose(
     small: 20_000, medium: 200_000, large: 5_000_000)
   static let clientCount = 8

@@ -1,9 +1,10 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import TestThreads
 import Testing
 
-@Suite struct ManyProcessTests {
+@Suite(.onOwnThread) struct ManyProcessTests {
   let scratch: Scratch
   let key: String
 

@@ -1,10 +1,11 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// How far a store was written is kept elsewhere as well.
-@Suite struct AnchorTests {
+@Suite(.onOwnThread) struct AnchorTests {
   let scratch: Scratch
   let vault = Vault()
 

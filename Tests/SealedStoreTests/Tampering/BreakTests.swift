@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// What stands behind a break in the journal decides what is told of it.
-@Suite struct BreakTests {
+@Suite(.onOwnThread) struct BreakTests {
   let scratch: Scratch
   let store: SealedFileStore
   /// The shortest record.

@@ -1,10 +1,11 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Somebody who can write to the disk and has no key changes one bit, or cuts a file off.
-@Suite struct FlippedBitTests {
+@Suite(.onOwnThread) struct FlippedBitTests {
   let store: TamperedStore
 
   init() throws {

@@ -2,13 +2,14 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Headers and heads that break a rule of the format, made by somebody who knows how to mend a
 /// checksum.
 ///
 /// The MAC would tell as well, but what is listed without a key is not protected by it.
-@Suite struct ForgedHeaderTests {
+@Suite(.onOwnThread) struct ForgedHeaderTests {
   let scratch: Scratch
   private let header: [UInt8]
 

@@ -1,8 +1,9 @@
 import FuzzTargets
+import TestThreads
 import Testing
 
 /// What the fuzzer has found worth keeping; `Tests/Fuzzing/run` looks for more.
-@Suite struct FuzzCorpusTests {
+@Suite(.onOwnThread) struct FuzzCorpusTests {
   @Test(arguments: FuzzTarget.store)
   func `no input of the corpus breaks a promise`(target: FuzzTarget) throws {
     let inputs = try target.corpus()

@@ -1,10 +1,11 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Somebody puts files of a store back to how they were, each to another time.
-@Suite struct GenerationTests {
+@Suite(.onOwnThread) struct GenerationTests {
   let scratch: Scratch
 
   init() throws {

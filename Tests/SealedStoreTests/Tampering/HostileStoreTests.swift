@@ -3,10 +3,11 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// Files made by someone without a key to exhaust or to crash whoever reads them.
-@Suite struct HostileStoreTests {
+@Suite(.onOwnThread) struct HostileStoreTests {
   let scratch: Scratch
   let key: String
   let journal: [UInt8]

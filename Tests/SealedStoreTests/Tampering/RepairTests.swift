@@ -2,9 +2,10 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
-@Suite struct RepairTests {
+@Suite(.onOwnThread) struct RepairTests {
   let store: TamperedStore
   let journal: [UInt8]
 

@@ -1,11 +1,12 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Records that somebody exchanges behind the back of an open store, which has walked the chain
 /// already and does not walk it again.
-@Suite struct ReplacedRecordTests {
+@Suite(.onOwnThread) struct ReplacedRecordTests {
   @Test func `an older record of the same item in the place of the newest is never taken for it`()
     throws
   {

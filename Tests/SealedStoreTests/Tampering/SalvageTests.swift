@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// What a repair makes of a last change of which some records are there.
-@Suite struct SalvageTests {
+@Suite(.onOwnThread) struct SalvageTests {
   let scratch: Scratch
   private let recordByteCount = 216
 

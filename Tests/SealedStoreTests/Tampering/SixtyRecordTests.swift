@@ -2,13 +2,14 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// A journal of sixty records, in which bits, records and the end are changed in every way there
 /// is for somebody without a key.
 ///
 /// Its mark stays as it is, so whatever is changed has to be noticed.
-@Suite struct SixtyRecordTests {
+@Suite(.onOwnThread) struct SixtyRecordTests {
   private static let recordCount = 60
   private static let recordByteCount = 216
 

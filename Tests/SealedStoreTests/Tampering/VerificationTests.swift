@@ -2,9 +2,10 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
-@Suite struct VerificationTests {
+@Suite(.onOwnThread) struct VerificationTests {
   let store: TamperedStore
 
   init() throws {

@@ -1,3 +1,4 @@
+import BusTestSupport
 import Testing
 
 /// The providers that the same tests run with.

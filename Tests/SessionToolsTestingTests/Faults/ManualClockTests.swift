@@ -1,6 +1,7 @@
 import Foundation
 import SessionToolsTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `a manual clock` {
@@ -34,7 +35,7 @@ import Testing
     sleeper.cancel()
   }
 
-  @Test func `wakes those who are due, the earliest first`() async {
+  @Test func `wakes those who are due, the earliest first`() async throws {
     let order = Order()
     let sleepers = [3, 1, 2, 9].map { seconds in
       Task { [clock] in
@@ -47,7 +48,7 @@ import Testing
       clock.advance(by: .milliseconds(999))
       #expect(clock.sleeperCount == 5 - seconds, "a millisecond before, nobody is woken")
       clock.advance(by: .milliseconds(1))
-      while order.all.count < seconds { await Task.yield() }
+      try await wait(until: "sleeper \(seconds) is awake") { order.all.count >= seconds }
     }
     #expect(order.all == ["1", "2", "3"])
     #expect(clock.sleeperCount == 1)

@@ -1,10 +1,11 @@
 import Foundation
 import SessionTools
 import TestSupport
+import TestThreads
 import Testing
 
 /// Several processes with one session whose refresh token can be used once.
-@Suite(.serialized) struct `a session of several processes` {
+@Suite(.serialized, .onOwnThread) struct `a session of several processes` {
   @Test func `eight processes with four tasks each spend every token once`() async throws {
     let refreshCount = TestSize.current == .small ? 200 : 2000
     let shared = try SharedSession()

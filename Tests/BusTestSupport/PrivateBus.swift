@@ -1,0 +1,148 @@
+package import DBus
+import Foundation
+import Synchronization
+package import TestSupport
+
+/// A message bus that nobody else is on, where everybody may do everything, with directories for
+/// those who are; for them it is the session's and the machine's.
+package final class PrivateBus: Sendable {
+  /// What the bus starts by itself when somebody asks for it.
+  package enum Services: String {
+    case none = ""
+    /// As on a desktop: keyring and prompter.
+    case standard = "<standard_session_servicedirs/>"
+  }
+
+  package struct MissingProgram: Error {
+    package let path: String
+    package let remedy = "Tests/run installs it"
+
+    package init(path: String) {
+      self.path = path
+    }
+  }
+
+  private let directory: TemporaryDirectory
+  private let daemon: Mutex<Daemon>
+  package let address: String
+
+  package init(_ services: Services = .none) async throws {
+    directory = try TemporaryDirectory()
+    for name in ["home", "data", "config", "runtime", "temporary"] {
+      try FileManager.default.createDirectory(
+        atPath: directory[name], withIntermediateDirectories: false,
+        attributes: [.posixPermissions: 0o700])
+    }
+    address = "unix:path=\(directory["bus"])"
+    let configuration = """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig>
+        <type>session</type>
+        <listen>\(address)</listen>
+        <auth>EXTERNAL</auth>
+        \(services.rawValue)
+        <policy context="default">
+          <allow user="*"/>
+          <allow send_destination="*" eavesdrop="true"/>
+          <allow eavesdrop="true"/>
+          <allow own="*"/>
+        </policy>
+        <limit name="max_message_size">134217728</limit>
+      </busconfig>
+      """
+    try configuration.write(
+      toFile: directory["bus.conf"], atomically: true, encoding: .utf8)
+    daemon = Mutex(try Self.daemon(in: directory))
+    try await waitForBus()
+  }
+
+  private static func daemon(in directory: TemporaryDirectory) throws -> Daemon {
+    try Daemon(
+      "/usr/bin/dbus-daemon",
+      ["--nofork", "--nopidfile", "--config-file=\(directory["bus.conf"])"],
+      environment: environment(directory, address: nil))
+  }
+
+  private func waitForBus() async throws {
+    try await wait(until: "the bus is there") { [address] in
+      // It answers when it answers.
+      (try? await DBusConnection.open(address: address, timeout: patience)) != nil
+    }
+  }
+
+  /// Ends the bus, as a crash does.
+  package func kill() { daemon.withLock { $0.kill() } }
+
+  /// Ends the bus as a crash does, and starts it anew, with nobody on it.
+  package func restart() async throws {
+    try daemon.withLock { daemon in
+      daemon.kill()
+      daemon = try Self.daemon(in: directory)
+    }
+    try await waitForBus()
+  }
+
+  private static func environment(
+    _ directory: TemporaryDirectory, address: String?
+  ) -> [String: String] {
+    var environment = [
+      "PATH": "/usr/bin:/bin", "HOME": directory["home"], "XDG_DATA_HOME": directory["data"],
+      "XDG_CONFIG_HOME": directory["config"], "XDG_RUNTIME_DIR": directory["runtime"],
+      "TMPDIR": directory["temporary"], "LC_ALL": "C.UTF-8", "QT_QPA_PLATFORM": "offscreen",
+    ]
+    environment["DBUS_SESSION_BUS_ADDRESS"] = address
+    environment["DBUS_SYSTEM_BUS_ADDRESS"] = address
+    return environment
+  }
+
+  /// What a program on the bus sees, and nothing of the one who runs the tests.
+  package var environment: [String: String] { Self.environment(directory, address: address) }
+
+  /// A path beside the bus.
+  package subscript(name: String) -> String { directory[name] }
+
+  package func connect() async throws -> DBusConnection {
+    try await DBusConnection.open(address: address, timeout: patience)
+  }
+
+  /// Waits for the owner of a name.
+  package func waitForOwner(of name: String) async throws {
+    let connection = try await connect()
+    try await wait(until: "\(name) is there") {
+      try await connection.owner(of: name, until: Deadline(in: patience)) != nil
+    }
+  }
+
+  /// Starts a program, which has a name on the bus when this returns.
+  package func start(
+    _ program: String, _ arguments: [String] = [], name: String,
+    environment: [String: String] = [:]
+  ) async throws -> Daemon {
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw MissingProgram(path: program)
+    }
+    let daemon = try Daemon(
+      program, arguments, environment: self.environment.merging(environment) { $1 })
+    let connection = try await connect()
+    try await wait(until: "\(name) is there") {
+      guard daemon.isRunning else { throw NeverHappened(what: "\(program) goes on") }
+      return try await connection.owner(of: name, until: Deadline(in: patience)) != nil
+    }
+    return daemon
+  }
+
+  /// Starts one of python-dbusmock's services.
+  package func mock(template: String, name: String) async throws -> Daemon {
+    try await start(
+      "/usr/bin/python3", ["-m", "dbusmock", "--system", "--template", template], name: name)
+  }
+
+  /// Runs a program on the bus to its end, and gives what it wrote.
+  @discardableResult
+  package func run(
+    _ program: String, _ arguments: String..., input: String = ""
+  ) async throws -> String {
+    try await Program.run(program, arguments, input: input, environment: environment)
+  }
+}

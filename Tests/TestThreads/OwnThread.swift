@@ -1,0 +1,23 @@
+import SessionToolsBase
+package import Testing
+
+/// Runs each test of a suite on a thread beside the pool's.
+///
+/// For tests that compute for long, or wait for processes: the pool has a thread for each processor,
+/// and as many of such tests would leave all others without one for minutes.
+package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+  package var isRecursive: Bool { true }
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?,
+    performing body: @Sendable @concurrent () async throws -> Void
+  ) async throws {
+    try await withTaskExecutorPreference(QueueExecutor("session-tools.test")) {
+      try await body()
+    }
+  }
+}
+
+extension Trait where Self == OwnThread {
+  package static var onOwnThread: Self { Self() }
+}
