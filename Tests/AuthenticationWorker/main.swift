@@ -11,6 +11,8 @@ import TestSupport
 //   polkit ACTION SECONDS          evaluates a PolkitAuthenticator between two lines: one that
 //                                  lets it begin, and one that cancels
 //   polkit-availability ACTION     says whether it is available, after a line
+//   issue SECONDS                  says an expiring token, encoded
+//   check                          says whether such a token counts, which it reads
 //   find PROCESS                   says which of the bytes that it reads are in a process's memory
 //
 // It says what it is asked and told, a line each, and reads an answer for each question: "=" and
@@ -55,6 +57,14 @@ case "polkit-availability":
   case .unavailable(let error): say(error)
   }
   _ = StandardInput.line()
+case "issue":
+  guard let seconds = Int(argument(1)) else { fail("\(argument(1)) is no number") }
+  let token = try JSONEncoder().encode(ExpiringToken(lifetime: .seconds(seconds)))
+  say(String(decoding: token, as: UTF8.self))
+case "check":
+  let token = try JSONDecoder().decode(
+    ExpiringToken.self, from: Data(StandardInput.line().copyBytes()))
+  say("\(token.isValid(at: SystemSessionClock().instant))")
 case "find":
   guard let process = Int32(argument(1)) else { fail("\(argument(1)) is no process") }
   try find(in: process)

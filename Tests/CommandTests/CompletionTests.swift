@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
-@Suite struct CompletionTests {
+@Suite(.onOwnThread) struct CompletionTests {
   @Test(arguments: ["bash", "zsh", "fish"])
   func aCompletionScriptIsWhatItsShellReads(_ shell: String) throws {
     let tool = try Tool()

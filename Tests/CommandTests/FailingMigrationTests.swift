@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 /// `session-tools migrate --delete-source`, of which one system call fails.
-@Suite struct FailingMigrationTests {
+@Suite(.onOwnThread) struct FailingMigrationTests {
   /// The calls that change something, all of which fail in turn, and others, of which one in so
   /// many fails.
   ///

@@ -1,9 +1,10 @@
 import FuzzTargets
 import ProgramFuzzTargets
+import TestThreads
 import Testing
 
 /// What the fuzzer has found worth keeping; `Tests/Fuzzing/run` looks for more.
-@Suite struct FuzzCorpusTests {
+@Suite(.onOwnThread) struct FuzzCorpusTests {
   @Test(arguments: FuzzTarget.program)
   func `no input of the corpus breaks a promise`(target: FuzzTarget) throws {
     let inputs = try target.corpus()

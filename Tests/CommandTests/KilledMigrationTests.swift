@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 /// `session-tools migrate --delete-source`, killed at any moment.
-@Suite struct KilledMigrationTests {
-  private static let roundCount = TestSize.choose(small: 30, medium: 300, large: 3000)
+@Suite(.onOwnThread) struct KilledMigrationTests {
+  private static let roundCount = TestSize.choose(small: 30, medium: 100, large: 3000)
 
   @Test func `what was killed is finished or taken back, and nothing is in neither store`() throws {
     let stage = try MigrationStage(itemCount: 30)

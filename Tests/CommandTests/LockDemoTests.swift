@@ -1,9 +1,11 @@
+import BusTestSupport
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 /// The store behind a gate that the tool shows.
-@Suite(.serialized) struct LockDemoTests {
+@Suite(.onOwnThread, .serialized) struct LockDemoTests {
   private static let passphrase = "pferd-batterie-klammer-31d7"
   private static let message = "the engine weaves"
   private static let question = "q ends: "
@@ -14,10 +16,12 @@ import Testing
     tool = try Tool()
   }
 
-  private func start(_ options: String...) throws -> PseudoTerminal {
+  private func start(
+    _ options: String..., systemBus: String = "unix:path=/nonexistent"
+  ) throws -> PseudoTerminal {
     let terminal = try PseudoTerminal(
       tool, [Tool.program, "lock-demo"] + options,
-      environment: ["TMPDIR": tool.path, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"])
+      environment: ["TMPDIR": tool.path, "DBUS_SYSTEM_BUS_ADDRESS": systemBus])
     for question in ["New passphrase for the demo: ", "The same again: ", "Passphrase: "] {
       #expect(terminal.shows(question))
       #expect(!terminal.echoes)
@@ -32,6 +36,10 @@ import Testing
     terminal.type("q\n")
     #expect(terminal.end() == 0)
     #expect(!terminal.text.contains(Self.passphrase))
+    try expectNothingLeft()
+  }
+
+  private func expectNothingLeft() throws {
     let left = try FileManager.default.contentsOfDirectory(atPath: tool.path)
     #expect(left.filter { $0.hasPrefix("session-tools-demo") } == [])
   }
@@ -62,8 +70,39 @@ import Testing
     let terminal = try start()
     terminal.type("\u{3}")
     #expect(terminal.end() == 128 + SIGINT)
-    let left = try FileManager.default.contentsOfDirectory(atPath: tool.path)
-    #expect(left.filter { $0.hasPrefix("session-tools-demo") } == [])
+    try expectNothingLeft()
+  }
+
+  @Test func ctrlCAtThePassphraseBringsEchoBackAndTidiesUp() throws {
+    let terminal = try start()
+    terminal.type("l\n")
+    #expect(terminal.shows("Passphrase: "))
+    #expect(!terminal.echoes)
+    terminal.type("\u{3}")
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(terminal.echoes)
+    try expectNothingLeft()
+  }
+
+  @Test func aLockOfTheDesktopAndSleepHideTheContent() async throws {
+    let bus = try await PrivateBus()
+    let logind = try await MockLogind(on: bus)
+    let terminal = try start(systemBus: bus.address)
+    // It listens as soon as it delays sleep.
+    try await wait(until: "the demo listens") { try await logind.inhibitorCount() == 1 }
+    try await logind.request(isLock: true)
+    #expect(terminal.shows("The messages are hidden"))
+    #expect(terminal.shows("Passphrase: "))
+    terminal.type(Self.passphrase + "\n")
+    #expect(terminal.shows(Self.message))
+    #expect(terminal.shows(Self.question))
+    try await logind.announce(sleep: true)
+    #expect(terminal.shows("The messages are hidden"))
+    #expect(terminal.shows("Passphrase: "))
+    try await wait(until: "the machine may sleep") { try await logind.inhibitorCount() == 0 }
+    terminal.type(Self.passphrase + "\n")
+    #expect(terminal.shows(Self.question))
+    try end(terminal)
   }
 
   // Root may look into a process that shuts out its own user.

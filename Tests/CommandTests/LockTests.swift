@@ -1,9 +1,10 @@
 import SessionToolsBase
 import TestSupport
+import TestThreads
 import Testing
 
 /// What the tool does while somebody else has the store's lock.
-@Suite struct LockTests {
+@Suite(.onOwnThread) struct LockTests {
   private let tool: Tool
   private let lock: Descriptor
 

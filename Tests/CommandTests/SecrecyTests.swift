@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 /// Where no secret may be found.
-@Suite struct SecrecyTests {
+@Suite(.onOwnThread) struct SecrecyTests {
   private let passphrase = "korrekt-pferd-batterie"
   private let value = "der-wert-der-geheim-bleibt"
 

@@ -2,10 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import TestSupport
+import TestThreads
 import Testing
 
 /// What a person at a terminal meets.
-@Suite(.serialized) struct TerminalTests {
+@Suite(.onOwnThread, .serialized) struct TerminalTests {
   private let tool: Tool
 
   init() throws {

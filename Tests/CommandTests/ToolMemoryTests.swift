@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 /// What stands in the tool's memory, and who may look at it.
-@Suite struct ToolMemoryTests {
+@Suite(.onOwnThread) struct ToolMemoryTests {
   private static let passphrase = "pferd-batterie-klammer-5d81e0b7"
 
   private let tool: Tool

@@ -1,7 +1,8 @@
 import TestSupport
+import TestThreads
 import Testing
 
-@Suite struct TranscriptTests {
+@Suite(.onOwnThread) struct TranscriptTests {
   private static let all = Transcript.all(of: "CommandTests")
 
   @Test(arguments: all)

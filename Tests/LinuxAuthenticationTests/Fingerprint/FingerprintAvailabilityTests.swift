@@ -1,3 +1,4 @@
+import BusTestSupport
 import LinuxAuthentication
 import SessionAuthentication
 import TestSupport
