@@ -27,8 +27,8 @@ struct JournalRewriter {
     head = JournalHead(store: store, journal: journal, chainKey: keys.chainKey)
     let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
     sealer = RecordSealer(
-      journal: head.journal, position: start, keys: keys,
-      nonces: NonceSupply(.max, random: random))
+      .max, journal: head.journal, position: start, keys: keys,
+      memory: SealingMemory(random: random))
     self.file = file
     self.keys = keys
     try file.write(head.encoded(), 0..<JournalHead.byteCount, at: 0)

@@ -4,13 +4,19 @@ import SessionToolsBase
 struct RecordChain {
   private let chainKey: KeyBytes
   /// Previous chain value 16 ‖ bound prefix 32 ‖ tag of the sealed part 16.
-  private let input = ByteBuffer(byteCount: 64)
+  private let input: ByteBuffer
   /// The end of the records so far.
   private(set) var position: JournalPosition
 
-  init(after position: JournalPosition, chainKey: KeyBytes) {
+  /// Memory for a chain to compute in.
+  static func input() -> ByteBuffer { ByteBuffer(byteCount: 64) }
+
+  init(
+    after position: JournalPosition, chainKey: KeyBytes, input: ByteBuffer = RecordChain.input()
+  ) {
     self.position = position
     self.chainKey = chainKey
+    self.input = input
   }
 
   /// Takes the bound prefix of the next record.

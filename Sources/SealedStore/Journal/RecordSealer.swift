@@ -1,23 +1,44 @@
 import SessionToolsBase
 
+/// What a writer seals with, kept from one change to the next, so that sealing allocates nothing.
+final class SealingMemory {
+  /// Journal id 16 ‖ bound prefix 32: what the sealing binds.
+  fileprivate let associatedData = ByteBuffer(byteCount: 48)
+  fileprivate let chainInput = RecordChain.input()
+  fileprivate let nonces: NonceSupply
+
+  /// - Parameter random: Where nonces come from.
+  init(random: any RandomSource) {
+    nonces = NonceSupply(random: random)
+  }
+}
+
 /// Seals records into a buffer, one after another, each chained to the one before.
 struct RecordSealer {
   private let keys: KeyRing
-  private let nonces: NonceSupply
-  /// Journal id 16 ‖ bound prefix 32: what the sealing binds.
-  private let associatedData = ByteBuffer(byteCount: 48)
+  private let memory: SealingMemory
   private var chain: RecordChain
 
   /// The end of what was sealed.
   var position: JournalPosition { chain.position }
 
+  /// Begins a change.
+  ///
+  /// - Parameters:
+  ///   - count: How many records it has, as far as known.
+  ///   - journal: What the records are bound to.
+  ///   - position: Where the first will be.
+  ///   - keys: What seals and chains them.
+  ///   - memory: Used by nobody else until the change is sealed.
   init(
-    journal: JournalIdentifier, position: JournalPosition, keys: KeyRing, nonces: NonceSupply
+    _ count: Int, journal: JournalIdentifier, position: JournalPosition, keys: KeyRing,
+    memory: SealingMemory
   ) {
     self.keys = keys
-    self.nonces = nonces
-    chain = RecordChain(after: position, chainKey: keys.chainKey)
-    journal.bytes.store(in: associatedData, at: 0)
+    self.memory = memory
+    chain = RecordChain(after: position, chainKey: keys.chainKey, input: memory.chainInput)
+    memory.nonces.begin(count)
+    journal.bytes.store(in: memory.associatedData, at: 0)
   }
 
   /// Seals a record whose plaintext stands at its place in the buffer, zeros behind it.
@@ -38,10 +59,10 @@ struct RecordSealer {
       sealedByteCount: sealedByteCount, flags: flags, number: number, tag: tag, in: buffer,
       at: offset)
     let bound = offset..<offset + RecordPrefix.boundByteCount
-    associatedData.copy(buffer, bound, to: 16)
+    memory.associatedData.copy(buffer, bound, to: 16)
     let sealed = offset + RecordPrefix.byteCount..<offset + RecordPrefix.byteCount + sealedByteCount
-    nonces.next(into: buffer, at: sealed.lowerBound)
-    Sodium.seal(buffer, sealed, associatedData: associatedData, key: keys.recordKey)
+    memory.nonces.next(into: buffer, at: sealed.lowerBound)
+    Sodium.seal(buffer, sealed, associatedData: memory.associatedData, key: keys.recordKey)
 
     chain.begin(buffer, at: offset)
     let value = chain.value(buffer, tagOffset: sealed.upperBound - Sodium.tagByteCount)

@@ -10,6 +10,15 @@ struct WriterState {
   /// Whether header and copy were compared and left-over files removed since the store was
   /// opened.
   var isTidy = false
+  private var sealing: SealingMemory?
+
+  /// What changes are sealed with.
+  mutating func sealingMemory(_ random: any RandomSource) -> SealingMemory {
+    if let sealing { return sealing }
+    let sealing = SealingMemory(random: random)
+    self.sealing = sealing
+    return sealing
+  }
 }
 
 extension SealedFileStore {

@@ -56,25 +56,12 @@ extension SealedFileStore {
     guard !written.isEmpty else { return }
 
     // `view` is only looked into under the state's lock; file and head never change.
-    var sealer = RecordSealer(
-      journal: view.head.journal, position: end, keys: keys,
-      nonces: NonceSupply(written.count, random: environment.random))
-    let byteCount = written.reduce(0) { $0 + RecordPrefix.byteCount + $1.sealedByteCount }
-    let buffer = ByteBuffer(byteCount: byteCount)
-    var entries: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
-    entries.reserveCapacity(written.count)
-    var offset = 0
-    for (position, record) in written.enumerated() {
-      var flags: RecordFlags = position == 0 ? .first : []
-      if position == written.count - 1 { flags.insert(.last) }
-      let entry = record.seal(in: buffer, at: offset, flags: flags, &sealer, nameKey: keys.nameKey)
-      entries.append((entry, record.isRemoval))
-      offset += entry.recordByteCount
-    }
-
-    withStateIfOpen { $0.lengthInFlight = end.byteCount + byteCount }
+    let sealed = SealedChange(
+      of: written, journal: view.head.journal, after: end, keys: keys,
+      memory: writer.sealingMemory(environment.random))
+    withStateIfOpen { $0.lengthInFlight = sealed.end.byteCount }
     do throws(StoreError) {
-      try view.file.write(buffer, 0..<buffer.byteCount, at: end.byteCount)
+      try view.file.write(sealed.buffer, 0..<sealed.buffer.byteCount, at: end.byteCount)
     } catch {
       let isCutOff = cutOff(view.file, at: end.byteCount)
       withStateIfOpen { open in
@@ -94,17 +81,16 @@ extension SealedFileStore {
       }
       throw error
     }
-    let newEnd = sealer.position
     withStateIfOpen { open in
       open.lengthInFlight = nil
       guard view.end == end else { return }
-      for (entry, isRemoved) in entries {
+      for (entry, isRemoved) in sealed.entries {
         view.apply(entry, isRemoved: isRemoved)
       }
-      view.end = newEnd
-      view.confirmedByteCount = newEnd.byteCount
+      view.end = sealed.end
+      view.confirmedByteCount = sealed.end.byteCount
     }
-    let mark = Mark(journal: view.head.journal, position: newEnd)
+    let mark = Mark(journal: view.head.journal, position: sealed.end)
     tellConfirmed(mark, of: view.head.store, keys, &writer)
     watcher.ownChangeWasMade(in: self)
   }
@@ -166,50 +152,5 @@ extension StoreChange {
     return RecordPrefix.byteCount
       + RecordPlaintext.sealedByteCount(
         keyByteCount: key.canonicalByteCount, valueByteCount: valueByteCount)
-  }
-}
-
-/// A record before it is sealed.
-private struct UnsealedRecord {
-  let key: StoreKey
-  let value: SecretBytes?
-  private let keyByteCount: Int
-  let sealedByteCount: Int
-
-  init(_ change: StoreChange) {
-    switch change {
-    case .put(let value, for: let key):
-      self.key = key
-      self.value = value
-    case .remove(let key):
-      self.key = key
-      value = nil
-    }
-    keyByteCount = key.canonicalByteCount
-    sealedByteCount = RecordPlaintext.sealedByteCount(
-      keyByteCount: keyByteCount, valueByteCount: value?.byteCount ?? 0)
-  }
-
-  var isRemoval: Bool { value == nil }
-
-  func tag(nameKey: KeyBytes) -> ItemTag {
-    ItemTag(of: key, nameKey: nameKey)
-  }
-
-  /// Writes the plaintext into a buffer of zeros and seals it there.
-  func seal(
-    in buffer: ByteBuffer, at offset: Int, flags: RecordFlags, _ sealer: inout RecordSealer,
-    nameKey: KeyBytes
-  ) -> ItemIndex.Entry {
-    let plaintext = offset + RecordPrefix.byteCount + Sodium.nonceByteCount
-    let keyRange = plaintext + 8..<plaintext + 8 + keyByteCount
-    buffer.store(UInt32(keyByteCount), at: plaintext)
-    buffer.store(UInt32(value?.byteCount ?? 0), at: plaintext + 4)
-    key.storeCanonical(in: buffer, at: keyRange.lowerBound)
-    if let value { buffer.copy(value, to: keyRange.upperBound) }
-    let tag = ItemTag(bytes: Sodium.hash16(buffer, keyRange, key: nameKey))
-    return sealer.seal(
-      buffer, at: offset, sealedByteCount: sealedByteCount,
-      flags: isRemoval ? flags.union(.removed) : flags, tag: tag)
   }
 }
