@@ -52,6 +52,15 @@ let package = Package(
         "SessionAuthentication", "SessionTools", "SessionToolsBase", argumentParser,
       ]),
 
+    // Not in the benchmarks' own package, because they time what is not public.
+    .target(
+      name: "HotPathLimit", dependencies: ["CSodium"], path: "Benchmarks/Limit",
+      sources: ["allocations.c", "store.c"], publicHeadersPath: "."),
+    .executableTarget(
+      name: "hot-paths",
+      dependencies: ["HotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase"],
+      path: "Benchmarks/HotPaths"),
+
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .target(name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/TestThreads"),
     .target(

@@ -23,7 +23,8 @@ let package = Package(
     .executableTarget(
       name: "store-workload", dependencies: ["CMalloc", "Items", base, sealed]),
     .executableTarget(
-      name: "store-limit", path: "Limit", linkerSettings: [.linkedLibrary("sodium")]),
+      name: "store-limit", path: "Limit", sources: ["main.c", "store.c"],
+      linkerSettings: [.linkedLibrary("sodium")]),
   ]
 )
 

@@ -3,6 +3,9 @@
 //   store-limit durable-put DIRECTORY KEYFILE FIRST COUNT   one item at a time, each durable
 //   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
 //   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random ones of the items 0..<ITEMS
+//   store-limit list DIRECTORY KEYFILE ITEMS                the key of every item
+//   store-limit remove DIRECTORY KEYFILE FIRST COUNT        one item at a time, each durable
+//   store-limit compact DIRECTORY KEYFILE ITEMS             seal all items anew in another journal
 //   store-limit open DIRECTORY KEYFILE                      open the store, fill the index
 //   store-limit check DIRECTORY KEYFILE ITEMS               every item has its value
 //
@@ -79,17 +82,25 @@ static void check_status(const store *store) {
     "the journal was changed");
 }
 
-// Writes records that were sealed behind `start` and makes them count.
-static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
-  for (size_t done = 0; done < bytes;) {
-    ssize_t count = pwrite(store->journal, records + done, bytes - done, (off_t)(start + done));
-    require(count > 0, "pwrite");
-    done += (size_t)count;
+static void write_all(int file, const uint8_t *bytes, size_t count, uint64_t start) {
+  for (size_t done = 0; done < count;) {
+    ssize_t written = pwrite(file, bytes + done, count - done, (off_t)(start + done));
+    require(written > 0, "pwrite");
+    done += (size_t)written;
   }
-  require(fdatasync(store->journal) == 0, "fdatasync");
+}
+
+static void write_mark(const store *store) {
   uint8_t mark[MARK_BYTES];
   encode_mark(store, mark);
   require(pwrite(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
+}
+
+// Writes records that were sealed behind `start` and makes them count.
+static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
+  write_all(store->journal, records, bytes, start);
+  require(fdatasync(store->journal) == 0, "fdatasync");
+  write_mark(store);
 }
 
 static uint64_t durable_put(store *store, size_t first, size_t count) {
@@ -105,7 +116,8 @@ static uint64_t durable_put(store *store, size_t first, size_t count) {
     check_status(store);
     uint64_t start = store->end;
     size_t bytes = seal_record(
-      store, record, FLAG_FIRST | FLAG_LAST, key, key_bytes, values + at * VALUE_BYTES);
+      store, record, FLAG_FIRST | FLAG_LAST, key, key_bytes, values + at * VALUE_BYTES,
+      VALUE_BYTES);
     commit(store, record, bytes, start);
     set_lock(store, F_UNLCK);
   }
@@ -122,14 +134,14 @@ static uint64_t bulk(store *store, size_t first, size_t count) {
   uint64_t start = store->end;
   // All identifiers have the same length, and so have the records.
   size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
-  size_t bytes = 0, total = count * record_bytes(key_bytes);
+  size_t bytes = 0, total = count * record_bytes(key_bytes, VALUE_BYTES);
   uint8_t *records = calloc(total, 1);
   require(records != NULL, "memory");
   for (size_t at = 0; at < count; at += 1) {
     int flags = (at == 0 ? FLAG_FIRST : 0) | (at == count - 1 ? FLAG_LAST : 0);
     canonical_key(key, names[at].text, names[at].bytes);
     bytes += seal_record(
-      store, records + bytes, flags, key, key_bytes, values + at * VALUE_BYTES);
+      store, records + bytes, flags, key, key_bytes, values + at * VALUE_BYTES, VALUE_BYTES);
   }
   require(bytes == total, "lengths");
   commit(store, records, bytes, start);
@@ -138,7 +150,87 @@ static uint64_t bulk(store *store, size_t first, size_t count) {
   return now() - begin;
 }
 
+static uint64_t remove_each(store *store, const item_index *index, size_t first, size_t count) {
+  identifier *names = identifiers_of(first, count);
+  uint64_t begin = now();
+  for (size_t at = 0; at < count; at += 1) {
+    if (at == 1) begin = now();
+    uint8_t key[LARGEST_KEY_BYTES], record[2048] = {0};
+    uint64_t tag[2];
+    size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
+    set_lock(store, F_WRLCK);
+    check_status(store);
+    item_tag(store, key, key_bytes, tag);
+    require(index_find(index, tag) != NULL, "the item is missing");
+    uint64_t start = store->end;
+    size_t bytes = seal_record(
+      store, record, FLAG_FIRST | FLAG_LAST | FLAG_REMOVED, key, key_bytes, record, 0);
+    commit(store, record, bytes, start);
+    set_lock(store, F_UNLCK);
+  }
+  return now() - begin;
+}
+
+// All records in the order of the journal, as nothing was put twice.
+static uint64_t compact(store *store, const item_index *index) {
+  enum { BATCH_BYTES = 1 << 20 };
+  uint64_t begin = now();
+  set_lock(store, F_WRLCK);
+  check_status(store);
+  write_mark(store);
+  require(fdatasync(store->mark) == 0, "mark");
+  struct store next;
+  store_successor(&next, store);
+  window window = window_of(store->journal);
+  uint8_t *batch = malloc(BATCH_BYTES);
+  require(batch != NULL, "memory");
+  size_t filled = 0;
+  uint64_t written = HEAD_BYTES;
+  for (size_t at = 0; at < index->count; at += 1) {
+    const entry *entry = index->entries + at;
+    size_t bytes = PREFIX_BYTES + entry->sealed_bytes;
+    const uint8_t *plaintext =
+      decrypt_record(store, window_at(&window, entry->offset, bytes), entry);
+    uint32_t lengths[2];
+    memcpy(lengths, plaintext, 8);
+    if (filled + bytes > BATCH_BYTES) {
+      write_all(next.journal, batch, filled, written);
+      written += filled;
+      filled = 0;
+    }
+    memset(batch + filled, 0, bytes);
+    filled += seal_record(
+      &next, batch + filled, FLAG_FIRST | FLAG_LAST, plaintext + 8, lengths[0],
+      plaintext + 8 + lengths[0], lengths[1]);
+  }
+  write_all(next.journal, batch, filled, written);
+  require(fsync(next.journal) == 0, "journal.next");
+  require(renameat(store->directory, "journal.next", store->directory, "journal") == 0, "rename");
+  require(fsync(store->directory) == 0, "directory");
+  write_mark(&next);
+  set_lock(store, F_UNLCK);
+  return now() - begin;
+}
+
 // MARK: reading
+
+static uint64_t list(const store *store, const item_index *index) {
+  uint64_t begin = now();
+  check_status(store);
+  window window = window_of(store->journal);
+  uint8_t *keys = malloc(index->count * LARGEST_KEY_BYTES);
+  require(keys != NULL, "memory");
+  for (size_t at = 0; at < index->count; at += 1) {
+    const entry *entry = index->entries + at;
+    const uint8_t *plaintext = decrypt_record(
+      store, window_at(&window, entry->offset, PREFIX_BYTES + entry->sealed_bytes), entry);
+    uint32_t key_bytes;
+    memcpy(&key_bytes, plaintext, 4);
+    require(key_bytes <= LARGEST_KEY_BYTES, "the length of a key");
+    memcpy(keys + at * LARGEST_KEY_BYTES, plaintext + 8, key_bytes);
+  }
+  return now() - begin;
+}
 
 static void get(
   const store *store, const item_index *index, const identifier *name, uint8_t *value
@@ -153,7 +245,7 @@ static void get(
   size_t bytes = PREFIX_BYTES + found->sealed_bytes;
   require(bytes <= sizeof record, "the length of a record");
   require(pread(store->journal, record, bytes, (off_t)found->offset) == (ssize_t)bytes, "pread");
-  memcpy(value, open_record(store, record, found, key, key_bytes), VALUE_BYTES);
+  memcpy(value, open_record(store, record, found, key, key_bytes, VALUE_BYTES), VALUE_BYTES);
 }
 
 static uint64_t get_many(
@@ -172,7 +264,6 @@ static uint64_t get_many(
 }
 
 static void check(const store *store, const item_index *index, size_t item_count) {
-  require(index->count == item_count, "the number of items");
   identifier *names = identifiers_of(0, item_count);
   uint8_t value[VALUE_BYTES], expected[VALUE_BYTES];
   for (size_t at = 0; at < item_count; at += 1) {
@@ -224,10 +315,10 @@ static size_t number_of(const char *text) {
 static void leave_with_usage(void) {
   fprintf(
     stderr,
-    "usage: store-limit durable-put|bulk DIRECTORY KEYFILE FIRST COUNT\n"
+    "usage: store-limit durable-put|bulk|remove DIRECTORY KEYFILE FIRST COUNT\n"
     "       store-limit get DIRECTORY KEYFILE ITEMS COUNT\n"
-    "       store-limit open DIRECTORY KEYFILE\n"
-    "       store-limit check DIRECTORY KEYFILE ITEMS\n");
+    "       store-limit list|compact|check DIRECTORY KEYFILE ITEMS\n"
+    "       store-limit open DIRECTORY KEYFILE\n");
   exit(2);
 }
 
@@ -243,24 +334,34 @@ int main(int argument_count, char **arguments) {
     open_once(path, key_path);
     return 0;
   }
+  int is_list = strcmp(operation, "list") == 0;
+  int is_compact = strcmp(operation, "compact") == 0;
   int is_check = strcmp(operation, "check") == 0;
   int is_get = strcmp(operation, "get") == 0;
   int is_put = strcmp(operation, "durable-put") == 0;
+  int is_remove = strcmp(operation, "remove") == 0;
   int is_bulk = strcmp(operation, "bulk") == 0;
-  if (!(is_check && number_count == 1) && !((is_get || is_put || is_bulk) && number_count == 2))
-    leave_with_usage();
-  if (!is_check && (numbers[1] < (is_put ? 2 : 1) || (is_get && numbers[0] == 0))) leave_with_usage();
+  int is_whole = is_list || is_compact || is_check;
+  int is_part = is_get || is_put || is_remove || is_bulk;
+  if (!(is_whole && number_count == 1) && !(is_part && number_count == 2)) leave_with_usage();
+  // The first of these is not timed.
+  size_t untimed = is_put || is_remove;
+  if (is_part && (numbers[1] < 1 + untimed || (is_get && numbers[0] == 0))) leave_with_usage();
 
   store store;
   item_index index = {0};
   store_open(&store, path, key_path);
-  store_walk(&store, is_get || is_check ? &index : NULL);
+  store_walk(&store, is_put || is_bulk ? NULL : &index);
+  if (is_whole) require(index.count == numbers[0], "the number of items");
   uint64_t nanoseconds = 0;
+  if (is_list) nanoseconds = list(&store, &index);
+  if (is_compact) nanoseconds = compact(&store, &index);
   if (is_check) check(&store, &index, numbers[0]);
   if (is_get) nanoseconds = get_many(&store, &index, numbers[0], numbers[1]);
   if (is_put) nanoseconds = durable_put(&store, numbers[0], numbers[1]);
+  if (is_remove) nanoseconds = remove_each(&store, &index, numbers[0], numbers[1]);
   if (is_bulk) nanoseconds = bulk(&store, numbers[0], numbers[1]);
-  print_time(operation, is_check ? numbers[0] : numbers[1] - (size_t)is_put, nanoseconds);
+  print_time(operation, is_whole ? numbers[0] : numbers[1] - untimed, nanoseconds);
   index_free(&index);
   store_close(&store);
   return 0;

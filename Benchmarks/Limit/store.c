@@ -112,13 +112,13 @@ void store_close(store *store) {
   close(store->lock);
 }
 
-typedef struct {
-  int file;
-  uint8_t *bytes;
-  uint64_t start, count;
-} window;
+window window_of(int file) {
+  window made = {file, aligned_alloc(PAGE_BYTES, CHUNK_BYTES), 0, 0};
+  require(made.bytes != NULL, "memory");
+  return made;
+}
 
-static const uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
+uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
   if (offset < window->start || offset + count > window->start + window->count) {
     // Whole pages to whole pages, which is what the kernel copies fastest.
     window->start = offset & ~(uint64_t)(PAGE_BYTES - 1);
@@ -139,8 +139,7 @@ void store_walk(store *store, item_index *index) {
   store->inode = status.st_ino;
   store->device = status.st_dev;
 
-  window window = {store->journal, aligned_alloc(PAGE_BYTES, CHUNK_BYTES), 0, 0};
-  require(window.bytes != NULL, "memory");
+  window window = window_of(store->journal);
   if (index) {
     uint64_t record_count;
     memcpy(&record_count, mark + 24, 8);
@@ -202,8 +201,8 @@ static size_t padded(size_t length) {
   return (length + mask) & ~mask;
 }
 
-size_t record_bytes(size_t key_bytes) {
-  return PREFIX_BYTES + NONCE_BYTES + padded(8 + key_bytes + VALUE_BYTES) + TAG_BYTES;
+size_t record_bytes(size_t key_bytes, size_t value_bytes) {
+  return PREFIX_BYTES + NONCE_BYTES + padded(8 + key_bytes + value_bytes) + TAG_BYTES;
 }
 
 void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t tag[2]) {
@@ -212,11 +211,11 @@ void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t
 
 size_t seal_record(
   store *store, uint8_t *out, int flags, const uint8_t *key, size_t key_bytes,
-  const uint8_t *value
+  const uint8_t *value, size_t value_bytes
 ) {
-  size_t length = record_bytes(key_bytes);
+  size_t length = record_bytes(key_bytes, value_bytes);
   uint32_t sealed_bytes = (uint32_t)(length - PREFIX_BYTES);
-  uint32_t lengths[2] = {(uint32_t)key_bytes, VALUE_BYTES};
+  uint32_t lengths[2] = {(uint32_t)key_bytes, (uint32_t)value_bytes};
   uint64_t number = store->number + 1, tag[2];
   uint8_t *nonce = out + PREFIX_BYTES, *plaintext = nonce + NONCE_BYTES;
   item_tag(store, key, key_bytes, tag);
@@ -226,7 +225,7 @@ size_t seal_record(
   memcpy(out + 16, tag, 16);
   memcpy(plaintext, lengths, 8);
   memcpy(plaintext + 8, key, key_bytes);
-  memcpy(plaintext + 8 + key_bytes, value, VALUE_BYTES);
+  memcpy(plaintext + 8 + key_bytes, value, value_bytes);
 
   uint8_t data[16 + BOUND_BYTES], input[64];
   memcpy(data, store->journal_id, 16);
@@ -246,9 +245,7 @@ size_t seal_record(
   return length;
 }
 
-const uint8_t *open_record(
-  const store *store, uint8_t *record, const entry *entry, const uint8_t *key, size_t key_bytes
-) {
+uint8_t *decrypt_record(const store *store, uint8_t *record, const entry *entry) {
   uint8_t data[16 + BOUND_BYTES];
   memcpy(data, store->journal_id, 16);
   memcpy(data + 16, record, BOUND_BYTES);
@@ -257,14 +254,40 @@ const uint8_t *open_record(
     plaintext, NULL, NULL, plaintext, entry->sealed_bytes - NONCE_BYTES, data, sizeof data, nonce,
     store->record_key);
   require(opened == 0, "the record does not open");
+  require(
+    memcmp(record + 8, &entry->number_low, 4) == 0 && memcmp(record + 16, entry->tag, 16) == 0,
+    "the record of another item");
+  return plaintext;
+}
+
+const uint8_t *open_record(
+  const store *store, uint8_t *record, const entry *entry, const uint8_t *key, size_t key_bytes,
+  size_t value_bytes
+) {
+  const uint8_t *plaintext = decrypt_record(store, record, entry);
   uint32_t lengths[2];
   memcpy(lengths, plaintext, 8);
   require(
-    memcmp(record + 8, &entry->number_low, 4) == 0 && memcmp(record + 16, entry->tag, 16) == 0
-      && lengths[0] == key_bytes && lengths[1] == VALUE_BYTES
+    lengths[0] == key_bytes && lengths[1] == value_bytes
       && memcmp(plaintext + 8, key, key_bytes) == 0,
     "the record of another item");
   return plaintext + 8 + key_bytes;
+}
+
+void store_successor(store *next, const store *store) {
+  *next = *store;
+  uint8_t head[HEAD_BYTES];
+  require(pread(store->journal, head, HEAD_BYTES, 0) == HEAD_BYTES, "journal");
+  randombytes_buf(next->journal_id, 16);
+  memcpy(head + 32, next->journal_id, 16);
+  crypto_shorthash_siphashx24(head + 48, head, 48, store->chain_key);
+  memcpy(next->chain, head + 48, 16);
+  next->end = HEAD_BYTES;
+  next->number = 0;
+  next->journal =
+    openat(store->directory, "journal.next", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  require(next->journal >= 0, "journal.next");
+  require(pwrite(next->journal, head, HEAD_BYTES, 0) == HEAD_BYTES, "journal.next");
 }
 
 void encode_mark(const store *store, uint8_t out[MARK_BYTES]) {
@@ -273,6 +296,15 @@ void encode_mark(const store *store, uint8_t out[MARK_BYTES]) {
   memcpy(out + 24, &store->number, 8);
   memcpy(out + 32, store->chain, 16);
   crypto_shorthash_siphashx24(out + 48, out, 48, store->chain_key);
+}
+
+void store_in_memory(store *store) {
+  require(sodium_init() >= 0, "libsodium");
+  memset(store, 0, sizeof *store);
+  randombytes_buf(store->name_key, sizeof store->name_key);
+  randombytes_buf(store->record_key, sizeof store->record_key);
+  randombytes_buf(store->chain_key, sizeof store->chain_key);
+  randombytes_buf(store->journal_id, sizeof store->journal_id);
 }
 
 // MARK: index

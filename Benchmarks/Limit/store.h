@@ -42,7 +42,7 @@ typedef struct {
   size_t slot_count;
 } item_index;
 
-typedef struct {
+typedef struct store {
   uint8_t name_key[32];
   uint8_t record_key[32];
   uint8_t chain_key[16];
@@ -59,6 +59,13 @@ typedef struct {
   uint8_t chain[16];
 } store;
 
+// A part of a file in memory.
+typedef struct {
+  int file;
+  uint8_t *bytes;
+  uint64_t start, count;
+} window;
+
 // Leaves with a message when something is not as it has to be.
 void require(int condition, const char *what);
 
@@ -68,17 +75,27 @@ void store_open(store *store, const char *path, const char *key_path);
 void store_walk(store *store, item_index *index);
 void store_close(store *store);
 
+window window_of(int file);
+// A range of the file, which is read when it is not in the window.
+uint8_t *window_at(window *window, uint64_t offset, uint64_t count);
+
 // Writes service, identifier and no other part as a canonical key; its length.
 size_t canonical_key(uint8_t *out, const char *identifier, size_t identifier_bytes);
-// The length of a record with a value of VALUE_BYTES.
-size_t record_bytes(size_t key_bytes);
+// The length of a record.
+size_t record_bytes(size_t key_bytes, size_t value_bytes);
 // Seals a record into memory of zeros and makes it the end of the store; its length.
 size_t seal_record(
   store *store, uint8_t *out, int flags, const uint8_t *key, size_t key_bytes,
-  const uint8_t *value);
+  const uint8_t *value, size_t value_bytes);
+// Opens a record in place; its plaintext.
+uint8_t *decrypt_record(const store *store, uint8_t *record, const entry *entry);
 // Opens a record in place and checks that it is the one of a key; its value.
 const uint8_t *open_record(
-  const store *store, uint8_t *record, const entry *entry, const uint8_t *key, size_t key_bytes);
+  const store *store, uint8_t *record, const entry *entry, const uint8_t *key, size_t key_bytes,
+  size_t value_bytes);
+
+// Begins `journal.next`, an empty journal of the same store and another identifier.
+void store_successor(store *next, const store *store);
 
 void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t tag[2]);
 // What the mark says of the store's end.
@@ -88,3 +105,9 @@ void index_reserve(item_index *index, size_t count);
 void index_put(item_index *index, const entry *new_entry);
 const entry *index_find(const item_index *index, const uint64_t tag[2]);
 void index_free(item_index *index);
+
+// A store without files, with random keys, to seal and open records with.
+void store_in_memory(store *store);
+
+// How often this thread has asked for memory, where `allocations.c` is linked.
+uint64_t allocation_count(void);

@@ -1,6 +1,9 @@
+import Dispatch
+import Foundation
 import Items
 import SealedStore
 import SessionToolsBase
+import Synchronization
 
 /// What went wrong, for a person.
 struct WorkloadError: Error {
@@ -23,13 +26,11 @@ struct Workload {
     let time: Duration
     var memoryByteCount: Int?
 
-    /// One line, as `Limit/main.c` prints it.
+    /// One line, as `Limit/main.c` prints it, with when it ended by the clock of all processes.
     var json: String {
-      let (seconds, attoseconds) = time.components
-      let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
       let memory = memoryByteCount.map { ", \"memoryBytes\": \($0)" } ?? ""
       return "{\"operation\": \"\(operation)\", \"count\": \(count), "
-        + "\"nanoseconds\": \(nanoseconds)\(memory)}"
+        + "\"nanoseconds\": \(time.nanoseconds), \"end\": \(Clock.now)\(memory)}"
     }
   }
 
@@ -50,6 +51,52 @@ struct Workload {
       for item in items.dropFirst() { try store.put(item.value, for: item.key) }
     }
     return Measurement(operation: "durable-put", count: numbers.count - 1, time: time)
+  }
+
+  /// Puts items by several threads, each its own, one at a time and each durable before the next.
+  func durablePut(_ numbers: Range<Int>, threads threadCount: Int) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
+    try store.put(items[0].value, for: items[0].key)
+    let failures = Mutex(0)
+    let (start, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    for number in 0..<threadCount {
+      Thread {
+        start.wait()
+        do {
+          for position in stride(from: number, to: items.count, by: threadCount) {
+            try store.put(items[position].value, for: items[position].key)
+          }
+        } catch {
+          failures.withLock { $0 += 1 }
+        }
+        ends.signal()
+      }.start()
+    }
+    let time = timed {
+      for _ in 0..<threadCount { start.signal() }
+      for _ in 0..<threadCount { ends.wait() }
+    }
+    guard failures.withLock(\.self) == 0 else { throw WorkloadError("a put failed") }
+    return Measurement(operation: "put-threads", count: numbers.count, time: time)
+  }
+
+  /// Removes items, one at a time, each durable before the next; the first is not timed.
+  func remove(_ numbers: Range<Int>) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let keys = try Items.keys(numbers)
+    for key in keys.prefix(1) { try store.remove(key) }
+    let time = try timed {
+      for key in keys.dropFirst() { try store.remove(key) }
+    }
+    return Measurement(operation: "remove", count: numbers.count - 1, time: time)
+  }
+
+  /// Compacts a store of some items.
+  func compact(_ itemCount: Int) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    let time = try timed { _ = try store.compact() }
+    return Measurement(operation: "compact", count: itemCount, time: time)
   }
 
   /// Puts items in one change.
@@ -76,10 +123,11 @@ struct Workload {
   }
 
   /// Lists all items.
-  func list() throws -> Measurement {
+  func list(_ itemCount: Int) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
     var count = 0
     let time = try timed { count = try store.keys(in: nil).count }
+    guard count == itemCount else { throw WorkloadError("\(count) items are listed") }
     return Measurement(operation: "list", count: count, time: time)
   }
 
@@ -123,8 +171,23 @@ struct Workload {
     return Measurement(operation: "check", count: itemCount, time: time)
   }
 
-  /// By `CLOCK_MONOTONIC`, which is what the suspending clock reads on Linux.
   private func timed(_ body: () throws -> Void) rethrows -> Duration {
     try SuspendingClock().measure(body)
+  }
+}
+
+/// `CLOCK_MONOTONIC`, which is what the suspending clock reads on Linux.
+private enum Clock {
+  /// Nanoseconds, by a clock that all processes share.
+  static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: Int64 {
+    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 }

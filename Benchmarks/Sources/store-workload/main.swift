@@ -3,8 +3,10 @@ import SealedStore
 import SessionToolsBase
 
 let usage = """
-  usage: store-workload create|list DIRECTORY KEYFILE
-         store-workload durable-put|bulk DIRECTORY KEYFILE FIRST COUNT
+  usage: store-workload create DIRECTORY KEYFILE
+         store-workload durable-put|bulk|remove DIRECTORY KEYFILE FIRST COUNT
+         store-workload put-threads DIRECTORY KEYFILE FIRST COUNT THREADS
+         store-workload list|compact DIRECTORY KEYFILE ITEMS
          store-workload get DIRECTORY KEYFILE ITEMS COUNT
          store-workload open DIRECTORY KEYFILE ITEMS EMPTY-DIRECTORY
          store-workload check DIRECTORY KEYFILE ITEMS
@@ -30,8 +32,15 @@ func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
   switch (arguments[0], rest.count) {
   case ("create", 0):
     return try workload.create()
-  case ("list", 0):
-    return try workload.list()
+  case ("list", 1):
+    return try workload.list(number(rest[0]))
+  case ("compact", 1):
+    return try workload.compact(number(rest[0]))
+  case ("put-threads", 3) where number(rest[1]) > 0 && number(rest[2]) > 0:
+    return try workload.durablePut(
+      number(rest[0])..<number(rest[0]) + number(rest[1]), threads: number(rest[2]))
+  case ("remove", 2) where number(rest[1]) > 1:
+    return try workload.remove(number(rest[0])..<number(rest[0]) + number(rest[1]))
   case ("durable-put", 2) where number(rest[1]) > 1:
     return try workload.durablePut(number(rest[0])..<number(rest[0]) + number(rest[1]))
   case ("bulk", 2):

@@ -1,0 +1,111 @@
+import Foundation
+import HotPathLimit
+import SealedStore
+import SessionToolsBase
+
+/// What becomes of an item before it is written, and after it was read.
+struct CodingPaths {
+  let item: Item
+  let byteCount: Int
+  private let json: Data
+  private let secret: SecretBytes
+  private let key: StoreKey
+  private let coding = ItemCoding<Item>.json
+  private let records: RecordsInMemory
+  private let limit = LimitStore()
+
+  init(byteCount: Int) throws {
+    self.byteCount = byteCount
+    item = try Item(byteCount: byteCount)
+    json = try JSONEncoder().encode(item)
+    secret = SecretBytes(json)
+    key = try StoreKey("item-0000000", in: "com.example.benchmark")
+    records = try RecordsInMemory()
+  }
+
+  func all() throws -> [HotPath] {
+    try coders() + sealing() + [encodeAndSeal(), openAndDecode()]
+  }
+
+  /// The limit of coding is Foundation's own coder.
+  private func coders() -> [HotPath] {
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    let (item, json, secret, key, coding) = (item, json, secret, key, coding)
+    return [
+      HotPath(name: "encode, reused coder", byteCount: byteCount) {
+        consume(try coding.bytes(of: item, for: key, encoder: encoder))
+      } limit: {
+        consume(try encoder.encode(item))
+      },
+      HotPath(name: "encode, fresh coder", byteCount: byteCount) {
+        consume(try coding.bytes(of: item, for: key, encoder: JSONEncoder()))
+      } limit: {
+        consume(try JSONEncoder().encode(item))
+      },
+      HotPath(name: "decode, reused coder", byteCount: byteCount) {
+        consume(try coding.item(from: secret, for: key, decoder: decoder))
+      } limit: {
+        consume(try decoder.decode(Item.self, from: json))
+      },
+      HotPath(name: "decode, fresh coder", byteCount: byteCount) {
+        consume(try coding.item(from: secret, for: key, decoder: JSONDecoder()))
+      } limit: {
+        consume(try JSONDecoder().decode(Item.self, from: json))
+      },
+    ]
+  }
+
+  private func sealing() throws -> [HotPath] {
+    let (secret, json, key, records, limit) = (secret, json, key, records, limit)
+    let canonicalKey = ByteBuffer(key.canonicalBytes)
+    let ours = records.seal(secret, for: key)
+    let theirs = limit.seal(json)
+    guard ours.byteCount == theirs.byteCount else { throw Failure("the records differ in length") }
+    return [
+      HotPath(name: "seal", byteCount: byteCount) {
+        consume(records.seal(secret, for: key))
+      } limit: {
+        consume(limit.seal(json))
+      },
+      HotPath(name: "open", byteCount: byteCount) {
+        let read = ByteBuffer(byteCount: ours.byteCount, isSecret: true)
+        read.copy(ours, 0..<ours.byteCount, to: 0)
+        guard let value = records.open(read, of: canonicalKey) else {
+          throw Failure("a record does not open")
+        }
+        consume(value)
+      } limit: {
+        consume(limit.open(theirs, valueByteCount: json.count))
+      },
+    ]
+  }
+
+  private func encodeAndSeal() -> HotPath {
+    let (item, key, coding, records, limit) = (item, key, coding, records, limit)
+    return HotPath(name: "encode and seal", byteCount: byteCount) {
+      consume(
+        records.seal(
+          try coding.bytes(of: item, for: key, encoder: JSONEncoder()), for: key))
+    } limit: {
+      consume(limit.seal(try JSONEncoder().encode(item)))
+    }
+  }
+
+  private func openAndDecode() -> HotPath {
+    let (json, secret, key, coding, records, limit) = (json, secret, key, coding, records, limit)
+    let canonicalKey = ByteBuffer(key.canonicalBytes)
+    let ours = records.seal(secret, for: key)
+    let theirs = limit.seal(json)
+    return HotPath(name: "open and decode", byteCount: byteCount) {
+      let read = ByteBuffer(byteCount: ours.byteCount, isSecret: true)
+      read.copy(ours, 0..<ours.byteCount, to: 0)
+      guard let value = records.open(read, of: canonicalKey) else {
+        throw Failure("a record does not open")
+      }
+      consume(try coding.item(from: value, for: key, decoder: JSONDecoder()))
+    } limit: {
+      let value = limit.open(theirs, valueByteCount: json.count)
+      consume(try JSONDecoder().decode(Item.self, from: value))
+    }
+  }
+}

@@ -1,0 +1,22 @@
+"""What happens for every item in memory, beside the least that has to be done for it."""
+
+from . import rows
+from .programs import Programs, progress, run_lines
+
+SIZES = {100: "100 B", 512: "512 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "1 MiB"}
+
+
+def measure(programs: Programs, is_quick: bool) -> list[rows.Row]:
+    """Times all of it at every size; each pair within one process."""
+    made: list[rows.Row] = []
+    for size, title in SIZES.items():
+        progress(f"hot paths, {title}")
+        for result in run_lines([programs.hot_paths, size, 11 if is_quick else 51]):
+            operation = result["operation"]
+            target = 1.10 if operation == "encode and seal" and size == 512 else None
+            more = result["allocations"] - result["limitAllocations"]
+            made.append(rows.of_pairs(
+                f"hot paths, {title}", operation, "µs", result["ours"], result["limit"], target,
+                f"{more:+} allocations"))
+    progress("")
+    return made

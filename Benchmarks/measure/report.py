@@ -1,0 +1,84 @@
+"""What was measured, as a file, and the comparison with an earlier one."""
+
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+
+from .failure import Failure
+from .rows import Row
+
+
+def machine() -> dict:
+    """The kind of machine, without what would name it."""
+    model = "unknown"
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
+    swift = subprocess.run(["swift", "--version"], capture_output=True, text=True, check=False)
+    return {
+        "processor": model, "processors": os.cpu_count(), "memoryGiB": memory,
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "swift": (swift.stdout.splitlines() or ["unknown"])[0],
+    }
+
+
+def file_system_of(path: pathlib.Path) -> str:
+    """The type of the file system that a directory is on."""
+    path = path.resolve()
+    best = ("", "unknown")
+    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+        _, point, kind, *_ = line.split()
+        point = point.replace("\\040", " ")
+        if path.is_relative_to(point) and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def write(path: pathlib.Path, rows: list[Row], peers: list[dict], file_system: str) -> None:
+    """Writes a report."""
+    report = {
+        "date": datetime.date.today().isoformat(), "machine": machine(), "fileSystem": file_system,
+        "rows": [dataclasses.asdict(row) for row in rows], "peers": peers,
+    }
+    path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_baseline(path: pathlib.Path) -> dict[str, dict]:
+    """The rows of an earlier report, by their names."""
+    try:
+        rows = json.loads(path.read_text())["rows"]
+        return {f"{row['group']}: {row['operation']}": row for row in rows}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise Failure(f"{path} is no report that --json wrote: {problem}") from None
+
+
+def regressions(rows: list[Row], baseline: dict[str, dict], largest_ratio: float) -> list[str]:
+    """What is slower than it was, beside its limit, by more than a ratio.
+
+    Only ratios to the limit, and multiples, are compared: times of different runs say nothing.
+    """
+    found = []
+    for row in rows:
+        before = baseline.get(row.key)
+        if before is None:
+            continue
+        if row.ratio is not None and before["ratio"]:
+            change = row.ratio / before["ratio"]
+            was, now = f"{before['ratio']:.2f} ×", f"{row.ratio:.2f} ×"
+        elif row.unit == "×":
+            change = before["ours"] / row.ours
+            was, now = f"{before['ours']:.2f} ×", f"{row.ours:.2f} ×"
+        elif row.unit == "bytes":
+            change = row.ours / before["ours"]
+            was, now = f"{before['ours']:.0f} bytes", f"{row.ours:.0f} bytes"
+        else:
+            continue
+        if change > largest_ratio:
+            found.append(f"{row.key}: {now}, and it was {was}")
+    return found

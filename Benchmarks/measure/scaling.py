@@ -1,0 +1,59 @@
+"""Durable puts by several threads and processes at one store."""
+
+import concurrent.futures
+import pathlib
+from typing import Callable
+
+from . import rows
+from .pairs import by_turns
+from .programs import Programs
+
+GROUP = "durable puts at the same time, throughput as a multiple of one"
+
+
+def measure(
+    programs: Programs, new_store: Callable[[str], pathlib.Path], is_quick: bool,
+) -> list[rows.Row]:
+    """Times one and several by turns."""
+    pair_count = 3 if is_quick else 9
+    made = []
+    for thread_count in (2, 8):
+        made.append(_row(
+            f"{thread_count} threads", pair_count, 4 if thread_count == 8 else None,
+            lambda pair: _threads(programs, new_store("threads-one"), 1, 500),
+            lambda pair: _threads(
+                programs, new_store("threads-many"), thread_count, 500 * thread_count)))
+    for process_count in (2, 4):
+        made.append(_row(
+            f"{process_count} processes", pair_count, None,
+            lambda pair: _processes(programs, new_store("processes-one"), 1),
+            lambda pair: _processes(programs, new_store("processes-many"), process_count)))
+    return made
+
+
+def _row(title: str, pair_count: int, least: float | None, one, many) -> rows.Row:
+    ones, manies = by_turns(title, pair_count, (one, many))
+    multiples = [
+        (many["count"] / many["nanoseconds"]) / (one["count"] / one["nanoseconds"])
+        for one, many in zip(ones, manies)]
+    row = rows.of_values(GROUP, title, "×", multiples)
+    if least is not None:
+        row.target, row.is_met = f"≥ {least:g} ×", row.ours >= least
+    return row
+
+
+def _threads(programs: Programs, store: pathlib.Path, thread_count: int, count: int) -> dict:
+    return programs.run(programs.ours, "put-threads", store, 0, count, thread_count)
+
+
+def _processes(programs: Programs, store: pathlib.Path, process_count: int) -> dict:
+    count = 1000
+    with concurrent.futures.ThreadPoolExecutor(process_count) as pool:
+        results = list(pool.map(
+            lambda number: programs.run(
+                programs.ours, "durable-put", store, number * count, count),
+            range(process_count)))
+    start = min(result["end"] - result["nanoseconds"] for result in results)
+    end = max(result["end"] for result in results)
+    return {
+        "count": sum(result["count"] for result in results), "nanoseconds": end - start}

@@ -1,0 +1,42 @@
+package import SessionToolsBase
+
+/// Records that are sealed and opened as changes and reads do it, without files: for benchmarks.
+package struct RecordsInMemory {
+  private let keys: KeyRing
+  private let memory = SealingMemory(random: SystemRandomSource())
+  private let journal: JournalIdentifier
+  private let start: JournalPosition
+
+  /// Makes keys.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  package init() throws(StoreError) {
+    let random = SystemRandomSource()
+    let (storeKey, dataKey) = (try KeyBytes(), try KeyBytes())
+    random.fill(storeKey)
+    random.fill(dataKey)
+    keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
+    journal = JournalIdentifier(bytes: random.bytes16())
+    start = JournalPosition(byteCount: 0, number: 0, chain: ChainValue(bytes: random.bytes16()))
+  }
+
+  /// Seals a change that puts one value.
+  ///
+  /// - Returns: Its record.
+  package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
+    SealedChange(
+      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start, keys: keys,
+      memory: memory
+    ).buffer
+  }
+
+  /// Opens a record, in place.
+  ///
+  /// - Returns: Its value; `nil` when it is not the one of the key.
+  package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
+    guard let opened = RecordOpener(journal: journal, keys: keys).open(record),
+      opened.isRecord(of: canonicalKey)
+    else { return nil }
+    return opened.value
+  }
+}
