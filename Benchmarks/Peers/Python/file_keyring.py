@@ -1,0 +1,59 @@
+"""What the two keyrings in a file have in common, which are one another's ancestor."""
+
+import collections.abc
+import configparser
+import contextlib
+
+import peer
+
+PASSWORD = "pw"
+
+
+class FileKeyring(peer.Peer):
+    """A keyring with `file_path` and `keyring_key`, whose file is INI."""
+
+    keyring_type: type
+
+    @contextlib.contextmanager
+    def opened(self) -> collections.abc.Iterator[None]:
+        self.keyring = self.opened_keyring(self.keyring_type)
+        yield
+
+    def opened_keyring(self, kind: type):
+        made = kind()
+        made.file_path = str(self.directory / "items.cfg")
+        made.keyring_key = PASSWORD
+        return made
+
+    def put(self, identifier: str, value: bytes) -> None:
+        self.keyring.set_password(peer.SERVICE, identifier, peer.text_of(value))
+
+    def put_all(self, items: dict[str, bytes]) -> None:
+        """Seals each by itself, as the keyring does, and writes the file once."""
+        file = configparser.RawConfigParser()
+
+        class Bulk(self.keyring_type):  # type: ignore
+            def _write_config_value(self, service: str, key: str, value: str) -> None:
+                section, option = escape(service), escape(key)
+                if not file.has_section(section):
+                    file.add_section(section)
+                file.set(section, option, value)
+
+        escape = self.escape()
+        bulk = self.opened_keyring(Bulk)
+        for identifier, value in items.items():
+            bulk.set_password(peer.SERVICE, identifier, peer.text_of(value))
+        with open(bulk.file_path, "w", encoding="utf-8") as output:
+            file.write(output)
+
+    @staticmethod
+    def escape() -> collections.abc.Callable[[str], str]:
+        """How it writes a name in its file."""
+        raise NotImplementedError
+
+    def get(self, identifier: str) -> bytes | None:
+        text = self.keyring.get_password(peer.SERVICE, identifier)
+        return None if text is None else peer.value_in(text)
+
+    def remove(self, identifier: str) -> None:
+        self.keyring.delete_password(peer.SERVICE, identifier)

@@ -1,0 +1,42 @@
+"""gnome-keyring on a bus of its own, asked by the program in C that asks libsecret."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import sys
+
+import peer
+import private_bus
+
+DESCRIPTION = peer.Description(
+    name="gnome-keyring",
+    version=private_bus.version(),
+    what="gnome-keyring's daemon on a bus of its own, asked by a C program with libsecret; "
+    "it writes its whole file at every change.",
+    durable="unknown",
+    durableBecause="not measured",
+    sealed="AES-128-CBC with MD5 in the file, AES-128-CBC on the bus",
+    start="daemon",
+)
+
+
+def main() -> None:
+    # Asked about itself, it answers; all else is the client's.
+    if sys.argv[1:] == ["describe"]:
+        print(json.dumps(dataclasses.asdict(DESCRIPTION), ensure_ascii=False))
+        return
+    if len(sys.argv) < 4:
+        raise peer.Failure("usage: README.md has the protocol")
+    directory = pathlib.Path(sys.argv[2])
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    client = os.environ["PEERS_DIRECTORY"] + "/peers/libsecret-file"
+    with private_bus.gnome_keyring(directory.resolve()) as environment:
+        done = peer.run([client, *sys.argv[1:]], {**environment, "SECRET_BACKEND": "service"})
+    sys.stdout.write(done.stdout.decode())
+    sys.stderr.write(done.stderr.decode().replace("libsecret-file:", "gnome-keyring:"))
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    peer.leaving_with_failures(main)

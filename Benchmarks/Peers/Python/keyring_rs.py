@@ -1,0 +1,55 @@
+"""The keyring crate of Rust, by way of Python, with gnome-keyring on a bus of its own."""
+
+import collections.abc
+import contextlib
+import ctypes
+import importlib.metadata
+import os
+
+import peer
+import private_bus
+
+# Of x86-64 and of aarch64.
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+KEYCTL_JOIN_SESSION_KEYRING = 1
+
+
+class KeyringRS(peer.Peer):
+    @staticmethod
+    def description() -> peer.Description:
+        return peer.Description(
+            name="keyring-rs",
+            version=importlib.metadata.version("keyringrs"),
+            what="Rust's keyring crate, called from Python by keyringrs, with gnome-keyring "
+            f"{private_bus.version()} behind it; values are text, so base64; it cannot list.",
+            durable="unknown",
+            durableBecause="not measured",
+            sealed="AES-128-CBC with MD5 in gnome-keyring's file",
+            start="daemon",
+            operations=("put", "get", "remove"),
+        )
+
+    @contextlib.contextmanager
+    def opened(self) -> collections.abc.Iterator[None]:
+        # It also keeps items in the kernel's keyring of the session: in one of its own, which
+        # goes with this process.
+        number = KEYCTL[os.uname().machine]
+        ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
+        with private_bus.gnome_keyring(self.directory) as environment:
+            os.environ.update(environment)
+            import keyringrs
+            self.entry = keyringrs.Entry
+            yield
+
+    def put(self, identifier: str, value: bytes) -> None:
+        self.entry(peer.SERVICE, identifier).set_password(peer.text_of(value))
+
+    def get(self, identifier: str) -> bytes | None:
+        return peer.value_in(self.entry(peer.SERVICE, identifier).get_password())
+
+    def remove(self, identifier: str) -> None:
+        self.entry(peer.SERVICE, identifier).delete_credential()
+
+
+if __name__ == "__main__":
+    peer.main(KeyringRS)

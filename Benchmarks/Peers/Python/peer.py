@@ -1,0 +1,287 @@
+"""The protocol of a peer in Python, its items and its clock; README.md describes it.
+
+A peer is a subclass of Peer and calls main(). Nothing but the standard library here.
+"""
+
+import abc
+import argparse
+import base64
+import collections.abc
+import contextlib
+import ctypes
+import dataclasses
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+SERVICE = "com.example.benchmark"
+LOST = 3
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+class Failure(Exception):
+    """What went wrong, for a person."""
+
+
+class Lost(Failure):
+    """An item is missing, or has another value."""
+
+
+@dataclasses.dataclass
+class Description:
+    name: str
+    version: str
+    what: str
+    durable: str
+    durableBecause: str
+    sealed: str
+    start: str
+    operations: tuple[str, ...] = ("put", "get", "list", "remove")
+
+
+class Peer(abc.ABC):
+    """A store, by its own ways; `directory` has all that it keeps."""
+
+    def __init__(self, directory: pathlib.Path):
+        self.directory = directory
+
+    @staticmethod
+    @abc.abstractmethod
+    def description() -> Description:
+        ...
+
+    @contextlib.contextmanager
+    def opened(self) -> collections.abc.Iterator[None]:
+        """Makes the store if it is not there, and has it open meanwhile."""
+        yield
+
+    @abc.abstractmethod
+    def put(self, identifier: str, value: bytes) -> None:
+        ...
+
+    @abc.abstractmethod
+    def get(self, identifier: str) -> bytes | None:
+        ...
+
+    @abc.abstractmethod
+    def remove(self, identifier: str) -> None:
+        ...
+
+    def identifiers(self) -> collections.abc.Iterable[str]:
+        raise Failure("it has no way to list its items")
+
+    def put_all(self, items: dict[str, bytes]) -> None:
+        """Puts many items, by a way for that if there is one."""
+        for identifier, value in items.items():
+            self.put(identifier, value)
+
+    def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
+        """Gets many items, by a way for that if there is one."""
+        return {identifier: self.get(identifier) for identifier in identifiers}
+
+
+# Items
+
+
+def identifier_of(number: int) -> str:
+    return f"item-{number:07}"
+
+
+def value_of(number: int) -> bytes:
+    return number.to_bytes(8, "little") + bytes((number + at * 7) & 0xFF for at in range(8, 512))
+
+
+def items_of(numbers: range) -> dict[str, bytes]:
+    return {identifier_of(number): value_of(number) for number in numbers}
+
+
+def text_of(value: bytes) -> str:
+    """A value for a peer that takes text alone."""
+    return base64.b64encode(value).decode()
+
+
+def value_in(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+def random_numbers(count: int, bound: int) -> list[int]:
+    """Numbers that look random, below a bound: those of `peer.c`."""
+    state, numbers = 88_172_645_463_325_252, []
+    for _ in range(count):
+        state = (state ^ state << 13) & 0xFFFF_FFFF_FFFF_FFFF
+        state ^= state >> 7
+        state = (state ^ state << 17) & 0xFFFF_FFFF_FFFF_FFFF
+        numbers.append(state % bound)
+    return numbers
+
+
+def require_value(identifier: str, value: bytes | None, expected: bytes) -> None:
+    if value != expected:
+        raise Lost(f"{identifier} is lost")
+
+
+# Operations
+
+
+def timed_put(peer: Peer, item_count: int, count: int) -> int:
+    new = items_of(range(item_count, item_count + count))
+    begin = time.perf_counter_ns()
+    for identifier, value in new.items():
+        peer.put(identifier, value)
+    return time.perf_counter_ns() - begin
+
+
+def timed_get(peer: Peer, item_count: int, count: int) -> int:
+    wanted = [(identifier_of(number), value_of(number))
+              for number in random_numbers(count, item_count)]
+    begin = time.perf_counter_ns()
+    for identifier, value in wanted:
+        require_value(identifier, peer.get(identifier), value)
+    return time.perf_counter_ns() - begin
+
+
+def timed_list(peer: Peer, item_count: int, count: int) -> int:
+    begin = time.perf_counter_ns()
+    listed: set[str] = set()
+    for _ in range(count):
+        listed = set(peer.identifiers())
+    nanoseconds = time.perf_counter_ns() - begin
+    if not {identifier_of(number) for number in range(item_count)} <= listed:
+        raise Failure("the list leaves items out")
+    return nanoseconds
+
+
+def timed_remove(peer: Peer, item_count: int, count: int) -> int:
+    new = [identifier_of(number) for number in range(item_count, item_count + count)]
+    begin = time.perf_counter_ns()
+    for identifier in new:
+        peer.remove(identifier)
+    return time.perf_counter_ns() - begin
+
+
+TIMED = {"put": timed_put, "get": timed_get, "list": timed_list, "remove": timed_remove}
+
+
+def measure(peer: Peer, item_count: int, operation: str, count: int) -> None:
+    # What is done once, like a connection, is done here.
+    first, value = identifier_of(0), value_of(0)
+    require_value(first, peer.get(first), value)
+    if operation == "put":
+        peer.put(first, value)
+    nanoseconds = TIMED[operation](peer, item_count, count)
+    print(json.dumps({"operation": operation, "count": count, "nanoseconds": nanoseconds}))
+
+
+def check(peer: Peer, item_count: int) -> None:
+    expected = items_of(range(item_count))
+    found = peer.get_all(list(expected))
+    for identifier, value in expected.items():
+        require_value(identifier, found.get(identifier), value)
+
+
+# Processes
+
+
+def end_with_parent() -> None:
+    """For a child that is about to start a program: it is killed when this process ends."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def running(
+    command: list[str], environment: dict[str, str], **options
+) -> collections.abc.Iterator[subprocess.Popen]:
+    """A daemon that ends with this process, however that ends."""
+    daemon = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, preexec_fn=end_with_parent, **options)
+    try:
+        yield daemon
+    finally:
+        daemon.terminate()
+        try:
+            daemon.wait(10)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+
+
+def run(
+    command: list[str], environment: dict[str, str], given: bytes = b""
+) -> subprocess.CompletedProcess:
+    """Runs a program to its end; its status is the caller's to look at."""
+    return subprocess.run(
+        command, env=environment, input=given, capture_output=True, check=False,
+        preexec_fn=end_with_parent)
+
+
+def required(done: subprocess.CompletedProcess) -> bytes:
+    """What a program wrote that had to succeed."""
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise Failure(f"{done.args[0]}: {said or f'it ended with status {done.returncode}'}")
+    return done.stdout
+
+
+def wait_until(what: str, condition: collections.abc.Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise Failure(f"waited in vain until {what}")
+
+
+# Arguments
+
+
+def number(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 10_000_000:
+        raise ValueError
+    return value
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("describe")
+    for name in ("prepare", "measure", "check"):
+        command = commands.add_parser(name)
+        command.add_argument("directory", type=pathlib.Path)
+        command.add_argument("items", type=number)
+        if name == "measure":
+            command.add_argument("operation", choices=TIMED)
+            command.add_argument("count", type=number)
+    return parser.parse_args()
+
+
+def obey(options: argparse.Namespace, kind: type[Peer]) -> None:
+    if options.command == "describe":
+        print(json.dumps(dataclasses.asdict(kind.description()), ensure_ascii=False))
+        return
+    options.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    peer = kind(options.directory.resolve())
+    with peer.opened():
+        if options.command == "prepare":
+            peer.put_all(items_of(range(options.items)))
+        elif options.command == "measure":
+            measure(peer, options.items, options.operation, options.count)
+        else:
+            check(peer, options.items)
+
+
+def leaving_with_failures(action: collections.abc.Callable[[], None]) -> None:
+    # So that ending it ends its daemons, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        action()
+    except (Failure, OSError) as problem:
+        print(f"{pathlib.Path(sys.argv[0]).stem}: {problem}", file=sys.stderr)
+        sys.exit(LOST if isinstance(problem, Lost) else 1)
+
+
+def main(kind: type[Peer]) -> None:
+    leaving_with_failures(lambda: obey(parsed(), kind))
