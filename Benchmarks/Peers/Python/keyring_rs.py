@@ -2,16 +2,11 @@
 
 import collections.abc
 import contextlib
-import ctypes
 import importlib.metadata
 import os
 
 import peer
 import private_bus
-
-# Of x86-64 and of aarch64.
-KEYCTL = {"x86_64": 250, "aarch64": 219}
-KEYCTL_JOIN_SESSION_KEYRING = 1
 
 
 class KeyringRS(peer.Peer):
@@ -31,10 +26,6 @@ class KeyringRS(peer.Peer):
 
     @contextlib.contextmanager
     def opened(self) -> collections.abc.Iterator[None]:
-        # It also keeps items in the kernel's keyring of the session: in one of its own, which
-        # goes with this process.
-        number = KEYCTL[os.uname().machine]
-        ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
         with private_bus.gnome_keyring(self.directory) as environment:
             os.environ.update(environment)
             import keyringrs

@@ -1,0 +1,102 @@
+"""KeePassXC's command-line tool: a process of it for each operation."""
+
+import collections.abc
+import contextlib
+import subprocess
+import xml.etree.ElementTree as xml
+
+import peer
+
+PASSWORD = b"pw\n"
+# The least it takes, in milliseconds; the default derives the key for a whole second.
+DECRYPTION_TIME = "100"
+
+
+class KeePassXC(peer.Peer):
+    @staticmethod
+    def description() -> peer.Description:
+        said = peer.run(["keepassxc-cli", "--version"], {"PATH": "/usr/bin:/bin"}).stdout
+        return peer.Description(
+            name="keepassxc",
+            version=said.decode().strip(),
+            what="keepassxc-cli with one file; each operation is a process that derives the key, "
+            f"set to take {DECRYPTION_TIME} ms, the least it allows, and reads the whole file; "
+            "values are text, so base64.",
+            durable="unknown",
+            durableBecause="not measured",
+            sealed="AES-256-CBC with HMAC-SHA256 for the file, identifiers too",
+            start="process each",
+        )
+
+    @contextlib.contextmanager
+    def opened(self) -> collections.abc.Iterator[None]:
+        self.file = self.directory / "items.kdbx"
+        self.environment = {
+            "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.directory),
+            "QT_QPA_PLATFORM": "offscreen",
+        }
+        yield
+
+    def ran(self, command: str, *rest: str, given: bytes = b"") -> subprocess.CompletedProcess:
+        return peer.run(
+            ["keepassxc-cli", command, "--quiet", *rest], self.environment, PASSWORD + given)
+
+    def call(self, command: str, *rest: str, given: bytes = b"") -> bytes:
+        return peer.required(self.ran(command, *rest, given=given))
+
+    def put(self, identifier: str, value: bytes) -> None:
+        arguments = ["--password-prompt", str(self.file), identifier]
+        text = peer.text_of(value).encode() + b"\n"
+        # It adds new ones only.
+        if self.ran("add", *arguments, given=text).returncode != 0:
+            self.call("edit", *arguments, given=text)
+
+    def put_all(self, items: dict[str, bytes]) -> None:
+        """Imports all of them into a new file."""
+        plain = self.directory / "items.xml"
+        plain.touch(0o600)
+        plain.write_bytes(exported(items))
+        self.file.unlink(missing_ok=True)
+        self.call(
+            "import", "--set-password", "--decryption-time", DECRYPTION_TIME, str(plain),
+            str(self.file), given=PASSWORD)
+        plain.unlink()
+
+    def get(self, identifier: str) -> bytes | None:
+        text = self.call("show", "--attributes", "Password", str(self.file), identifier)
+        return peer.value_in(text.decode())
+
+    def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
+        """Exports all of them."""
+        found: dict[str, bytes | None] = {}
+        for entry in xml.fromstring(self.call("export", str(self.file))).iter("Entry"):
+            strings = {part.findtext("Key"): part.findtext("Value") or ""
+                       for part in entry.findall("String")}
+            found[strings["Title"] or ""] = peer.value_in(strings["Password"])
+        return found
+
+    def identifiers(self) -> collections.abc.Iterable[str]:
+        return self.call("ls", "--flatten", str(self.file)).decode().splitlines()
+
+    def remove(self, identifier: str) -> None:
+        self.call("rm", str(self.file), identifier)
+
+
+def exported(items: dict[str, bytes]) -> bytes:
+    """A database in KeePass's XML, without a bin, so that what is removed is gone."""
+    file = xml.Element("KeePassFile")
+    meta = xml.SubElement(file, "Meta")
+    xml.SubElement(meta, "RecycleBinEnabled").text = "False"
+    group = xml.SubElement(xml.SubElement(file, "Root"), "Group")
+    xml.SubElement(group, "Name").text = "Root"
+    for identifier, value in items.items():
+        entry = xml.SubElement(group, "Entry")
+        for key, text in {"Title": identifier, "Password": peer.text_of(value)}.items():
+            string = xml.SubElement(entry, "String")
+            xml.SubElement(string, "Key").text = key
+            xml.SubElement(string, "Value").text = text
+    return xml.tostring(file)
+
+
+if __name__ == "__main__":
+    peer.main(KeePassXC)

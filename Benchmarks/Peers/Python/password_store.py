@@ -1,0 +1,106 @@
+"""pass, the standard Unix password manager: a process of it, and of GnuPG, for each operation."""
+
+import collections.abc
+import contextlib
+import os
+import pathlib
+import socket
+
+import peer
+
+USER = "peer@example.com"
+
+
+class PasswordStore(peer.Peer):
+    @staticmethod
+    def description() -> peer.Description:
+        return peer.Description(
+            name="pass",
+            version=version(),
+            what="pass with a key without a passphrase, a file per item; a put or a get is a "
+            "process of pass that starts GnuPG, whose agent goes on; identifiers are the names "
+            "of the files.",
+            durable="unknown",
+            durableBecause="not measured",
+            sealed="OpenPGP to a Curve25519 key, not bound to the identifier",
+            start="process each",
+        )
+
+    @contextlib.contextmanager
+    def opened(self) -> collections.abc.Iterator[None]:
+        home = self.directory / "gnupg"
+        self.store = self.directory / "store"
+        is_new = not home.exists()
+        home.mkdir(mode=0o700, exist_ok=True)
+        self.environment = {
+            "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self.directory),
+            "GNUPGHOME": str(home), "PASSWORD_STORE_DIR": str(self.store),
+        }
+        with self.agent():
+            if is_new:
+                self.required(
+                    "gpg", "--batch", "--passphrase", "", "--quick-generate-key", USER,
+                    "future-default", "default", "never")
+                self.required("pass", "init", USER)
+                (self.store / peer.SERVICE).mkdir(mode=0o700)
+            yield
+
+    @contextlib.contextmanager
+    def agent(self) -> collections.abc.Iterator[None]:
+        """GnuPG's agent as a child, which ends with this process; one that gpg starts does not."""
+        self.required("gpgconf", "--create-socketdir", may_fail=True)
+        path = pathlib.Path(self.required("gpgconf", "--list-dirs", "agent-socket").decode().strip())
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            # It takes the descriptors from 3 on that these tell of.
+            os.dup2(listener.fileno(), 3)
+            environment = {**self.environment, "LISTEN_FDS": "1", "LISTEN_FDNAMES": "std"}
+            with open(self.directory / "agent.log", "wb") as log, peer.running(
+                ["gpg-agent", "--supervised"], environment, pass_fds=[3], stderr=log
+            ):
+                yield
+        path.unlink(missing_ok=True)
+        self.required("gpgconf", "--remove-socketdir", may_fail=True)
+
+    def required(self, *command: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+        done = peer.run(list(command), self.environment, given)
+        return done.stdout if may_fail else peer.required(done)
+
+    def put(self, identifier: str, value: bytes) -> None:
+        name = f"{peer.SERVICE}/{identifier}"
+        self.required("pass", "insert", "--multiline", "--force", name, given=value)
+
+    def put_all(self, items: dict[str, bytes]) -> None:
+        """By one process of GnuPG that seals many files."""
+        folder = self.store / peer.SERVICE
+        for identifier, value in items.items():
+            (folder / identifier).write_bytes(value)
+        names = "".join(f"{folder / identifier}\n" for identifier in items)
+        self.required(
+            "gpg", "--batch", "--yes", "--quiet", "--trust-model", "always", "--recipient", USER,
+            "--multifile", "--encrypt", given=names.encode())
+        for identifier in items:
+            (folder / identifier).unlink()
+        os.sync()
+
+    def get(self, identifier: str) -> bytes | None:
+        done = peer.run(["pass", "show", f"{peer.SERVICE}/{identifier}"], self.environment)
+        return done.stdout if done.returncode == 0 else None
+
+    def identifiers(self) -> collections.abc.Iterable[str]:
+        tree = self.required("pass", "ls", peer.SERVICE).decode()
+        return [line.split()[-1] for line in tree.splitlines()[1:]]
+
+    def remove(self, identifier: str) -> None:
+        self.required("pass", "rm", "--force", f"{peer.SERVICE}/{identifier}")
+
+
+def version() -> str:
+    said = peer.run(["pass", "version"], {"PATH": "/usr/bin:/bin"}).stdout.decode()
+    return next((word[1:] for word in said.split() if word[:1] == "v" and word[1:2].isdigit()), "")
+
+
+if __name__ == "__main__":
+    peer.main(PasswordStore)
