@@ -6,8 +6,9 @@ import importlib.metadata
 import os
 import pathlib
 
-import peer
 from cryptography.fernet import Fernet, InvalidToken
+
+import peer
 
 
 class FernetFiles(peer.Peer):
@@ -53,7 +54,7 @@ class FernetFiles(peer.Peer):
     def put_all(self, items: dict[str, bytes]) -> None:
         for identifier, value in items.items():
             (self.items / identifier).write_bytes(self.fernet.encrypt(value))
-        peer.LIBC.syncfs(self.file)
+        peer.sync_file_system(self.items)
 
     def get(self, identifier: str) -> bytes | None:
         try:

@@ -3,10 +3,11 @@
 import collections.abc
 import importlib.metadata
 
-import file_keyring
-import peer
 from keyrings.alt.escape import escape
 from keyrings.alt.file import EncryptedKeyring
+
+import file_keyring
+import peer
 
 
 class Alt(file_keyring.FileKeyring):

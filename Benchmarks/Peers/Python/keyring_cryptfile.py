@@ -3,10 +3,11 @@
 import collections.abc
 import importlib.metadata
 
-import file_keyring
-import peer
 from keyrings.cryptfile.cryptfile import CryptFileKeyring
 from keyrings.cryptfile.escape import escape
+
+import file_keyring
+import peer
 
 
 class Cryptfile(file_keyring.FileKeyring):

@@ -49,7 +49,8 @@ class PasswordStore(peer.Peer):
     def agent(self) -> collections.abc.Iterator[None]:
         """GnuPG's agent as a child, which ends with this process; one that gpg starts does not."""
         self.required("gpgconf", "--create-socketdir", may_fail=True)
-        path = pathlib.Path(self.required("gpgconf", "--list-dirs", "agent-socket").decode().strip())
+        told = self.required("gpgconf", "--list-dirs", "agent-socket")
+        path = pathlib.Path(told.decode().strip())
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
@@ -83,7 +84,7 @@ class PasswordStore(peer.Peer):
             "--multifile", "--encrypt", given=names.encode())
         for identifier in items:
             (folder / identifier).unlink()
-        os.sync()
+        peer.sync_file_system(folder)
 
     def get(self, identifier: str) -> bytes | None:
         done = peer.run(["pass", "show", f"{peer.SERVICE}/{identifier}"], self.environment)

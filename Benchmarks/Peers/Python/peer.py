@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import dataclasses
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -72,7 +73,8 @@ class Peer(abc.ABC):
         ...
 
     def identifiers(self) -> collections.abc.Iterable[str]:
-        raise Failure("it has no way to list its items")
+        """For a peer that describes itself as one that can list."""
+        raise NotImplementedError
 
     def put_all(self, items: dict[str, bytes]) -> None:
         """Puts many items, by a way for that if there is one."""
@@ -183,6 +185,15 @@ def check(peer: Peer, item_count: int) -> None:
         require_value(identifier, found.get(identifier), value)
 
 
+def sync_file_system(directory: pathlib.Path) -> None:
+    """Makes durable at once what was written in bulk."""
+    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    status = LIBC.syncfs(file)
+    os.close(file)
+    if status != 0:
+        raise Failure(f"{directory} cannot be synced")
+
+
 # Processes
 
 
@@ -262,6 +273,8 @@ def obey(options: argparse.Namespace, kind: type[Peer]) -> None:
     if options.command == "describe":
         print(json.dumps(dataclasses.asdict(kind.description()), ensure_ascii=False))
         return
+    if options.command == "measure" and options.operation not in kind.description().operations:
+        raise Failure(f"it has no way to {options.operation}")
     options.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     peer = kind(options.directory.resolve())
     with peer.opened():
