@@ -26,19 +26,32 @@ static uint8_t key[KEY_BYTES];
 static sqlite3 *database;
 static sqlite3_stmt *put, *get, *list, *removal;
 
+#ifdef SQLCIPHER
+static const char *cipher_version(void) {
+  static char version[32];
+  sqlite3_stmt *statement;
+  if (sqlite3_open(":memory:", &database) == SQLITE_OK
+      && sqlite3_prepare_v2(database, "PRAGMA cipher_version", -1, &statement, NULL) == SQLITE_OK
+      && sqlite3_step(statement) == SQLITE_ROW)
+    snprintf(version, sizeof version, "%s", (const char *)sqlite3_column_text(statement, 0));
+  return version;
+}
+#endif
+
 description store_description(void) {
   return (description){
 #ifdef SQLCIPHER
     .name = "sqlcipher",
     .what = "A C program with a table in SQLCipher; the key is raw, so none is derived.",
-    .sealed = "AES-256-CBC with HMAC-SHA1 for each page, identifiers too",
+    .version = cipher_version(),
+    .sealed = "AES-256-CBC with HMAC for each page, identifiers too",
 #else
     .name = "sqlite-sodium",
     .what = "A C program with a table in SQLite, whose values are sealed by libsodium; "
             "identifiers are in clear.",
+    .version = sqlite3_libversion(),
     .sealed = "XChaCha20-Poly1305, bound to the identifier",
 #endif
-    .version = sqlite3_libversion(),
     .durable = "yes",
     .durable_because = "WAL with synchronous FULL: under strace, every put and every removal "
                        "calls fdatasync for the log before it returns.",
