@@ -25,8 +25,9 @@ class Alt(file_keyring.FileKeyring):
             what="Python's keyring with EncryptedKeyring of keyrings.alt, one INI file that is "
             "read at every get and written at every put, with a key derived for each; values "
             "are text, so base64; it cannot list.",
-            durable="unknown",
-            durableBecause="not measured",
+            durable="no",
+            durableBecause="Under strace, nothing is synced, and the file is emptied before it "
+            "is written: a crash may lose every item.",
             sealed="AES-256-CFB without authentication, PBKDF2 for each item",
             start="in process",
             operations=("put", "get", "remove"),

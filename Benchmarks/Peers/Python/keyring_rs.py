@@ -17,8 +17,10 @@ class KeyringRS(peer.Peer):
             version=importlib.metadata.version("keyringrs"),
             what="Rust's keyring crate, called from Python by keyringrs, with gnome-keyring "
             f"{private_bus.version()} behind it; values are text, so base64; it cannot list.",
-            durable="unknown",
-            durableBecause="not measured",
+            durable="no",
+            durableBecause="Under strace, a change syncs the new file and renames it before the "
+            "answer, but not the directory: a power cut may undo the last changes, and no more "
+            "than these.",
             sealed="AES-128-CBC with MD5 in gnome-keyring's file",
             start="daemon",
             operations=("put", "get", "remove"),
@@ -36,7 +38,10 @@ class KeyringRS(peer.Peer):
         self.entry(peer.SERVICE, identifier).set_password(peer.text_of(value))
 
     def get(self, identifier: str) -> bytes | None:
-        return peer.value_in(self.entry(peer.SERVICE, identifier).get_password())
+        try:
+            return peer.value_in(self.entry(peer.SERVICE, identifier).get_password())
+        except KeyError:
+            return None
 
     def remove(self, identifier: str) -> None:
         self.entry(peer.SERVICE, identifier).delete_credential()

@@ -22,8 +22,9 @@ class PasswordStore(peer.Peer):
             what="pass with a key without a passphrase, a file per item; a put or a get is a "
             "process of pass that starts GnuPG, whose agent goes on; identifiers are the names "
             "of the files.",
-            durable="unknown",
-            durableBecause="not measured",
+            durable="no",
+            durableBecause="Under strace, nothing is synced, and an item's file is emptied before "
+            "it is written: a power cut may lose what was put, and what it replaced.",
             sealed="OpenPGP to a Curve25519 key, not bound to the identifier",
             start="process each",
         )
