@@ -28,7 +28,8 @@ def main() -> None:
         print(json.dumps(dataclasses.asdict(DESCRIPTION), ensure_ascii=False))
         return
     if len(sys.argv) < 4:
-        raise peer.Failure("usage: README.md has the protocol")
+        print("gnome_keyring: README.md has the protocol", file=sys.stderr)
+        sys.exit(2)
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     client = os.environ["PEERS_DIRECTORY"] + "/peers/libsecret-file"

@@ -22,6 +22,7 @@ SERVICE = "com.example.benchmark"
 LOST = 3
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
+PROCESS = os.getpid()
 
 
 class Failure(Exception):
@@ -200,6 +201,9 @@ def sync_file_system(directory: pathlib.Path) -> None:
 def end_with_parent() -> None:
     """For a child that is about to start a program: it is killed when this process ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # It may have ended before that.
+    if os.getppid() != PROCESS:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextlib.contextmanager
