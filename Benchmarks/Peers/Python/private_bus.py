@@ -10,6 +10,7 @@ import peer
 NAME = "org.freedesktop.secrets"
 PASSWORD = b"pw"
 
+# The limits are those of a desktop's bus: libsecret needs a rule and a reply for each item it lists.
 CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
   "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -23,6 +24,8 @@ CONFIGURATION = """\
     <allow eavesdrop="true"/>
     <allow own="*"/>
   </policy>
+  <limit name="max_match_rules_per_connection">50000</limit>
+  <limit name="max_replies_per_connection">50000</limit>
 </busconfig>
 """
 
