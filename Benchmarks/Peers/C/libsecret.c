@@ -3,11 +3,11 @@
 
 #include "peer.h"
 
+#include <errno.h>
 #include <libsecret/secret.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <errno.h>
 
 #define TEXT_OF(number) #number
 #define VERSION_OF(major, minor, micro) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(micro)
