@@ -10,7 +10,7 @@ import peer
 NAME = "org.freedesktop.secrets"
 PASSWORD = b"pw"
 
-# The limits are those of a desktop's bus: libsecret needs a rule and a reply for each item it lists.
+# The limits are a desktop's: libsecret needs a rule and a reply for each item that it lists.
 CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
   "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
