@@ -56,12 +56,12 @@ def gnome_keyring(directory: pathlib.Path) -> collections.abc.Iterator[dict[str,
     bus = ["dbus-daemon", "--nofork", "--nopidfile", f"--config-file={configuration}"]
     daemon = ["gnome-keyring-daemon", "--foreground", "--components=secrets", "--unlock"]
     with contextlib.ExitStack() as daemons:
-        log = daemons.enter_context(open(directory / "bus.log", "wb"))
+        log = daemons.enter_context(open(directory / "daemons.log", "ab"))
         daemons.enter_context(peer.running(bus, environment, stderr=log))
         peer.wait_until(
             "the bus is there", lambda: has_owner(environment, "org.freedesktop.DBus"))
         keyring = daemons.enter_context(peer.running(
-            daemon, environment, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL))
+            daemon, environment, stdin=subprocess.PIPE, stderr=log))
         assert keyring.stdin is not None
         keyring.stdin.write(PASSWORD)
         keyring.stdin.close()
