@@ -162,7 +162,11 @@ def timed_remove(peer: Peer, item_count: int, count: int) -> int:
     new = [identifier_of(number) for number in range(item_count, item_count + count)]
     begin = time.perf_counter_ns()
     for identifier in new:
-        peer.remove(identifier)
+        try:
+            peer.remove(identifier)
+        # Each has its own error for an item that is not there.
+        except Exception as problem:
+            raise Failure(f"{identifier} is not removed: {problem}") from problem
     return time.perf_counter_ns() - begin
 
 
