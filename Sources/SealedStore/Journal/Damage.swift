@@ -128,7 +128,7 @@ struct BreakExamination {
       else { return nil }
       tags.insert(record.prefix.tag)
       isInChange = !record.prefix.flags.contains(.last)
-      chain.append(record.buffer, at: 0, record.prefix)
+      chain.append(record.buffer, at: record.offset, record.prefix)
       if !isInChange { confirmed.pass(chain.position) }
     }
     let isConfirmed = confirmed.ahead.isEmpty && confirmed.contradicted == nil

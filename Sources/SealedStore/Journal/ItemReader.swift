@@ -4,6 +4,7 @@ import SessionToolsBase
 struct ItemReader {
   private let file: OpenFile
   private let opener: RecordOpener
+  private let associatedData = RecordOpener.associatedData()
   private let nameKey: KeyBytes
 
   init(_ file: OpenFile, journal: JournalIdentifier, keys: KeyRing) {
@@ -50,6 +51,6 @@ struct ItemReader {
     guard let offset = try window.offset(of: start..<start + entry.recordByteCount) else {
       return nil
     }
-    return opener.open(window.buffer, at: offset)
+    return opener.open(window.buffer, at: offset, with: associatedData)
   }
 }

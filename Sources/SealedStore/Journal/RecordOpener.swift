@@ -2,28 +2,39 @@ import SessionToolsBase
 
 /// Opens single records of one journal.
 struct RecordOpener {
+  /// What the sealing binds: journal id 16 ‖ bound prefix 32.
+  private static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
+
+  private let journal: JournalIdentifier
   private let keys: KeyRing
-  private let associatedData = ByteBuffer(byteCount: 48)
 
   init(journal: JournalIdentifier, keys: KeyRing) {
+    self.journal = journal
     self.keys = keys
-    journal.bytes.store(in: associatedData, at: 0)
   }
+
+  /// Memory to open records in a larger buffer with, one after another.
+  static func associatedData() -> ByteBuffer { ByteBuffer(byteCount: associatedDataByteCount) }
 
   /// An open record, its plaintext in the buffer it was read into.
   struct OpenRecord {
     let prefix: RecordPrefix
     let buffer: ByteBuffer
+    /// Where the record starts in the buffer.
+    let offset: Int
     private let plaintext: Range<Int>
     private let keyRange: Range<Int>
     private let valueRange: Range<Int>
 
-    fileprivate init?(prefix: RecordPrefix, buffer: ByteBuffer, plaintext: Range<Int>) {
+    fileprivate init?(
+      prefix: RecordPrefix, buffer: ByteBuffer, offset: Int, plaintext: Range<Int>
+    ) {
       guard let layout = RecordPlaintext.layout(of: buffer, plaintext),
         !prefix.flags.contains(.removed) || layout.value.isEmpty
       else { return nil }
       self.prefix = prefix
       self.buffer = buffer
+      self.offset = offset
       self.plaintext = plaintext
       keyRange = layout.key
       valueRange = layout.value
@@ -59,19 +70,31 @@ struct RecordOpener {
   /// - Parameters:
   ///   - buffer: Has the record from `offset` on; should be one that is wiped.
   ///   - offset: Where the record starts.
+  ///   - associatedData: Memory of ``associatedData()``.
   /// - Returns: The record, in the same buffer.
-  func open(_ buffer: ByteBuffer, at offset: Int = 0) -> OpenRecord? {
+  func open(
+    _ buffer: ByteBuffer, at offset: Int, with associatedData: ByteBuffer
+  ) -> OpenRecord? {
+    let bound = offset..<offset + RecordPrefix.boundByteCount
+    guard bound.upperBound <= buffer.byteCount else { return nil }
+    journal.bytes.store(in: associatedData, at: 0)
+    associatedData.copy(buffer, bound, to: 16)
+    return open(buffer, at: offset, associatedData, 0..<Self.associatedDataByteCount)
+  }
+
+  private func open(
+    _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer, _ dataRange: Range<Int>
+  ) -> OpenRecord? {
     guard offset + RecordPrefix.byteCount <= buffer.byteCount,
       let prefix = RecordPrefix(buffer, at: offset),
       offset + prefix.recordByteCount <= buffer.byteCount
     else { return nil }
-    associatedData.copy(buffer, offset..<offset + RecordPrefix.boundByteCount, to: 16)
     let sealed = offset + RecordPrefix.byteCount..<offset + prefix.recordByteCount
-    guard Sodium.open(buffer, sealed, associatedData: associatedData, key: keys.recordKey) else {
-      return nil
-    }
+    let isAuthentic = Sodium.open(
+      buffer, sealed, associatedData: associatedData, dataRange, key: keys.recordKey)
+    guard isAuthentic else { return nil }
     return OpenRecord(
-      prefix: prefix, buffer: buffer, plaintext: Sodium.plaintextRange(of: sealed))
+      prefix: prefix, buffer: buffer, offset: offset, plaintext: Sodium.plaintextRange(of: sealed))
   }
 
   /// Reads and opens a record; `nil` when there is none that is whole and authentic.
@@ -94,9 +117,25 @@ struct RecordOpener {
   func read(
     from file: OpenFile, at start: Int, byteCount: Int
   ) throws(StoreError) -> OpenRecord? {
-    let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
-    guard try file.read(at: start, into: buffer, 0..<byteCount) == byteCount else { return nil }
+    let buffer = Self.buffer(byteCount)
+    let record = Self.recordRange(of: buffer)
+    guard try file.read(at: start, into: buffer, record) == byteCount else { return nil }
     return open(buffer)
+  }
+
+  /// Memory for one record, with room in front of it for what the sealing binds besides.
+  static func buffer(_ recordByteCount: Int) -> ByteBuffer {
+    ByteBuffer(byteCount: 16 + recordByteCount, isSecret: true)
+  }
+
+  /// Where the record goes in memory of ``buffer(_:)``.
+  static func recordRange(of buffer: ByteBuffer) -> Range<Int> { 16..<buffer.byteCount }
+
+  /// Opens the record in memory of ``buffer(_:)``, in place.
+  func open(_ buffer: ByteBuffer) -> OpenRecord? {
+    // The bound part of the prefix stands behind it already.
+    journal.bytes.store(in: buffer, at: 0)
+    return open(buffer, at: 16, buffer, 0..<Self.associatedDataByteCount)
   }
 }
 

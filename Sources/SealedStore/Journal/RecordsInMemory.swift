@@ -30,11 +30,13 @@ package struct RecordsInMemory {
     ).buffer
   }
 
-  /// Opens a record, in place.
+  /// Opens a copy of a record, as one that was read from a file.
   ///
   /// - Returns: Its value; `nil` when it is not the one of the key.
   package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
-    guard let opened = RecordOpener(journal: journal, keys: keys).open(record),
+    let buffer = RecordOpener.buffer(record.byteCount)
+    buffer.copy(record, 0..<record.byteCount, to: RecordOpener.recordRange(of: buffer).lowerBound)
+    guard let opened = RecordOpener(journal: journal, keys: keys).open(buffer),
       opened.isRecord(of: canonicalKey)
     else { return nil }
     return opened.value

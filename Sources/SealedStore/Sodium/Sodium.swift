@@ -47,15 +47,24 @@ package enum Sodium {
   package static func open(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) -> Bool {
+    open(
+      buffer, range, associatedData: associatedData, 0..<associatedData.byteCount, key: key)
+  }
+
+  /// Opens in place, with a part of a buffer as associated data.
+  static func open(
+    _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, _ dataRange: Range<Int>,
+    key: KeyBytes
+  ) -> Bool {
     guard range.count >= nonceByteCount + tagByteCount else { return false }
     let plaintext = plaintextRange(of: range)
     let message = unsafe buffer.pointer(to: plaintext.lowerBound..<range.upperBound)
     let nonce = unsafe buffer.pointer(to: range.lowerBound..<plaintext.lowerBound)
-    let data = unsafe associatedData.pointer(to: 0..<associatedData.byteCount)
+    let data = unsafe associatedData.pointer(to: dataRange)
     return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
       message.assumingMemoryBound(to: UInt8.self), nil, nil,
       message.assumingMemoryBound(to: UInt8.self), UInt64(plaintext.count + tagByteCount),
-      data.assumingMemoryBound(to: UInt8.self), UInt64(associatedData.byteCount),
+      data.assumingMemoryBound(to: UInt8.self), UInt64(dataRange.count),
       nonce.assumingMemoryBound(to: UInt8.self), key.pointer) == 0
   }
 

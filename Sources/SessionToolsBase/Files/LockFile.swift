@@ -44,11 +44,13 @@ package final class LockFile: Sendable {
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
+    // Mostly it is free.
+    if let held = try tryLock(byte: byte) { return held }
     var wait = Backoff(timeout: timeout)
     while true {
-      if let held = try tryLock(byte: byte) { return held }
       guard let pause = wait.next() else { throw timedOut() }
       Thread.sleep(forTimeInterval: pause / .seconds(1))
+      if let held = try tryLock(byte: byte) { return held }
     }
   }
 
@@ -56,9 +58,10 @@ package final class LockFile: Sendable {
   ///
   /// - Throws: `timedOut`, `cancelled`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
+    // Mostly it is free.
+    if let held = try tryLock(byte: byte) { return held }
     var wait = Backoff(timeout: timeout)
     while true {
-      if let held = try tryLock(byte: byte) { return held }
       guard let pause = wait.next() else { throw timedOut() }
       do {
         try await Task.sleep(for: pause)
@@ -67,6 +70,7 @@ package final class LockFile: Sendable {
           StoreError.cancelled, store: directory.path,
           reason: "the task was cancelled while it waited for another process")
       }
+      if let held = try tryLock(byte: byte) { return held }
     }
   }
 
