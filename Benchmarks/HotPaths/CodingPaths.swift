@@ -68,9 +68,7 @@ struct CodingPaths {
         consume(limit.seal(json))
       },
       HotPath(name: "open", byteCount: byteCount) {
-        let read = ByteBuffer(byteCount: ours.byteCount, isSecret: true)
-        read.copy(ours, 0..<ours.byteCount, to: 0)
-        guard let value = records.open(read, of: canonicalKey) else {
+        guard let value = records.open(ours, of: canonicalKey) else {
           throw Failure("a record does not open")
         }
         consume(value)
@@ -97,9 +95,7 @@ struct CodingPaths {
     let ours = records.seal(secret, for: key)
     let theirs = limit.seal(json)
     return HotPath(name: "open and decode", byteCount: byteCount) {
-      let read = ByteBuffer(byteCount: ours.byteCount, isSecret: true)
-      read.copy(ours, 0..<ours.byteCount, to: 0)
-      guard let value = records.open(read, of: canonicalKey) else {
+      guard let value = records.open(ours, of: canonicalKey) else {
         throw Failure("a record does not open")
       }
       consume(try coding.item(from: value, for: key, decoder: JSONDecoder()))
