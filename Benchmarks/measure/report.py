@@ -9,7 +9,7 @@ import platform
 import subprocess
 
 from .failure import Failure
-from .rows import Row
+from .rows import Row, key_of
 
 
 def machine() -> dict:
@@ -53,7 +53,7 @@ def read_baseline(path: pathlib.Path) -> dict[str, dict]:
     """The rows of an earlier report, by their names."""
     try:
         rows = json.loads(path.read_text())["rows"]
-        return {f"{row['group']}: {row['operation']}": row for row in rows}
+        return {key_of(row["group"], row["operation"]): row for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise Failure(f"{path} is no report that --json wrote: {problem}") from None
 

@@ -26,7 +26,12 @@ class Row:
     @property
     def key(self) -> str:
         """What names the row in every report."""
-        return f"{self.group}: {self.operation}"
+        return key_of(self.group, self.operation)
+
+
+def key_of(group: str, operation: str) -> str:
+    """The name of a row, also of one that a file has."""
+    return f"{group}: {operation}"
 
 
 def of_pairs(

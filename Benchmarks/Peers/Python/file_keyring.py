@@ -4,16 +4,36 @@ import base64
 import collections.abc
 import configparser
 import contextlib
+import importlib.metadata
 
 import peer
 
 PASSWORD = "pw"
 
 
+def description(name: str, package: str, keyring: str, sealed: str) -> peer.Description:
+    """What is to be said of a keyring, of which only this differs."""
+    return peer.Description(
+        name=name,
+        version=importlib.metadata.version(package),
+        what=f"Python's keyring with {keyring}, one INI file that is read at every get and "
+        "written at every put, with a key derived for each; values are text, so base64; it "
+        "cannot list.",
+        durable="no",
+        durableBecause="Under strace, nothing is synced, and the file is emptied before it is "
+        "written: a crash may lose every item.",
+        sealed=sealed,
+        start="in process",
+        operations=("put", "get", "remove"),
+    )
+
+
 class FileKeyring(peer.Peer):
     """A keyring with `file_path` and `keyring_key`, whose file is INI."""
 
     keyring_type: type
+    escape: collections.abc.Callable[[str], str]
+    """How it writes a name in its file."""
 
     @contextlib.contextmanager
     def opened(self) -> collections.abc.Iterator[None]:
@@ -40,17 +60,12 @@ class FileKeyring(peer.Peer):
                     file.add_section(section)
                 file.set(section, option, value)
 
-        escape = self.escape()
+        escape = self.escape
         bulk = self.opened_keyring(Bulk)
         for identifier, value in items.items():
             bulk.set_password(peer.SERVICE, identifier, peer.text_of(value))
         with open(bulk.file_path, "w", encoding="utf-8") as output:
             file.write(output)
-
-    @staticmethod
-    def escape() -> collections.abc.Callable[[str], str]:
-        """How it writes a name in its file."""
-        raise NotImplementedError
 
     def get(self, identifier: str) -> bytes | None:
         text = self.keyring.get_password(peer.SERVICE, identifier)
@@ -60,11 +75,11 @@ class FileKeyring(peer.Peer):
         """Reads the file once, and opens each by itself, as the keyring does."""
         file = configparser.RawConfigParser()
         file.read(self.keyring.file_path, encoding="utf-8")
-        section = file[self.escape()(peer.SERVICE)]
+        section = file[self.escape(peer.SERVICE)]
         return {identifier: self.opened_value(identifier, section) for identifier in identifiers}
 
     def opened_value(self, identifier: str, section: configparser.SectionProxy) -> bytes | None:
-        sealed = section.get(self.escape()(identifier))
+        sealed = section.get(self.escape(identifier))
         if sealed is None:
             return None
         associated = self.keyring._generate_assoc(peer.SERVICE, identifier)
