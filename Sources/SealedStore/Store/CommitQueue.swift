@@ -7,10 +7,10 @@ import Synchronization
 /// Those that come while one is being synced are written together when it is done: one change,
 /// one write, one sync.
 ///
-/// Whoever finds nobody at work leads: it commits its own changes and all that wait, then
-/// hands the lead to the first who came meanwhile. That one waits a moment for those who were
-/// answered just now: commonly they have more to write, and would else wait for the sync after
-/// this one.
+/// Whoever begins a batch leads it: when its turn comes, it commits the changes of all who
+/// joined. It waits a moment for those who were answered just now: commonly they have more to
+/// write, and would else wait for the sync after this one. When all have come, the last of them
+/// leads in its place, since that one is awake.
 final class CommitQueue: Sendable {
   /// More than this is not written together.
   private static let largestBatchByteCount = 16 << 20
@@ -19,12 +19,21 @@ final class CommitQueue: Sendable {
   private static let longestGathering = Duration.milliseconds(2)
 
   private struct State {
-    var waiting: [Request] = []
+    /// Those whose commit has not begun; the last is joined, the first may be gathering.
+    var batches: [Batch] = []
+    /// Whether someone gathers or commits.
     var isLed = false
     /// How many requests the last commit answered, when it ended, and how long it took.
     var last = (count: 0, end: ContinuousClock.now, duration: Duration.zero)
-    /// Who is woken when so many wait.
-    var gathering: (wake: DispatchSemaphore, count: Int)?
+    /// With how many requests the first batch is complete, while it is gathering.
+    var gatheredCount: Int?
+  }
+
+  private enum Role {
+    case leader
+    /// Leads when it is the batch's turn.
+    case nextLeader
+    case follower
   }
 
   private let state = Mutex(State())
@@ -38,88 +47,93 @@ final class CommitQueue: Sendable {
   func submit(
     _ changes: [StoreChange], commit: ([StoreChange]) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let request = state.withLock { state -> Request? in
-      guard state.isLed else {
-        state.isLed = true
-        return nil
+    let (batch, place, role) = join(changes)
+    switch role {
+    case .follower: batch.answered.wait()
+    case .leader where place > 0: lead(batch, commit: commit)
+    case .leader, .nextLeader:
+      if role == .nextLeader { batch.turn.wait() }
+      if gather(batch, wasAnswered: role == .leader) {
+        lead(batch, commit: commit)
+      } else {
+        batch.answered.wait()
       }
-      let request = Request(changes)
-      state.waiting.append(request)
-      if let gathering = state.gathering, state.waiting.count >= gathering.count {
-        state.gathering = nil
-        gathering.wake.signal()
+    }
+    try batch.results.withLock { $0[place] }.get()
+  }
+
+  /// Joins the last batch, or begins one, whose leader is the first in it.
+  private func join(_ changes: [StoreChange]) -> (batch: Batch, place: Int, role: Role) {
+    let byteCount = changes.reduce(0) { $0 + $1.recordByteCount }
+    return state.withLock { state in
+      if let batch = state.batches.last,
+        batch.byteCount + byteCount <= Self.largestBatchByteCount
+      {
+        batch.requests.append(changes)
+        batch.byteCount += byteCount
+        let isComplete = state.batches.count == 1 && batch.requests.count == state.gatheredCount
+        if isComplete { batch.isTaken = true }
+        return (batch, batch.requests.count - 1, isComplete ? .leader : .follower)
       }
-      return request
+      let batch = Batch(changes, byteCount)
+      state.batches.append(batch)
+      defer { state.isLed = true }
+      return (batch, 0, state.isLed ? .nextLeader : .leader)
     }
-    if let request {
-      request.wake.wait()
-      if let result = request.result.withLock({ $0 }) { return try result.get() }
-    }
-    gather(wasAnswered: request == nil)
-    try lead(changes, commit: commit)
   }
 
   /// Waits for those who were answered by the last commit, if there were several at work.
   ///
-  /// - Parameter wasAnswered: Whether the leader is one of them.
-  private func gather(wasAnswered: Bool) {
-    let wake = state.withLock { state -> (DispatchSemaphore, Duration)? in
+  /// - Parameters:
+  ///   - batch: What they may join, the first in the queue.
+  ///   - wasAnswered: Whether its leader is one of them.
+  /// - Returns: Whether the leader still leads.
+  private func gather(_ batch: Batch, wasAnswered: Bool) -> Bool {
+    let patience = state.withLock { state -> Duration? in
       let missingCount = wasAnswered ? state.last.count - 1 : state.last.count
-      guard missingCount > 0 else { return nil }
       let most = min(state.last.duration * Self.gatheringShare, Self.longestGathering)
       let left = state.last.end + most - .now
-      guard left > .zero else { return nil }
-      let wake = DispatchSemaphore(value: 0)
-      state.gathering = (wake, state.waiting.count + missingCount)
-      return (wake, left)
+      guard missingCount > 0, state.batches.count == 1, left > .zero else { return nil }
+      state.gatheredCount = batch.requests.count + missingCount
+      return left
     }
-    guard let (wake, left) = wake else { return }
-    _ = wake.wait(timeout: .now() + left / .seconds(1))
-    state.withLock { $0.gathering = nil }
+    guard let patience else { return true }
+    if batch.answered.wait(timeout: .now() + patience / .seconds(1)) == .success { return false }
+    return state.withLock { state in
+      guard !batch.isTaken else { return false }
+      state.gatheredCount = nil
+      return true
+    }
   }
 
-  private func lead(
-    _ own: [StoreChange], commit: ([StoreChange]) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let others = takeBatch(after: own)
+  private func lead(_ batch: Batch, commit: ([StoreChange]) throws(StoreError) -> Void) {
+    // Nobody joins it any more.
+    let requests = state.withLock { state in
+      state.batches.removeFirst()
+      state.gatheredCount = nil
+      return batch.requests
+    }
     let start = ContinuousClock.now
     // A large change most likely comes alone, and is not copied then.
-    let changes = others.isEmpty ? own : own + others.flatMap(\.changes)
-    var result = Self.result { () throws(StoreError) in try commit(changes) }
-    if !others.isEmpty, case .failure(let error) = result, error.code == StoreError.noSpace {
+    let changes = requests.count == 1 ? requests[0] : requests.flatMap(\.self)
+    let result = Self.result { () throws(StoreError) in try commit(changes) }
+    var results = Array(repeating: result, count: requests.count)
+    if requests.count > 1, case .failure(let error) = result, error.code == StoreError.noSpace {
       // What does not fit together may fit one by one, and one's own size is one's own fault.
-      result = Self.result { () throws(StoreError) in try commit(own) }
-      for request in others {
-        request.answer(Self.result { () throws(StoreError) in try commit(request.changes) })
+      results = requests.map { request in
+        Self.result { () throws(StoreError) in try commit(request) }
       }
-    } else {
-      for request in others { request.answer(result) }
     }
+    batch.results.withLock { $0 = results }
     let end = ContinuousClock.now
-    let next = state.withLock { state -> Request? in
-      state.last = (1 + others.count, end, end - start)
-      if state.waiting.isEmpty {
-        state.isLed = false
-        return nil
-      }
-      return state.waiting.removeFirst()
+    let next = state.withLock { state -> Batch? in
+      state.last = (requests.count, end, end - start)
+      state.isLed = !state.batches.isEmpty
+      return state.batches.first
     }
-    next?.wake.signal()
-    for request in others { request.wake.signal() }
-    try result.get()
-  }
-
-  private func takeBatch(after own: [StoreChange]) -> [Request] {
-    state.withLock { state in
-      guard !state.waiting.isEmpty else { return [] }
-      var byteCount = Request.byteCount(of: own)
-      let fitting = state.waiting.prefix { request in
-        byteCount += Request.byteCount(of: request.changes)
-        return byteCount <= Self.largestBatchByteCount
-      }
-      state.waiting.removeFirst(fitting.count)
-      return Array(fitting)
-    }
+    next?.turn.signal()
+    // Wakes all of them at once.
+    batch.answered.leave()
   }
 
   private static func result(
@@ -132,23 +146,26 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Changes of one who waits.
-  private final class Request: Sendable {
-    let changes: [StoreChange]
-    let result = Mutex<Result<Void, StoreError>?>(nil)
-    /// Signalled when there is a result, or when it is this one's turn to lead.
-    let wake = DispatchSemaphore(value: 0)
+  /// Requests that are committed together.
+  ///
+  /// What can change is only touched under the queue's lock: this makes the unchecked conformance
+  /// true.
+  private final class Batch: @unchecked Sendable {
+    var requests: [[StoreChange]]
+    var byteCount: Int
+    /// Whether another than the first in it leads.
+    var isTaken = false
+    /// What became of each request, once they are answered.
+    let results = Mutex<[Result<Void, StoreError>]>([])
+    /// Signalled when it is the batch's turn.
+    let turn = DispatchSemaphore(value: 0)
+    /// Left when there are results.
+    let answered = DispatchGroup()
 
-    init(_ changes: [StoreChange]) {
-      self.changes = changes
-    }
-
-    func answer(_ result: Result<Void, StoreError>) {
-      self.result.withLock { $0 = result }
-    }
-
-    static func byteCount(of changes: [StoreChange]) -> Int {
-      changes.reduce(0) { $0 + $1.recordByteCount }
+    init(_ changes: [StoreChange], _ byteCount: Int) {
+      requests = [changes]
+      self.byteCount = byteCount
+      answered.enter()
     }
   }
 }
