@@ -3,23 +3,17 @@ import Glibc
 /// Memory that is read, written, sealed and opened in place, every access checked against its
 /// bounds.
 ///
-/// A class, so that the memory lives as long as anyone can reach it. Not for sharing between
-/// threads that write.
+/// Copies of a buffer are the same memory, which lives as long as anyone can reach it. Not for
+/// sharing between threads that write.
 ///
 /// What is called for every record can be inlined: generic calls across modules were about a
 /// tenth of the samples when a store was opened.
-@usableFromInline @safe package final class ByteBuffer {
-  /// The number of bytes.
-  @usableFromInline package let byteCount: Int
-  @usableFromInline let start: UnsafeMutableRawPointer
-  /// What was allocated; `start` lies within it.
-  private let allocation: UnsafeMutableRawPointer
-  private let isSecret: Bool
+@usableFromInline @safe package struct ByteBuffer {
+  @usableFromInline let memory: Memory
 
   /// Buffers of this size and more begin with a page: `malloc` puts large ones 16 bytes behind
   /// its beginning, from where the kernel may be slow to copy.
   private static let smallestPagedByteCount = 64 << 10
-  private static let pageByteCount = 4096
 
   /// Makes a buffer of zeros.
   ///
@@ -27,31 +21,21 @@ import Glibc
   ///   - byteCount: Its size, 0 or more.
   ///   - isSecret: Whether it is wiped before its memory is given back.
   package init(byteCount: Int, isSecret: Bool = false) {
-    let isPaged = byteCount >= Self.smallestPagedByteCount
-    // calloc gives large buffers as untouched zero pages, so padding costs nothing. Small ones
-    // come from malloc, because glibc's calloc passes the thread's own cache by.
-    guard byteCount >= 0,
-      let allocation = unsafe isPaged
-        ? calloc(byteCount + Self.pageByteCount, 1) : malloc(max(1, byteCount))
-    else {
-      preconditionFailure("no memory for \(byteCount) bytes")
-    }
-    if !isPaged { unsafe memset(allocation, 0, byteCount) }
-    self.byteCount = byteCount
-    unsafe self.allocation = allocation
-    unsafe start = isPaged ? allocation.alignedUp(toMultipleOf: Self.pageByteCount) : allocation
-    self.isSecret = isSecret
+    precondition(byteCount >= 0, "a size is not negative")
+    memory =
+      byteCount >= Self.smallestPagedByteCount
+      ? .paged(byteCount: byteCount, isSecret: isSecret)
+      : .small(byteCount: byteCount, isSecret: isSecret)
   }
+
+  /// The number of bytes.
+  @inlinable package var byteCount: Int { memory.byteCount }
+  @inlinable var start: UnsafeMutableRawPointer { unsafe memory.start }
 
   /// Makes a buffer with a copy of some bytes.
-  package convenience init(_ bytes: [UInt8], isSecret: Bool = false) {
+  package init(_ bytes: [UInt8], isSecret: Bool = false) {
     self.init(byteCount: bytes.count, isSecret: isSecret)
     copy(bytes, to: 0)
-  }
-
-  deinit {
-    if isSecret { unsafe explicit_bzero(start, byteCount) }
-    unsafe free(allocation)
   }
 
   /// The memory itself, for the files that call C.
@@ -100,12 +84,11 @@ import Glibc
   ///
   /// - Precondition: It fits.
   package func copy(_ text: String, to offset: Int) {
-    var text = text
-    text.withUTF8 { source in
-      check(offset..<offset + source.count)
-      if let from = source.baseAddress {
-        unsafe _ = memcpy(start + offset, from, source.count)
-      }
+    let bytes = unsafe text.utf8Span.span.bytes
+    check(offset..<offset + bytes.byteCount)
+    unsafe bytes.withUnsafeBytes { source in
+      guard let from = source.baseAddress else { return }
+      unsafe (start + offset).copyMemory(from: from, byteCount: source.count)
     }
   }
 
@@ -137,6 +120,16 @@ import Glibc
   package func bytes(_ range: Range<Int>) -> [UInt8] {
     check(range)
     return unsafe Array(UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
+  }
+
+  /// A part as a text; `nil` when it is not UTF-8.
+  ///
+  /// - Precondition: The range lies within the buffer.
+  package func text(_ range: Range<Int>) -> String? {
+    check(range)
+    return unsafe String(
+      validating: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count),
+      as: UTF8.self)
   }
 
   /// A copy of a part in memory that is wiped.
@@ -171,6 +164,61 @@ import Glibc
   @inlinable func check(_ range: Range<Int>) {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= byteCount, "a range outside of its buffer")
+  }
+}
+
+extension ByteBuffer {
+  /// Small memory stands in the object itself, so that it costs one allocation.
+  @usableFromInline @safe final class Memory: ManagedBuffer<Memory.Header, UInt8> {
+    @usableFromInline @safe struct Header {
+      @usableFromInline let byteCount: Int
+      @usableFromInline let start: UnsafeMutableRawPointer
+      /// What was allocated besides the object; `start` lies within it.
+      let pages: UnsafeMutableRawPointer?
+      let isSecret: Bool
+    }
+
+    private static let pageByteCount = 4096
+
+    static func small(byteCount: Int, isSecret: Bool) -> Memory {
+      let memory = Memory.create(minimumCapacity: byteCount) { memory in
+        unsafe memory.withUnsafeMutablePointerToElements { start in
+          unsafe memset(start, 0, byteCount)
+          return unsafe Header(
+            byteCount: byteCount, start: UnsafeMutableRawPointer(start), pages: nil,
+            isSecret: isSecret)
+        }
+      }
+      return unsafe unsafeDowncast(memory, to: Memory.self)
+    }
+
+    static func paged(byteCount: Int, isSecret: Bool) -> Memory {
+      // calloc gives large buffers as untouched zero pages, so padding costs nothing.
+      guard let pages = unsafe calloc(byteCount + pageByteCount, 1) else {
+        preconditionFailure("no memory for \(byteCount) bytes")
+      }
+      let memory = Memory.create(minimumCapacity: 0) { _ in
+        unsafe Header(
+          byteCount: byteCount, start: pages.alignedUp(toMultipleOf: pageByteCount), pages: pages,
+          isSecret: isSecret)
+      }
+      return unsafe unsafeDowncast(memory, to: Memory.self)
+    }
+
+    // By way of a pointer: `header` itself is checked for exclusive access each time.
+    @inlinable var byteCount: Int {
+      unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.byteCount }
+    }
+
+    @inlinable var start: UnsafeMutableRawPointer {
+      unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.start }
+    }
+
+    deinit {
+      let header = unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee }
+      if header.isSecret { unsafe explicit_bzero(header.start, header.byteCount) }
+      unsafe free(header.pages)
+    }
   }
 }
 

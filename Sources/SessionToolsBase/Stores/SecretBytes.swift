@@ -40,7 +40,7 @@ public struct SecretBytes: @unchecked Sendable {
   }
 
   /// The number of bytes.
-  public var byteCount: Int { storage.header.count }
+  public var byteCount: Int { storage.count }
 
   /// Whether there are no bytes; an empty value is a value.
   public var isEmpty: Bool { byteCount == 0 }
@@ -135,32 +135,42 @@ extension SecretBytes {
           unsafe _ = memcpy(elements, source, bytes.count)
         }
       }
-      storage.header.count = bytes.count
+      storage.count = bytes.count
       return storage
+    }
+
+    // By way of a pointer: `header` itself is checked for exclusive access each time.
+    fileprivate(set) var count: Int {
+      get { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
+      set { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count = newValue } }
+    }
+
+    private var byteCapacity: Int {
+      unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.capacity }
     }
 
     func fill<Failure: Error>(
       _ initialize: (inout OutputRawSpan) throws(Failure) -> Void
     ) throws(Failure) {
-      let capacity = header.capacity
+      let capacity = byteCapacity
       let start = unsafe withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
       let buffer = unsafe UnsafeMutableRawBufferPointer(start: start, count: capacity)
       var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
       try initialize(&output)
-      header.count = unsafe output.finalize(for: buffer)
+      count = unsafe output.finalize(for: buffer)
     }
 
     func withBytes<Result: ~Copyable, Failure: Error>(
       _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-      let count = header.count
+      let count = count
       let start = unsafe withUnsafeMutablePointerToElements { UnsafeRawPointer($0) }
       defer { withExtendedLifetime(self) {} }
       return try body(unsafe RawSpan(_unsafeStart: start, byteCount: count))
     }
 
     var sharedData: Data {
-      let count = header.count
+      let count = count
       guard count > 0 else { return Data() }
       let start = unsafe withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
       return unsafe Data(
@@ -169,7 +179,7 @@ extension SecretBytes {
     }
 
     deinit {
-      let capacity = header.capacity
+      let capacity = byteCapacity
       // explicit_bzero: a memset before a free is one that compilers remove.
       unsafe withUnsafeMutablePointerToElements { unsafe explicit_bzero($0, capacity) }
     }
