@@ -71,7 +71,7 @@ struct BreakExamination {
   }
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
-    var window = JournalWindow(file)
+    var window = JournalWindow(file, spanning: fileByteCount - end.byteCount)
     var triedByteCount = 0
     var start = end.byteCount + 1
     let last = fileByteCount - RecordPlaintext.smallestRecordByteCount

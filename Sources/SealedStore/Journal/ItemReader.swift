@@ -26,9 +26,11 @@ struct ItemReader {
     failure: (ItemIndex.Entry) -> StoreError,
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var window = JournalWindow(file)
+    let entries = entries.sorted { $0.offset < $1.offset }
+    let span = entries.last.map { Int($0.offset - entries[0].offset) + $0.recordByteCount }
+    var window = JournalWindow(file, spanning: span ?? 0)
     var steps = ProgressSteps(progress, total: entries.count, step: 1024)
-    for (done, entry) in entries.sorted(by: { $0.offset < $1.offset }).enumerated() {
+    for (done, entry) in entries.enumerated() {
       guard let record = try open(entry, &window),
         record.prefix.tag == entry.tag,
         UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,

@@ -54,7 +54,7 @@ struct JournalSurvey {
     progress: StoreProgress?
   ) throws(StoreError) {
     let opener = RecordOpener(journal: journal, keys: keys)
-    var window = JournalWindow(file)
+    var window = JournalWindow(file, spanning: range.count)
     var steps = ProgressSteps(progress, total: range.upperBound, step: 1 << 20)
     // Forged lengths could make every offset cost a megabyte: what is behind them is given up.
     let largestTriedByteCount = max(64 << 20, 4 * range.count)

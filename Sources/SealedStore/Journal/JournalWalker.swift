@@ -12,7 +12,7 @@ struct JournalWalker {
   init(
     _ file: OpenFile, fileByteCount: Int, from position: JournalPosition, chainKey: KeyBytes
   ) {
-    window = JournalWindow(file)
+    window = JournalWindow(file, spanning: fileByteCount - position.byteCount)
     self.fileByteCount = fileByteCount
     chain = RecordChain(after: position, chainKey: chainKey)
   }

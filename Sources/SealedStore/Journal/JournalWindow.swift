@@ -1,24 +1,31 @@
 import SessionToolsBase
 
-/// Reads a journal from front to back through one buffer of fixed size, however long the
+/// Reads a journal from front to back through one buffer of 256 KiB at the most, however long the
 /// records are.
 ///
 /// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
 struct JournalWindow {
   /// The longest range that can be asked for.
-  static let largestRangeByteCount = bufferByteCount - pageByteCount
+  static let largestRangeByteCount = largestBufferByteCount - pageByteCount
 
-  private static let bufferByteCount = 256 << 10
+  private static let largestBufferByteCount = 256 << 10
   private static let pageByteCount = 4096
 
   private let file: OpenFile
   /// Wiped in the end, because records may be opened in it.
-  let buffer = ByteBuffer(byteCount: bufferByteCount, isSecret: true)
+  let buffer: ByteBuffer
   /// The part of the file that is in the buffer.
   private var loaded = 0..<0
 
-  init(_ file: OpenFile) {
+  /// - Parameters:
+  ///   - file: The journal.
+  ///   - spanByteCount: How far apart the first and the last byte are that will be asked for: a
+  ///     few records need no large buffer.
+  init(_ file: OpenFile, spanning spanByteCount: Int) {
     self.file = file
+    // From the beginning of the page in which it starts.
+    let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + Self.pageByteCount
+    buffer = ByteBuffer(byteCount: needed, isSecret: true)
   }
 
   /// Where a part of the file stands in the buffer; `nil` when the file ends before it does.
@@ -29,7 +36,7 @@ struct JournalWindow {
       // Whole pages to whole pages: when source and target are a few bytes apart within their
       // pages, some processors copy six times slower.
       let start = range.lowerBound & ~(Self.pageByteCount - 1)
-      let count = try file.read(at: start, into: buffer, 0..<Self.bufferByteCount)
+      let count = try file.read(at: start, into: buffer, 0..<buffer.byteCount)
       loaded = start..<start + count
       guard range.upperBound <= loaded.upperBound else { return nil }
     }

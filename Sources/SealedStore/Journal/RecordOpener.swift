@@ -6,7 +6,7 @@ struct RecordOpener {
   private static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
 
   private let journal: JournalIdentifier
-  private let keys: KeyRing
+  let keys: KeyRing
 
   init(journal: JournalIdentifier, keys: KeyRing) {
     self.journal = journal
@@ -57,10 +57,15 @@ struct RecordOpener {
 
     /// The value, in memory that is wiped.
     var value: SecretBytes { buffer.secret(valueRange) }
-    /// The canonical key.
-    var keyBytes: [UInt8] { buffer.bytes(keyRange) }
     /// The key; `nil` when the bytes are none, which only a holder of the keys could write.
-    var key: StoreKey? { StoreKey(canonicalBytes: keyBytes) }
+    var key: StoreKey? {
+      var reader = CanonicalKeyReader()
+      return key(by: &reader)
+    }
+
+    /// The key, by a reader of many.
+    func key(by reader: inout CanonicalKeyReader) -> StoreKey? { reader.key(in: buffer, keyRange) }
+
     /// The length of the value.
     var valueByteCount: Int { valueRange.count }
   }

@@ -11,15 +11,16 @@ extension SealedFileStore {
     let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
     key.storeCanonical(in: canonicalKey, at: 0)
     guard let found = try find(canonicalKey, keepingKeys: true) else { return nil }
-    defer { found.keys.endUse() }
+    defer { found.opener.keys.endUse() }
 
-    let opener = RecordOpener(journal: found.journal, keys: found.keys)
-    let record = try opener.read(
-      from: found.file, at: Int(found.entry.offset), byteCount: found.entry.recordByteCount)
-    guard let record, record.prefix.tag == found.entry.tag,
-      UInt32(truncatingIfNeeded: record.prefix.number) == found.entry.numberLow,
+    let entry = found.entry
+    guard
+      let record = try found.opener.read(
+        from: found.file, at: Int(entry.offset), byteCount: entry.recordByteCount),
+      record.prefix.tag == entry.tag,
+      UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,
       record.isRecord(of: canonicalKey)
-    else { throw changedRecord(found.entry, of: key) }
+    else { throw changedRecord(entry, of: key) }
     return record.value
   }
 
@@ -49,8 +50,9 @@ extension SealedFileStore {
     in namespace: Namespace?, progress: StoreProgress?
   ) throws(StoreError) -> [StoreKey] {
     var keys: [StoreKey] = []
+    var reader = CanonicalKeyReader()
     try forEachItem(progress: progress) { record, entry throws(StoreError) in
-      guard let key = record.key else {
+      guard let key = record.key(by: &reader) else {
         throw corruptRecord(entry.offset, "its key is none")
       }
       if namespace == nil || key.namespace == namespace { keys.append(key) }
@@ -78,8 +80,7 @@ extension SealedFileStore {
 
   private struct FoundItem {
     let file: OpenFile
-    let journal: JournalIdentifier
-    let keys: KeyRing
+    let opener: RecordOpener
     let entry: ItemIndex.Entry
   }
 
@@ -102,7 +103,8 @@ extension SealedFileStore {
       guard let entry else { return nil }
       if keepingKeys { open.keys.beginUse() }
       return FoundItem(
-        file: view.file, journal: view.head.journal, keys: open.keys, entry: entry)
+        file: view.file, opener: RecordOpener(journal: view.head.journal, keys: open.keys),
+        entry: entry)
     }
   }
 

@@ -48,35 +48,70 @@ extension StoreKey {
   ///
   /// `nil` unless the bytes are exactly what ``canonicalBytes`` gives for some key.
   package init?(canonicalBytes bytes: [UInt8]) {
-    var rest = bytes[...]
-    guard let service = Self.part(of: &rest, as: "service name"), let service,
-      let group = Self.part(of: &rest, as: "access group"),
-      let install = Self.part(of: &rest, as: "install identifier"),
-      let name = Self.part(of: &rest, as: "item identifier"), let name,
-      rest.isEmpty
+    var reader = CanonicalKeyReader()
+    guard let key = reader.key(in: ByteBuffer(bytes), 0..<bytes.count) else { return nil }
+    self = key
+  }
+}
+
+/// Reads encodings of keys, one after the other.
+///
+/// Most keys of a store are of the namespace of the one before, which is not made anew then.
+package struct CanonicalKeyReader {
+  private var last: (encoding: ByteBuffer, namespace: Namespace)?
+
+  package init() {}
+
+  /// The key that a part of a buffer encodes.
+  ///
+  /// `nil` unless the bytes are exactly what ``StoreKey/canonicalBytes`` gives for some key.
+  package mutating func key(in buffer: ByteBuffer, _ range: Range<Int>) -> StoreKey? {
+    var rest = range
+    guard let namespace = namespace(in: buffer, &rest),
+      let name = Self.part(in: buffer, &rest, as: "item identifier"), let name, rest.isEmpty
     else { return nil }
-    self.init(
-      name: name, namespace: Namespace(service: service, group: group, install: install))
+    return StoreKey(name: name, namespace: namespace)
+  }
+
+  private mutating func namespace(in buffer: ByteBuffer, _ rest: inout Range<Int>) -> Namespace? {
+    if let (encoding, namespace) = last, encoding.byteCount <= rest.count {
+      let same = rest.lowerBound..<rest.lowerBound + encoding.byteCount
+      // No encoding of a namespace is the beginning of another one.
+      if buffer.isEqual(same, encoding) {
+        rest = same.upperBound..<rest.upperBound
+        return namespace
+      }
+    }
+    let start = rest.lowerBound
+    guard let service = Self.part(in: buffer, &rest, as: "service name"), let service,
+      let group = Self.part(in: buffer, &rest, as: "access group"),
+      let install = Self.part(in: buffer, &rest, as: "install identifier")
+    else { return nil }
+    let namespace = Namespace(service: service, group: group, install: install)
+    last = (ByteBuffer(buffer.bytes(start..<rest.lowerBound)), namespace)
+    return namespace
   }
 
   /// `.some(nil)` is an absent part, `nil` an encoding that is none.
-  private static func part(of bytes: inout ArraySlice<UInt8>, as what: String) -> Name?? {
-    switch bytes.popFirst() {
+  private static func part(
+    in buffer: ByteBuffer, _ rest: inout Range<Int>, as what: String
+  ) -> Name?? {
+    guard !rest.isEmpty else { return nil }
+    let isPresent = buffer.load(UInt8.self, at: rest.lowerBound)
+    rest = rest.lowerBound + 1..<rest.upperBound
+    switch isPresent {
     case 0: return .some(nil)
     case 1: break
     default: return nil
     }
-    var byteCount = 0
-    for shift in stride(from: 0, to: 32, by: 8) {
-      guard let byte = bytes.popFirst() else { return nil }
-      byteCount |= Int(byte) << shift
-    }
-    guard byteCount <= Name.largestByteCount, byteCount <= bytes.count,
-      let text = String(validating: bytes.prefix(byteCount), as: UTF8.self)
-    else { return nil }
-    bytes.removeFirst(byteCount)
+    guard rest.count >= 4 else { return nil }
+    let byteCount = Int(buffer.load(UInt32.self, at: rest.lowerBound))
+    rest = rest.lowerBound + 4..<rest.upperBound
+    guard byteCount <= Name.largestByteCount, byteCount <= rest.count else { return nil }
+    let text = rest.lowerBound..<rest.lowerBound + byteCount
+    rest = text.upperBound..<rest.upperBound
     // A name that cannot be made is an encoding that is none: the reason does not matter here.
-    guard let name = try? Name(text, as: what) else { return nil }
+    guard let text = buffer.text(text), let name = try? Name(text, as: what) else { return nil }
     return name
   }
 }
