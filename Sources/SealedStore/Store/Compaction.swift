@@ -59,7 +59,7 @@ extension SealedFileStore {
       progress: progress)
     try install(view, after: old)
     tellConfirmed(view.mark, of: header.store, keys, &writer)
-    withStateIfOpen { $0.journal = .success(view) }
+    withStateIfOpen { $0.journal = .usable(view) }
     return old.position.byteCount - view.end.byteCount
   }
 
@@ -99,7 +99,7 @@ extension SealedFileStore {
     } catch {
       if error.code == StoreError.outcomeUnknown {
         // Either journal may be the one after a crash; both say the same. Look again.
-        withStateIfOpen { $0.journal = .failure(error) }
+        withStateIfOpen { $0.journal = .unusable(error) }
       } else {
         directory.discard(StoreFile.journalNext)
       }

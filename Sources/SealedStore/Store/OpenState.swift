@@ -2,12 +2,18 @@ import SessionToolsBase
 
 /// What an unlocked store knows: its keys, its header, and its journal as of the last look.
 struct OpenState {
+  enum Journal {
+    case usable(JournalView)
+    // Indirect, so that a copy, and every read makes one, is a reference and no more.
+    indirect case unusable(StoreError)
+  }
+
   var header: Header
   var keys: KeyRing
   /// The number of the slot that opened the store, when one had to.
   var slot: Int?
   /// The journal, or why it cannot be used.
-  var journal: Result<JournalView, StoreError>
+  var journal: Journal
   /// Whether the journal belongs to `header.next`: a rotation was interrupted after the moment
   /// it counted, and the next writer finishes it.
   var isRotationPending = false
@@ -21,8 +27,8 @@ struct OpenState {
   /// Whether something is wrong that may be so only because others were at work meanwhile.
   var isInDoubt: Bool {
     switch journal {
-    case .success(let view): view.damage != nil
-    case .failure: true
+    case .usable(let view): view.damage != nil
+    case .unusable: true
     }
   }
 
@@ -30,7 +36,7 @@ struct OpenState {
   ///
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
   mutating func refresh(from loader: StoreLoader) throws(StoreError) {
-    guard case .success(let view) = journal,
+    guard case .usable(let view) = journal,
       let status = try loader.directory.status(of: StoreFile.journal),
       status.isSameFile(as: view.identity)
     else {
@@ -82,14 +88,17 @@ struct OpenState {
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   func usableJournal() throws(StoreError) -> JournalView {
-    try journal.get()
+    switch journal {
+    case .usable(let view): return view
+    case .unusable(let error): throw error
+    }
   }
 
   /// The journal, when it can be written and listed.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   func soundJournal(path: String) throws(StoreError) -> JournalView {
-    let view = try journal.get()
+    let view = try usableJournal()
     if let damage = view.damage { throw damage.error(path: path) }
     return view
   }

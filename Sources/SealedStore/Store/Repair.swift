@@ -111,7 +111,7 @@ extension SealedFileStore {
       as: successor ?? JournalIdentifier(bytes: environment.random.bytes16()),
       store: header.store, keys: keys)
     try install(view, after: nil)
-    withStateIfOpen { $0.journal = .success(view) }
+    withStateIfOpen { $0.journal = .usable(view) }
     return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
   }
 

@@ -123,7 +123,7 @@ extension SealedFileStore {
     }
     var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
-    func setRotated(_ journal: Result<JournalView, StoreError>) {
+    func setRotated(_ journal: OpenState.Journal) {
       var rotated = OpenState(header: header, keys: keys, slot: nil, journal: journal)
       rotated.isRotationPending = true
       withStateIfOpen { $0 = rotated }
@@ -143,14 +143,14 @@ extension SealedFileStore {
       if error.code == StoreError.outcomeUnknown {
         // The new journal is in its place, though perhaps not for good, and needs this header
         // and these keys.
-        setRotated(.failure(error))
+        setRotated(.unusable(error))
       } else {
         directory.discard(StoreFile.headerNext)
       }
       throw error
     }
     // Before the headers, so that other threads of this process never look for the new keys.
-    setRotated(.success(view))
+    setRotated(.usable(view))
     tellConfirmed(view.mark, of: header.store, keys, &writer)
     do throws(StoreError) {
       try installHeader(header, headerKey: keys.headerKey, &writer)

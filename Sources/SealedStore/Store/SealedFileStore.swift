@@ -52,6 +52,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   let environment: StoreEnvironment
   let options: Options
   let directory: PrivateDirectory
+  /// Reads the files anew.
+  let loader: StoreLoader
   /// The process that opened the store; a forked child has the descriptors, but not the right.
   private let process = CurrentProcess.identifier
   /// `nil` while the store is locked.
@@ -75,12 +77,13 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     self.directory = directory
     self.options = options
     self.environment = environment
+    loader = StoreLoader(directory, options, environment)
     names = NameLocks(store: directory.path)
     lockFile = LockFile(directory)
     // Needed first by a change, and checked now: a store that others can lock is no private one.
     _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
-    if case .success(let view) = state.journal, !view.hasMark { options.onNotice?(.markMissing) }
+    if case .usable(let view) = state.journal, !view.hasMark { options.onNotice?(.markMissing) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     self.state = Mutex(state)
   }
@@ -131,8 +134,6 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     }.get()
   }
 
-  var loader: StoreLoader { StoreLoader(directory, options, environment) }
-
   /// Runs a closure with the open state, which nobody else changes meanwhile.
   ///
   /// - Throws: `locked`, `unavailable` in a forked child, or what the closure throws.
@@ -145,16 +146,12 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
         reason: "the store was opened by the parent of this forked process",
         remedy: "Open the store anew in the child")
     }
-    return try state.withLock { slot -> Swift.Result<Result, StoreError> in
-      // Taken out and put back, so that what is in it is never copied.
-      guard var open = slot.take() else { return .failure(lockedError) }
-      defer { slot = open }
-      do throws(StoreError) {
-        return .success(try body(&open))
-      } catch {
-        return .failure(error)
-      }
-    }.get()
+    return try state.withLock { slot throws(StoreError) -> Result in
+      guard slot != nil else { throw lockedError }
+      // In its place: bound to a name, all of it would be copied, for every read.
+      // swift-format-ignore: NeverForceUnwrap
+      return try body(&slot!)
+    }
   }
 
   private var lockedError: StoreError {

@@ -141,17 +141,17 @@ struct StoreLoader {
 
   private func view(
     of journal: Result<FoundJournal, StoreError>, header: Header, keys: KeyRing
-  ) throws(StoreError) -> Result<JournalView, StoreError> {
+  ) throws(StoreError) -> OpenState.Journal {
     let found: FoundJournal
     switch journal {
     case .success(let journal): found = journal
-    case .failure(let error): return .failure(error)
+    case .failure(let error): return .unusable(error)
     }
     guard found.head.belongs(to: header, keys) else {
-      return .failure(corrupt("the journal does not belong to the header"))
+      return .unusable(corrupt("the journal does not belong to the header"))
     }
     guard found.head.version == JournalHead.formatVersion else {
-      return .failure(
+      return .unusable(
         StoreError(
           StoreError.unsupportedVersion, store: directory.path,
           reason: "the journal has format version \(found.head.version)",
@@ -160,7 +160,7 @@ struct StoreLoader {
     let view = try look(at: found, keys: keys)
     // While it is looked at, another process may cut an unfinished write off and put a record
     // in its place: damage is believed when it is seen twice.
-    return .success(view.damage == nil ? view : try look(at: found, keys: keys))
+    return .usable(view.damage == nil ? view : try look(at: found, keys: keys))
   }
 
   private func look(at found: FoundJournal, keys: KeyRing) throws(StoreError) -> JournalView {

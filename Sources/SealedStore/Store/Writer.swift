@@ -50,16 +50,11 @@ extension SealedFileStore {
   ) throws(StoreError) -> Result {
     // The fork check comes before a lock that a thread of the parent may have held.
     try withState { _ in }
-    return try writer.withLock { writer -> Swift.Result<Result, StoreError> in
-      do throws(StoreError) {
-        let held = try lockFile.lock(
-          byte: LockFile.writerByte, timeout: options.lockTimeout)
-        defer { held.unlock() }
-        return .success(try body(&writer))
-      } catch {
-        return .failure(error)
-      }
-    }.get()
+    return try writer.withLock { writer throws(StoreError) -> Result in
+      let held = try lockFile.lock(byte: LockFile.writerByte, timeout: options.lockTimeout)
+      defer { held.unlock() }
+      return try body(&writer)
+    }
   }
 
   private func prepare(_ writer: inout WriterState) throws(StoreError) {
@@ -81,7 +76,7 @@ extension SealedFileStore {
         try makeLastChangeDurable(view)
       } catch {
         // A sync that failed is never made again through this descriptor.
-        open.journal = .failure(error)
+        open.journal = .unusable(error)
         throw error
       }
     }

@@ -67,7 +67,7 @@ extension SealedFileStore {
       withStateIfOpen { open in
         open.lengthInFlight = nil
         // Read anew through another descriptor, whose syncs tell the truth.
-        if !isCutOff { open.journal = .failure(error) }
+        if !isCutOff { open.journal = .unusable(error) }
       }
       throw error
     }
@@ -77,7 +77,7 @@ extension SealedFileStore {
       // Never synced again through this descriptor: the kernel may call the lost pages clean.
       withStateIfOpen { open in
         open.lengthInFlight = nil
-        open.journal = .failure(error)
+        open.journal = .unusable(error)
       }
       throw error
     }
@@ -137,9 +137,8 @@ extension SealedFileStore {
   /// Changes the state if the store was not locked meanwhile.
   func withStateIfOpen(_ body: (inout OpenState) -> Void) {
     state.withLock { slot in
-      guard var open = slot.take() else { return }
-      body(&open)
-      slot = open
+      // swift-format-ignore: NeverForceUnwrap
+      if slot != nil { body(&slot!) }
     }
   }
 }
