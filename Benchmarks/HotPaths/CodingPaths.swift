@@ -24,7 +24,7 @@ struct CodingPaths {
   }
 
   func all() throws -> [HotPath] {
-    try coders() + sealing() + [encodeAndSeal(), openAndDecode()]
+    try coders() + propertyLists() + sealing() + [encodeAndSeal(), openAndDecode()]
   }
 
   /// The limit of coding is Foundation's own coder.
@@ -49,6 +49,26 @@ struct CodingPaths {
       },
       HotPath(name: "decode, fresh coder", byteCount: byteCount) {
         consume(try coding.item(from: secret, for: key, decoder: JSONDecoder()))
+      } limit: {
+        consume(try JSONDecoder().decode(Item.self, from: json))
+      },
+    ]
+  }
+
+  /// Another coder of Foundation's, beside its JSON coder.
+  private func propertyLists() throws -> [HotPath] {
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    let (item, json) = (item, json)
+    let list = try encoder.encode(item)
+    return [
+      HotPath(name: "binary property list, encode", byteCount: byteCount) {
+        consume(try encoder.encode(item))
+      } limit: {
+        consume(try JSONEncoder().encode(item))
+      },
+      HotPath(name: "binary property list, decode", byteCount: byteCount) {
+        consume(try PropertyListDecoder().decode(Item.self, from: list))
       } limit: {
         consume(try JSONDecoder().decode(Item.self, from: json))
       },

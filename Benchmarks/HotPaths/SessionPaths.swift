@@ -19,6 +19,9 @@ struct SessionPaths {
     let container = try StoreContainer<Item>(MemoryStore(), service: "com.example.benchmark")
     let erased = AnySessionContainer(container)
     let session = Session(container: erased, storageIdentifier: "session")
+    let user = UserSession(
+      container: erased, storageIdentifier: "user",
+      notificationPoster: NotificationCenter.default)
     let gate = AuthenticationGate(token: PermanentToken()) { _ in PermanentToken() }
     let guarded = GuardedContainer(container, behind: gate)
     let item = item
@@ -37,6 +40,11 @@ struct SessionPaths {
         try session.updateItem(item)
       } load: {
         consume(try session.item())
+      },
+      path("UserSession with notifications") {
+        try user.updateItem(item)
+      } load: {
+        consume(try user.item())
       },
       path("GuardedContainer, open gate") {
         try guarded.storeItem(item, forIdentifier: "item")

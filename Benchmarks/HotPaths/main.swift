@@ -3,9 +3,11 @@ import HotPathLimit
 
 let usage = """
   usage: hot-paths BYTES PAIRS
+         hot-paths refresh WAITERS PAIRS
 
-  Times what happens for every item, at an encoded length from 100 to 16,777,216 bytes, and the least
-  that has to be done for it, by turns in one process. Prints one line of JSON for each operation.
+  Times what happens for every item, at an encoded length from 100 to 16,777,216 bytes, or a refresh
+  that 1 to 10,000 tasks wait for, and the least that has to be done for it, by turns in one process.
+  Prints one line of JSON for each operation.
   """
 
 struct Failure: Error {
@@ -26,18 +28,32 @@ func fail(_ message: String, status: Int32) -> Never {
   withExtendedLifetime(value) {}
 }
 
-let arguments = CommandLine.arguments.dropFirst().map { Int($0) }
-guard arguments.count == 2, let byteCount = arguments[0], let pairCount = arguments[1],
-  (100...16 << 20).contains(byteCount), (1...10_000).contains(pairCount)
-else { fail(usage, status: 2) }
+func number(_ text: String, in range: ClosedRange<Int>) -> Int {
+  guard let number = Int(text), range.contains(number) else { fail(usage, status: 2) }
+  return number
+}
 
-do {
+func report(_ result: HotPath.Result) throws {
   let encoder = JSONEncoder()
   encoder.outputFormatting = .sortedKeys
-  for path in try CodingPaths(byteCount: byteCount).all() + SessionPaths(byteCount: byteCount).all()
-  {
-    let result = try path.measured(pairCount: pairCount, batchTime: .milliseconds(2))
-    FileHandle.standardOutput.write(try encoder.encode(result) + Data("\n".utf8))
+  FileHandle.standardOutput.write(try encoder.encode(result) + Data("\n".utf8))
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+do {
+  switch (arguments.first, arguments.count) {
+  case ("refresh", 3):
+    let path = RefreshPath(waiterCount: number(arguments[1], in: 1...10_000))
+    try report(path.measured(pairCount: number(arguments[2], in: 1...10_000)))
+  case (_, 2):
+    let byteCount = number(arguments[0], in: 100...16 << 20)
+    let pairCount = number(arguments[1], in: 1...10_000)
+    for path in try CodingPaths(byteCount: byteCount).all()
+      + SessionPaths(byteCount: byteCount).all()
+    {
+      try report(path.measured(pairCount: pairCount, batchTime: .milliseconds(2)))
+    }
+  default: fail(usage, status: 2)
   }
 } catch {
   fail("hot-paths: \((error as? Failure)?.message ?? "\(error)")", status: 1)

@@ -18,5 +18,9 @@ def measure(programs: Programs, is_quick: bool) -> list[rows.Row]:
             made.append(rows.of_pairs(
                 f"hot paths, {title}", operation, "µs", result["ours"], result["limit"], target,
                 f"{more:+} allocations"))
+    progress("hot paths, a refresh")
+    [result] = run_lines([programs.hot_paths, "refresh", 1000, 11 if is_quick else 51])
+    made.append(rows.of_pairs(
+        "sessions", result["operation"], "µs", result["ours"], result["limit"]))
     progress("")
     return made

@@ -114,8 +114,9 @@ struct Workload {
     var random = Xorshift()
     let keys = try (0..<count).map { _ in try Items.key(random.next(below: itemCount)) }
     let time = try timed {
-      for key in keys {
-        guard let value = try store.value(for: key),
+      let keys = keys.span
+      for at in keys.indices {
+        guard let value = try store.value(for: keys[at]),
           value.byteCount == Items.valueByteCount
         else { throw WorkloadError("an item is missing") }
       }
