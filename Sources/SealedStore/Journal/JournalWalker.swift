@@ -12,7 +12,8 @@ struct JournalWalker {
   init(
     _ file: OpenFile, fileByteCount: Int, from position: JournalPosition, chainKey: KeyBytes
   ) {
-    window = JournalWindow(file, spanning: fileByteCount - position.byteCount)
+    window = JournalWindow(
+      walking: file, from: position.byteCount, spanning: fileByteCount - position.byteCount)
     self.fileByteCount = fileByteCount
     chain = RecordChain(after: position, chainKey: chainKey)
   }

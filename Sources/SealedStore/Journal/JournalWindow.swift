@@ -11,9 +11,15 @@ struct JournalWindow {
   private static let largestBufferByteCount = 256 << 10
   private static let pageByteCount = 4096
 
+  /// What is read at once of a journal that is read ahead.
+  private static let partByteCount = 1 << 20
+  /// Shorter ones are read before another thread is awake.
+  private static let smallestReadAheadByteCount = 16 << 20
+
   private let file: OpenFile
   /// Wiped in the end, because records may be opened in it.
-  let buffer: ByteBuffer
+  private(set) var buffer: ByteBuffer
+  private var readAhead: ReadAhead?
   /// The part of the file that is in the buffer.
   private var loaded = 0..<0
 
@@ -23,24 +29,53 @@ struct JournalWindow {
   ///     few records need no large buffer.
   init(_ file: OpenFile, spanning spanByteCount: Int) {
     self.file = file
+    readAhead = nil
     // From the beginning of the page in which it starts.
     let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + Self.pageByteCount
     buffer = ByteBuffer(byteCount: needed, isSecret: true)
   }
+
+  /// A window for a walk from front to back, in which nothing is opened and nothing asked for that
+  /// is longer than a page.
+  init(walking file: OpenFile, from start: Int, spanning spanByteCount: Int) {
+    self.init(file, spanning: spanByteCount)
+    guard spanByteCount >= Self.smallestReadAheadByteCount else { return }
+    readAhead = ReadAhead(
+      file, from: Self.pageStart(of: start), partByteCount: Self.partByteCount)
+  }
+
+  private static func pageStart(of offset: Int) -> Int { offset & ~(pageByteCount - 1) }
 
   /// Where a part of the file stands in the buffer; `nil` when the file ends before it does.
   ///
   /// - Throws: `io`.
   mutating func offset(of range: Range<Int>) throws(StoreError) -> Int? {
     if range.lowerBound < loaded.lowerBound || range.upperBound > loaded.upperBound {
-      // Whole pages to whole pages: when source and target are a few bytes apart within their
-      // pages, some processors copy six times slower.
-      let start = range.lowerBound & ~(Self.pageByteCount - 1)
-      let count = try file.read(at: start, into: buffer, 0..<buffer.byteCount)
-      loaded = start..<start + count
-      guard range.upperBound <= loaded.upperBound else { return nil }
+      try load(range)
+      guard loaded.lowerBound <= range.lowerBound, range.upperBound <= loaded.upperBound else {
+        return nil
+      }
     }
     return range.lowerBound - loaded.lowerBound
+  }
+
+  private mutating func load(_ range: Range<Int>) throws(StoreError) {
+    // Whole pages to whole pages: when source and target are a few bytes apart within their
+    // pages, some processors copy six times slower.
+    let start = Self.pageStart(of: range.lowerBound)
+    guard let readAhead else {
+      let count = try file.read(at: start, into: buffer, 0..<buffer.byteCount)
+      loaded = start..<start + count
+      return
+    }
+    repeat {
+      (buffer, loaded) = try readAhead.advance { part in
+        // With the last page once more, in which the next range may start; and what a long record
+        // has behind its prefix is passed over.
+        max(Self.pageStart(of: part.upperBound) - Self.pageByteCount, start)
+      }
+      // A part that is not full is the last.
+    } while loaded.count == buffer.byteCount && loaded.upperBound <= range.lowerBound
   }
 
   /// How many bytes from an offset on can be passed over in a search for records.

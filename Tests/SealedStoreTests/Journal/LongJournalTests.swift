@@ -31,12 +31,16 @@ import Testing
     return expected
   }
 
-  @Test(arguments: [
-    [300], [3, 4096, 70_000], [200_000, 10], [1_500_000, 100], [262_144 - 48, 262_144, 5],
-    [10, 3_000_000],
-  ])
-  func `every item of a long journal is found`(sizes: [Int]) throws {
-    let expected = try fill(sizes, byteCount: 9 << 20)
+  /// One that is read ahead by another thread, and one that is not.
+  static let byteCounts = [9 << 20, 20 << 20]
+
+  @Test(
+    arguments: [
+      [900], [3, 4096, 70_000], [200_000, 10], [1_500_000, 100], [262_144 - 48, 262_144, 5],
+      [10, 3_000_000],
+    ], byteCounts)
+  func `every item of a long journal is found`(sizes: [Int], byteCount: Int) throws {
+    let expected = try fill(sizes, byteCount: byteCount)
     let store = try scratch.open()
     #expect(try store.verify().findings == [])
     var found: [String: Int] = [:]
@@ -59,6 +63,42 @@ import Testing
       try scratch.overwrite("journal", with: Array(journal[..<length]))
       #expect(try !scratch.open().verify().isSound, "\(length) bytes")
     }
+  }
+
+  @Test func `a break anywhere in a journal that is read ahead is found`() throws {
+    _ = try fill([3000, 200, 9000, 2_000_000], byteCount: 18 << 20)
+    let journal = try scratch.bytes(of: "journal")
+    for border in [1 << 20, 2 << 20, 17 << 20] {
+      for offset in [border - 4097, border - 1, border, border + 4095] {
+        try scratch.flip("journal", at: offset)
+        #expect(try !scratch.open().verify().isSound, "byte \(offset)")
+        try scratch.flip("journal", at: offset)
+      }
+      for length in [border - 1, border, border + 1] where length > 16 << 20 {
+        try scratch.overwrite("journal", with: Array(journal[..<length]))
+        #expect(try !scratch.open().verify().isSound, "\(length) bytes")
+        try scratch.overwrite("journal", with: journal)
+      }
+    }
+    #expect(try scratch.open().verify().isSound)
+  }
+
+  @Test func `a journal that is cut while it is read ahead is broken, and nobody waits`() throws {
+    _ = try fill([3000, 200, 9000], byteCount: 18 << 20)
+    let path = scratch.file("journal")
+    let readCount = Locked(0)
+    let disk = FaultyFileSystem { call in
+      guard call.kind == .read, call.name == "journal" else { return nil }
+      let number = readCount.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 5 { #expect(unsafe truncate(path, (5 << 20) + 17) == 0) }
+      return nil
+    }
+    let report = try scratch.open(StoreEnvironment(fileSystem: disk)).verify()
+    #expect(!report.isSound)
+    #expect(report.journalByteCount == (5 << 20) + 17)
   }
 
   @Test func `a long journal is opened and listed in one way from front to back`() throws {
@@ -89,8 +129,9 @@ import Testing
     #expect(disk.count(.read) < 40)
   }
 
-  @Test func `a read that fails on the way is told of`() throws {
-    _ = try fill([1000], byteCount: 6 << 20)
+  @Test(arguments: [6 << 20, 24 << 20])
+  func `a read that fails on the way is told of`(byteCount: Int) throws {
+    _ = try fill([1000, 20_000], byteCount: byteCount)
     for number in [1, 2, 3, 12, 24] {
       let readCount = Locked(0)
       let disk = FaultyFileSystem { call in
