@@ -1,0 +1,45 @@
+import Crypto
+import FoundationEssentials
+
+/// Seals and opens values as nonce 12 ‖ ciphertext ‖ tag 16; the identifier is the associated data.
+struct Cipher {
+  let algorithm: Algorithm
+  let key: SymmetricKey
+
+  /// The length of a sealed value.
+  static let sealedByteCount = 12 + Item.valueByteCount + 16
+
+  func seal(_ value: Data, for identifier: String) throws(Failure) -> Data {
+    let bound = Data(identifier.utf8)
+    let sealed: Data?
+    do {
+      sealed =
+        switch algorithm {
+        case .chaChaPoly: try ChaChaPoly.seal(value, using: key, authenticating: bound).combined
+        case .aesGCM: try AES.GCM.seal(value, using: key, authenticating: bound).combined
+        }
+    } catch {
+      throw .failed(algorithm.typeName, reason: "\(error)")
+    }
+    // It is nil for a nonce of another length than 12 alone.
+    guard let sealed else { throw .failed(algorithm.typeName, reason: "the nonce is too long") }
+    return sealed
+  }
+
+  func open(_ sealed: [UInt8], for identifier: String) throws(Failure) -> Data {
+    let bound = Data(identifier.utf8)
+    do {
+      switch algorithm {
+      case .chaChaPoly:
+        let box = try ChaChaPoly.SealedBox(combined: sealed)
+        return try ChaChaPoly.open(box, using: key, authenticating: bound)
+      case .aesGCM:
+        let box = try AES.GCM.SealedBox(combined: sealed)
+        return try AES.GCM.open(box, using: key, authenticating: bound)
+      }
+    } catch {
+      // A file that was changed, one of another item and another key look the same.
+      throw .lost(identifier: identifier)
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import FoundationEssentials
+
+/// What `describe` tells.
+struct Description: Encodable {
+  let name: String
+  // The library does not know its version: `install`, which asked the package manager, tells it.
+  let version = ProcessInfo.processInfo.environment["SWIFT_CRYPTO_VERSION"] ?? "unknown"
+  let what: String
+  let durable = "yes"
+  let durableBecause = """
+    Under strace, a put syncs the new file, renames it and syncs the directory before it returns; \
+    a removal syncs the directory.
+    """
+  let sealed: String
+  let start = "in process"
+  let operations = Operation.allCases
+
+  init(_ algorithm: Algorithm) {
+    name = algorithm.peerName
+    what = """
+      A Swift program that keeps each item in a file of its own, sealed by \(algorithm.typeName) \
+      of swift-crypto; identifiers are the names of the files.
+      """
+    sealed = "\(algorithm.title), bound to the identifier"
+  }
+}

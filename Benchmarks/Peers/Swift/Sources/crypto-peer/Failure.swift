@@ -1,0 +1,27 @@
+/// Why the program ends with another status than 0.
+enum Failure: Error {
+  /// The arguments ask for nothing there is.
+  case usage
+  /// An item is missing, was changed, or has another value.
+  case lost(identifier: String)
+  /// Something did not work, and why.
+  case failed(String, reason: String)
+
+  /// The status of the program, by the protocol.
+  var status: Int32 {
+    switch self {
+    case .usage: 2
+    case .lost: 3
+    case .failed: 1
+    }
+  }
+
+  /// What stderr is told.
+  func text(by program: String) -> String {
+    switch self {
+    case .usage: Command.usage
+    case .lost(let identifier): "\(program): \(identifier) is lost"
+    case .failed(let what, let reason): "\(program): \(what): \(reason)"
+    }
+  }
+}
