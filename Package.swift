@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "SessionAuthentication", targets: ["SessionAuthentication"]),
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
+    .library(name: "WebLogin", targets: ["WebLogin"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
   dependencies: [
@@ -41,6 +42,7 @@ let package = Package(
     .target(
       name: "LinuxAuthentication",
       dependencies: ["CPAM", "DBus", "SessionAuthentication", "SessionToolsBase"]),
+    .target(name: "WebLogin", dependencies: ["CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),

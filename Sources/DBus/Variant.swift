@@ -123,6 +123,10 @@ extension Variant {
     type == "b" ? unsafe g_variant_get_boolean(pointer) != 0 : nil
   }
 
+  package var unsigned32: UInt32? {
+    type == "u" ? unsafe UInt32(g_variant_get_uint32(pointer)) : nil
+  }
+
   package var unsigned64: UInt64? {
     type == "t" ? unsafe UInt64(g_variant_get_uint64(pointer)) : nil
   }

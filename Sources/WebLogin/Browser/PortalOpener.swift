@@ -1,0 +1,53 @@
+import DBus
+import Foundation
+import Synchronization
+
+/// Opens addresses by the desktop's portal, which sandboxes have: `org.freedesktop.portal.OpenURI`.
+enum PortalOpener {
+  private static let name = "org.freedesktop.portal.Desktop"
+  private static let timeout = Duration.seconds(25)
+
+  /// Asks the portal, and waits until the person has chosen a browser, if they are asked.
+  ///
+  /// - Throws: `noBrowser` when there is no portal, or it says no.
+  static func open(_ address: URL) async throws(WebLoginError) {
+    guard let bus = BusAddress.session else {
+      throw .noBrowser("there is no session bus to ask the portal for a browser")
+    }
+    do throws(DBusError) {
+      try await open(address, byWayOf: DBusConnection.open(address: bus, timeout: timeout))
+    } catch {
+      // Not of a login that has ended meanwhile.
+      if error.kind == .cancelled { return }
+      throw .noBrowser("the desktop's portal opened no browser")
+    }
+  }
+
+  private static func open(
+    _ address: URL, byWayOf connection: DBusConnection
+  ) async throws(DBusError) {
+    let (responses, continuation) = AsyncStream.makeStream(of: (String, UInt32?).self)
+    // Before it is asked, or its response could come too early.
+    let subscription = await connection.subscribe(
+      to: "org.freedesktop.portal.Request", from: name
+    ) { signal in
+      guard signal.name == "Response" else { return }
+      continuation.yield((signal.path, signal.arguments.first?.unsigned32))
+    }
+    let closing = connection.onClose { continuation.finish() }
+    defer { withExtendedLifetime((subscription, closing)) {} }
+    let answer = try await connection.call(
+      DBusMethod(
+        name, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI"),
+      [.string(""), .string(address.absoluteString), .properties([:])], timeout: timeout)
+    guard let request = answer.children.first?.objectPath else {
+      throw DBusError.unexpected("OpenURI")
+    }
+    for await (path, response) in responses where path == request {
+      if response == 0 { return }
+      throw DBusError(.remote(DBusError.unexpectedName), "the portal was told not to open it")
+    }
+    if Task.isCancelled { throw DBusError(.cancelled, "the login has ended") }
+    throw DBusError(.disconnected, "the portal has gone")
+  }
+}

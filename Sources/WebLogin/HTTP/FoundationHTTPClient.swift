@@ -1,0 +1,134 @@
+import Foundation
+import FoundationNetworking
+import SessionToolsBase
+import Synchronization
+
+/// The HTTP client of FoundationNetworking, with nothing kept: no cookies, no cache, no credentials,
+/// no redirects followed, no connection used twice.
+public struct FoundationHTTPClient: HTTPClient {
+  /// How long a request may take in all.
+  public let timeout: Duration
+  /// The largest answer that is read.
+  public let largestByteCount: Int
+
+  /// Makes a client; opens nothing.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long a request may take in all; 30 s.
+  ///   - largestByteCount: The largest answer that is read; 1 MiB.
+  public init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 20) {
+    self.timeout = timeout
+    self.largestByteCount = largestByteCount
+  }
+
+  /// Sends one request, over a connection of its own.
+  ///
+  /// libcurl sends a request again by itself when a connection that it kept turns out to be closed; a
+  /// refresh token would be spent twice.
+  ///
+  /// - Throws: `URLError`; `timedOut` after ``timeout``, `dataLengthExceedsMaximum` for a larger
+  ///   answer, `cancelled` when the task is cancelled.
+  public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let exchange = Exchange(largestByteCount: largestByteCount)
+    let session = URLSession(
+      configuration: Self.configuration(timeout), delegate: exchange, delegateQueue: nil)
+    // It keeps its delegate, and its threads, until it is told.
+    defer { session.invalidateAndCancel() }
+    var message = URLRequest(url: request.url)
+    message.httpMethod = request.method
+    message.httpBody = request.body
+    for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
+    let task = session.dataTask(with: message)
+    let timer = SystemSessionClock().after(timeout) { exchange.end(.failure(URLError(.timedOut))) }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        exchange.begin(continuation)
+        task.resume()
+      }
+    } onCancel: {
+      exchange.end(.failure(URLError(.cancelled)))
+    }
+  }
+
+  private static func configuration(_ timeout: Duration) -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    configuration.httpCookieStorage = nil
+    configuration.httpShouldSetCookies = false
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
+    return configuration
+  }
+}
+
+/// One request and its answer, which ends once.
+private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
+  private struct State {
+    var continuation: CheckedContinuation<HTTPResponse, any Error>?
+    var end: Result<HTTPResponse, any Error>?
+    var body = Data()
+  }
+
+  private let largestByteCount: Int
+  private let state = Mutex(State())
+
+  init(largestByteCount: Int) {
+    self.largestByteCount = largestByteCount
+  }
+
+  func begin(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+    let end = state.withLock { state in
+      if state.end == nil { state.continuation = continuation }
+      return state.end
+    }
+    // The task was cancelled before.
+    if let end { continuation.resume(with: end) }
+  }
+
+  func end(_ result: Result<HTTPResponse, any Error>) {
+    let continuation = state.withLock { state in
+      guard state.end == nil else { return nil as CheckedContinuation<HTTPResponse, any Error>? }
+      state.end = result
+      return state.continuation.take()
+    }
+    continuation?.resume(with: result)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    end(.success(HTTPResponse(status: response.statusCode, headers: [:], body: Data())))
+    completionHandler(nil)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let isTooLarge = state.withLock { state in
+      state.body.append(data)
+      return state.body.count > largestByteCount
+    }
+    if isTooLarge {
+      end(.failure(URLError(.dataLengthExceedsMaximum)))
+      dataTask.cancel()
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    if let error { return end(.failure(error)) }
+    guard let response = task.response as? HTTPURLResponse else {
+      return end(.failure(URLError(.badServerResponse)))
+    }
+    let headers = response.allHeaderFields.map { ("\($0)", "\($1)") }
+    end(
+      .success(
+        HTTPResponse(
+          status: response.statusCode, headers: Dictionary(headers) { first, _ in first },
+          body: state.withLock { $0.body })))
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// What may be spoken to.
+enum ServerAddress {
+  /// Reads an address that secrets are sent to: `https`, or anything on this machine itself.
+  ///
+  /// - Throws: `invalidConfiguration`.
+  static func parse(_ text: String, called name: String) throws(WebLoginError) -> URL {
+    guard let url = URL(string: text), isUsable(url) else {
+      throw WebLoginError(
+        WebLoginError.invalidConfiguration,
+        "the \(name) is not an https address, without a user and a fragment",
+        remedy: "Plain http is for 127.0.0.1, [::1] and localhost alone")
+    }
+    return url
+  }
+
+  private static func isUsable(_ url: URL) -> Bool {
+    guard let host = url.host(), !host.isEmpty, url.user() == nil, url.password() == nil,
+      url.fragment() == nil
+    else { return false }
+    switch url.scheme?.lowercased() {
+    case "https": return true
+    case "http": return ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host.lowercased())
+    default: return false
+    }
+  }
+}

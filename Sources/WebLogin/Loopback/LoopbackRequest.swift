@@ -1,0 +1,96 @@
+/// The head of a request, as strictly as RFC 9112 allows: whoever sends another one is no browser.
+struct LoopbackRequest: Equatable {
+  /// What is wrong with a request.
+  enum Fault: Error {
+    case isTooLong
+    case isMalformed
+  }
+
+  /// Browsers send all cookies of the host, whatever port set them.
+  static let largestByteCount = 32 << 10
+
+  let method: String
+  let path: String
+  let query: String
+  let host: String
+
+  /// Reads what has come, which has to be all of it.
+  ///
+  /// - Throws: The fault.
+  init(_ bytes: [UInt8]) throws(Fault) {
+    guard bytes.count <= Self.largestByteCount else { throw .isTooLong }
+    // Anything behind the empty line is a body, or another request.
+    guard Self.end(of: bytes, from: 0) == bytes.count else { throw .isMalformed }
+    let lines = Self.lines(bytes.dropLast(4))
+    guard let first = lines.first, lines.count <= 100 else { throw .isMalformed }
+    let words = first.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, ["HTTP/1.1", "HTTP/1.0"].contains(words[2]),
+      words[1].hasPrefix("/"), !words[1].contains("#"), !words[0].isEmpty,
+      words[0].utf8.allSatisfy({ (0x41...0x5A).contains($0) })
+    else { throw .isMalformed }
+    let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    method = String(words[0])
+    path = String(target[0])
+    query = target.count > 1 ? String(target[1]) : ""
+    host = try Self.host(lines.dropFirst())
+  }
+
+  /// Whether bytes need not be waited for any more, when some of them have been looked at.
+  static func mayEnd(_ bytes: [UInt8], after count: Int) -> Bool {
+    bytes.count > largestByteCount || end(of: bytes, from: max(0, count - 3)) != nil
+  }
+
+  /// Behind the empty line.
+  private static func end(of bytes: [UInt8], from start: Int) -> Int? {
+    let mark: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
+    guard bytes.count >= start + 4 else { return nil }
+    return (start...(bytes.count - 4)).first { bytes[$0..<($0 + 4)].elementsEqual(mark) }
+      .map { $0 + 4 }
+  }
+
+  private static func lines(_ bytes: ArraySlice<UInt8>) -> [Substring] {
+    // Neither a line end of its own kind nor another control may stand in a line.
+    let text = String(decoding: bytes, as: UTF8.self)
+    var lines: [Substring] = []
+    var rest = text.utf8[...]
+    while let position = rest.firstIndex(of: 0x0D) {
+      lines.append(Substring(rest[..<position]))
+      rest = rest[position...].dropFirst()
+      guard rest.popFirst() == 0x0A else { return [] }
+    }
+    lines.append(Substring(rest))
+    let isClean = lines.allSatisfy { line in
+      line.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+    }
+    return isClean ? lines : []
+  }
+
+  /// The one field `Host`; there must be no body.
+  private static func host(_ fields: some Sequence<Substring>) throws(Fault) -> String {
+    var host: String?
+    for field in fields {
+      guard let colon = field.utf8.firstIndex(of: 0x3A), colon > field.startIndex,
+        field.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+      else { throw .isMalformed }
+      let value = field[field.index(after: colon)...].trimmingBlanks
+      switch field[..<colon].lowercased() {
+      case "host":
+        guard host == nil else { throw .isMalformed }
+        host = String(value)
+      case "content-length" where value != "0", "transfer-encoding": throw .isMalformed
+      default: break
+      }
+    }
+    guard let host else { throw .isMalformed }
+    return host
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingBlanks: Substring {
+    var text = self
+    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
+    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,122 @@
+public import Foundation
+
+/// Where an authorization server has what (RFC 8414; OpenID Connect Discovery 1.0).
+///
+/// ``OAuthClient`` finds it by the issuer. For a server that says nothing of itself, give the
+/// addresses.
+public struct AuthorizationServer: Hashable, Codable, Sendable {
+  /// The server's name, which is an address.
+  public let issuer: String
+  /// Where the browser is sent; `nil` for a server of devices alone.
+  public let authorizationEndpoint: URL?
+  /// Where codes and refresh tokens are exchanged.
+  public let tokenEndpoint: URL
+  /// Where a login on another device begins (RFC 8628), if that is possible.
+  public let deviceAuthorizationEndpoint: URL?
+  /// Where tokens are revoked (RFC 7009), if that is possible.
+  public let revocationEndpoint: URL?
+  /// Whether the server says who it is when the browser comes back (RFC 9207).
+  public let namesItselfInResponses: Bool
+
+  /// Names a server's addresses.
+  ///
+  /// - Throws: `invalidConfiguration` for an address that is neither `https` nor on this machine.
+  public init(
+    issuer: String, authorizationEndpoint: String?, tokenEndpoint: String,
+    deviceAuthorizationEndpoint: String? = nil, revocationEndpoint: String? = nil,
+    namesItselfInResponses: Bool = false
+  ) throws(WebLoginError) {
+    func address(_ text: String?, _ name: String) throws(WebLoginError) -> URL? {
+      guard let text else { return nil }
+      return try ServerAddress.parse(text, called: name)
+    }
+    self.issuer = issuer
+    self.authorizationEndpoint = try address(authorizationEndpoint, "authorization endpoint")
+    self.tokenEndpoint = try ServerAddress.parse(tokenEndpoint, called: "token endpoint")
+    self.deviceAuthorizationEndpoint = try address(
+      deviceAuthorizationEndpoint, "device authorization endpoint")
+    self.revocationEndpoint = try address(revocationEndpoint, "revocation endpoint")
+    self.namesItselfInResponses = namesItselfInResponses
+  }
+}
+
+/// Asks a server for its addresses.
+struct Discovery {
+  private struct Metadata: Decodable {
+    let issuer: String
+    var authorization_endpoint: String?
+    var token_endpoint: String?
+    var device_authorization_endpoint: String?
+    var revocation_endpoint: String?
+    var code_challenge_methods_supported: [String]?
+    var authorization_response_iss_parameter_supported: Bool?
+  }
+
+  let issuer: String
+  let http: any HTTPClient
+
+  /// Asks where RFC 8414 puts it, and then where OpenID Connect does.
+  ///
+  /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unreachable`,
+  ///   `unavailable` or `cancelled`.
+  func find() async throws(WebLoginError) -> AuthorizationServer {
+    let base = try ServerAddress.parse(issuer, called: "issuer")
+    guard base.query() == nil else {
+      throw WebLoginError(WebLoginError.invalidConfiguration, "an issuer has no query")
+    }
+    for address in Self.addresses(of: issuer, base) {
+      let request = HTTPRequest(method: "GET", url: address, headers: ["Accept": "application/json"])
+      let response = try await http.answer(to: request, isAboutLogin: false)
+      if response.status >= 500 || response.status == 429 {
+        throw WebLoginError(unavailable: response)
+      }
+      // A server without it may answer with a page of its own.
+      guard response.status == 200,
+        let metadata = try? JSONDecoder().decode(Metadata.self, from: response.body)
+      else { continue }
+      return try server(metadata)
+    }
+    throw WebLoginError(
+      WebLoginError.invalidMetadata, "there is no description of a server at the issuer's address",
+      remedy: "Look at the issuer, or name the server's addresses yourself")
+  }
+
+  private func server(_ metadata: Metadata) throws(WebLoginError) -> AuthorizationServer {
+    // Byte for byte, RFC 8414, section 3.3: or one server could speak for another.
+    guard metadata.issuer.utf8.elementsEqual(issuer.utf8) else {
+      throw WebLoginError(
+        WebLoginError.invalidMetadata, "the server says that it is another issuer",
+        remedy: "Write the issuer as the server does, with or without a slash at its end")
+    }
+    if let methods = metadata.code_challenge_methods_supported, !methods.contains("S256") {
+      throw WebLoginError(
+        WebLoginError.unsupported, "the server takes no proof key with S256, which keeps codes safe")
+    }
+    guard let tokenEndpoint = metadata.token_endpoint else {
+      throw WebLoginError(WebLoginError.invalidMetadata, "the server names no token endpoint")
+    }
+    do throws(WebLoginError) {
+      return try AuthorizationServer(
+        issuer: issuer, authorizationEndpoint: metadata.authorization_endpoint,
+        tokenEndpoint: tokenEndpoint,
+        deviceAuthorizationEndpoint: metadata.device_authorization_endpoint,
+        revocationEndpoint: metadata.revocation_endpoint,
+        namesItselfInResponses: metadata.authorization_response_iss_parameter_supported ?? false)
+    } catch {
+      throw WebLoginError(WebLoginError.invalidMetadata, error.reason, remedy: error.remedy)
+    }
+  }
+
+  private static func addresses(of issuer: String, _ base: URL) -> [URL] {
+    let path = base.path(percentEncoded: true)
+    let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
+    guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: false) else { return [] }
+    return [
+      "/.well-known/oauth-authorization-server\(trimmed)",
+      "\(trimmed)/.well-known/openid-configuration",
+    ].compactMap { path in
+      parts.percentEncodedPath = path
+      return parts.url
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import SessionToolsBase
+
+/// A login that has begun and has not ended, with all that another process needs to go on with it.
+///
+/// It holds the proof key's verifier: keep it where the credentials are kept. Descriptions, dumps and
+/// mirrors show nothing of it.
+public struct PendingLogin: Codable, Hashable, Sendable {
+  let state: String
+  let verifier: String
+  let nonce: String?
+  let server: AuthorizationServer
+  let clientID: String
+  let scopes: [String]
+  let parameters: [String: String]
+  let family: LoopbackSocket.Family
+  let port: UInt16
+  let redirectPath: String
+  let deadline: LoginDeadline
+
+  /// Where the browser comes back to (RFC 8252, section 7.3).
+  var redirectAddress: String { "http://\(family.rawValue):\(port)\(redirectPath)" }
+
+  /// Where the browser is sent (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
+  ///
+  /// - Throws: `unsupported` when the server has no such place.
+  func authorizationAddress() throws(WebLoginError) -> URL {
+    guard let endpoint = server.authorizationEndpoint,
+      var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: false)
+    else {
+      throw WebLoginError(
+        WebLoginError.unsupported, "the server has no authorization endpoint",
+        remedy: "Log in with a device code")
+    }
+    var fields = parameters.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+    fields += [
+      ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirectAddress),
+      ("state", state), ("code_challenge", ProofKey.challenge(of: SecretBytes(utf8: verifier))),
+      ("code_challenge_method", "S256"),
+    ]
+    if !scopes.isEmpty { fields.append(("scope", scopes.joined(separator: " "))) }
+    if let nonce { fields.append(("nonce", nonce)) }
+    let query = [parts.percentEncodedQuery, Form.encode(fields)].compactMap(\.self)
+    parts.percentEncodedQuery = query.filter { !$0.isEmpty }.joined(separator: "&")
+    guard let url = parts.url else {
+      throw WebLoginError(
+        WebLoginError.invalidConfiguration, "the authorization endpoint is no address")
+    }
+    return url
+  }
+}
+
+extension PendingLogin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// That it is one.
+  public var description: String { "[pending login]" }
+  /// That it is one.
+  public var debugDescription: String { description }
+  /// No children: a dump shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Until when a login may be finished, told by a clock that nobody sets where that is possible.
+struct LoginDeadline: Codable, Hashable, Sendable {
+  private let begin: Date
+  private let end: Date
+  private let bootIdentifier: String
+  /// In seconds, by the clock that never jumps, within the machine's start.
+  private let uptimeEnd: Double
+
+  init(in duration: Duration, by clock: any SessionClock) {
+    let seconds = duration / .seconds(1)
+    begin = clock.now
+    end = begin + seconds
+    bootIdentifier = clock.bootIdentifier
+    uptimeEnd = clock.uptime / .seconds(1) + seconds
+  }
+
+  /// How long is left; `nil` when it is over.
+  ///
+  /// After a restart of the machine only the wall clock can tell. One that is before the login's
+  /// begin has been set back, and cannot.
+  func timeLeft(by clock: any SessionClock) -> Duration? {
+    let seconds: Double
+    if clock.bootIdentifier == bootIdentifier {
+      seconds = uptimeEnd - clock.uptime / .seconds(1)
+    } else {
+      let now = clock.now
+      guard now >= begin else { return nil }
+      seconds = end.timeIntervalSince(now)
+    }
+    return seconds > 0 ? .seconds(seconds) : nil
+  }
+}

@@ -1,0 +1,146 @@
+/// Why a login, a token request or a resumption did not work, told apart by what to do next.
+///
+/// ```swift
+/// do {
+///   credential = try await login.start()
+/// } catch WebLoginError.denied {
+///   explainThatAccessIsNeeded()
+/// } catch WebLoginError.timedOut {
+///   offerToTryAgain()
+/// }
+/// ```
+///
+/// No text of it, and nothing that a dump of it shows, holds a code, a token, a verifier, a state or
+/// the address that the browser was sent to. What the server said is in ``refusal``.
+public struct WebLoginError: Error, Sendable {
+  /// The kind of failure.
+  public let code: Code
+  /// What happened, one sentence without its full stop.
+  public let reason: String
+  /// What to do about it, one sentence without its full stop, when there is something to do.
+  public let remedy: String?
+  /// What the server said, if it is the cause.
+  public let refusal: ServerRefusal?
+  /// How long the server asked to wait, if it did.
+  public let retryAfter: Duration?
+  /// The error of the HTTP client or another library behind it, if there is one.
+  ///
+  /// For programs to look at; it is not part of the description.
+  public let underlying: (any Error)?
+  /// `false` when the request certainly did not leave the machine.
+  let wasSent: Bool
+
+  init(
+    _ code: Code, _ reason: String, remedy: String? = nil, refusal: ServerRefusal? = nil,
+    retryAfter: Duration? = nil, wasSent: Bool = true, underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.reason = reason
+    self.remedy = remedy
+    self.refusal = refusal
+    self.retryAfter = retryAfter
+    self.wasSent = wasSent
+    self.underlying = underlying
+  }
+
+  /// Whether the same may work later: no network, a server that is busy or answers nonsense.
+  ///
+  /// Anything else is definite: it fails in the same way until somebody changes something.
+  public var isTransient: Bool {
+    [Self.unreachable, Self.unavailable, Self.invalidResponse].contains(code)
+  }
+
+  /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    fileprivate init(_ name: String) {
+      description = name
+    }
+  }
+}
+
+extension WebLoginError {
+  /// The person, or the server for them, said no; ``refusal`` has the server's error and its text.
+  public static let denied = Code("denied")
+  /// The app cancelled the task.
+  public static let cancelled = Code("cancelled")
+  /// Nobody finished the login before its deadline: offer to try again.
+  public static let timedOut = Code("timedOut")
+  /// No browser could be opened: log in with a device code instead.
+  public static let noBrowser = Code("noBrowser")
+  /// There is no login to resume, or it has been resumed already: start a new one.
+  public static let nothingPending = Code("nothingPending")
+  /// The login that is pending is one of another server or client: start a new one.
+  public static let otherLogin = Code("otherLogin")
+  /// The port that the browser returns to is taken, so that the login cannot be resumed: start a new
+  /// one, unless another instance of the program goes on with it.
+  public static let portTaken = Code("portTaken")
+  /// No port of the loopback interface could be listened on.
+  public static let listenerFailed = Code("listenerFailed")
+  /// An address or another setting cannot be used; nothing was sent.
+  public static let invalidConfiguration = Code("invalidConfiguration")
+  /// What the server says of itself is not of the issuer that was asked, or is incomplete.
+  public static let invalidMetadata = Code("invalidMetadata")
+  /// The server has not what is needed: such as device authorization, or S256.
+  public static let unsupported = Code("unsupported")
+  /// The token endpoint refused for good (RFC 6749, section 5.2); ``refusal`` has its error.
+  public static let refused = Code("refused")
+  /// The credential has no refresh token: log in again when it has expired.
+  public static let noRefreshToken = Code("noRefreshToken")
+  /// The server could not be reached, or did not answer in time: try again.
+  public static let unreachable = Code("unreachable")
+  /// The server is busy or broken: try again, after ``WebLoginError/retryAfter`` if it is given.
+  public static let unavailable = Code("unavailable")
+  /// The answer is none that the protocol has, such as a web page of a network that asks for a
+  /// login of its own: try again.
+  public static let invalidResponse = Code("invalidResponse")
+}
+
+extension WebLoginError.Code {
+  /// Lets `catch WebLoginError.denied` match an error by its code.
+  public static func ~= (code: WebLoginError.Code, error: any Error) -> Bool {
+    (error as? WebLoginError)?.code == code
+  }
+}
+
+extension WebLoginError: CustomStringConvertible, CustomReflectable {
+  /// What happened, and what to do.
+  public var description: String {
+    let name = refusal.map { " (\($0.error))" } ?? ""
+    let end = remedy.map { ". \($0)." } ?? "."
+    let seconds = retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+    return reason + name + end + (seconds.map { " Try again in \($0) s." } ?? "")
+  }
+
+  /// The kind and the reason, and nothing that others said.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["code": code.description, "reason": reason])
+  }
+}
+
+/// What an authorization server said no with (RFC 6749, sections 4.1.2.1 and 5.2).
+public struct ServerRefusal: Hashable, Sendable {
+  /// The error, such as `access_denied` or `invalid_grant`; `unknown` when it is not of the form that
+  /// the RFC has.
+  public let error: String
+  /// A text for developers, if the server gave one; at most 1,000 characters, which may be anything.
+  ///
+  /// It is not in descriptions, because a server may quote what it was sent.
+  public let text: String?
+
+  init(error: String, text: String?) {
+    let isPlain = error.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+    self.error = isPlain && (1...100).contains(error.utf8.count) ? error : "unknown"
+    self.text = text.map { String($0.prefix(1000)) }
+  }
+}
+
+extension ServerRefusal: CustomStringConvertible, CustomReflectable {
+  /// The error alone.
+  public var description: String { error }
+
+  /// The error alone.
+  public var customMirror: Mirror { Mirror(self, children: ["error": error]) }
+}
