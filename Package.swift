@@ -51,7 +51,7 @@ let package = Package(
       name: "session-tools",
       dependencies: [
         "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
@@ -105,7 +105,7 @@ let package = Package(
       name: "ProgramFuzzTargets",
       dependencies: [
         "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
       ],
       path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import SessionTools
 import SessionToolsBase
+import WebLogin
 
 /// From arguments to an exit status.
 enum Program {
@@ -15,11 +16,18 @@ enum Program {
       try command.run()
       return .done
     } catch {
-      if let signal = Interruption.signal, (error as? StoreError)?.code == StoreError.cancelled {
+      if let signal = Interruption.signal, isOfCancellation(error) {
         // As it would have ended without a word of ours, but after everything is tidied up.
         raise(signal)
       }
       return report(error)
+    }
+  }
+
+  private static func isOfCancellation(_ error: any Error) -> Bool {
+    switch error {
+    case StoreError.cancelled, WebLoginError.cancelled: true
+    default: error is CancellationError
     }
   }
 
@@ -29,6 +37,12 @@ enum Program {
       complain("\(error)")
       return ExitStatus(error.code)
     case let error as MigrationError:
+      complain("\(error)")
+      return ExitStatus(error)
+    case let error as WebLoginError:
+      complain("\(error)")
+      return ExitStatus(error)
+    case let error as SessionError:
       complain("\(error)")
       return ExitStatus(error)
     case let failure as Failure:

@@ -4,16 +4,27 @@ Authlib implements the protocol; this file keeps the tokens. Refresh tokens can 
 section 4.14.2): one that is used again revokes all that came from the same sign-in. What a test wants
 to know or to change is under /test.
 
-    POST /token                  grant_type=password or refresh_token, of the public client "app"
+    POST /token                  grant_type=password, refresh_token, authorization_code or that of devices, of
+                                 the public client "app"
     GET  /me                     200 with a good access token, 401 otherwise
     GET  /test/counts            what was issued, spent, used again, and asked for
     POST /test/settings          uses=N: an access token is good for N requests
                                  limit=N: after N refreshes access tokens stay good
                                  grace=1: a spent token whose successor was not used is taken once more
+                                 lifetime=S: access tokens expire so many seconds after they are issued
+                                 rotate=0: refreshes give no new refresh token
+                                 refresh=0: there are no refresh tokens
+                                 status=N: the token endpoint answers with that status, and wait=S to wait
+                                 hold=1: the token endpoint answers when it is 0 again
+                                 lead=S: the server's clock is ahead
+    the rest is in logins.py
 """
 
 import os
+import sys
 import threading
+import time
+from urllib.parse import urlsplit
 
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 
@@ -22,11 +33,15 @@ from authlib.oauth2.rfc6749 import ClientMixin, TokenMixin, grants
 from flask import Flask, jsonify, request
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+import logins
+
 app = Flask(__name__)
 app.config["OAUTH2_REFRESH_TOKEN_GENERATOR"] = True
 # One at a time, so that no two requests find the same token unspent.
 lock = threading.Lock()
-settings = {"uses": 1 << 60, "limit": 1 << 60, "grace": 0}
+settings = {"uses": 1 << 60, "limit": 1 << 60, "grace": 0, "lifetime": 3600, "rotate": 1, "refresh": 1}
+settings |= {"status": 200, "wait": 0, "hold": 0, "lead": 0}
+changed = threading.Condition(lock)
 counts = {"signIns": 0, "refreshes": 0, "reuses": 0, "rejected": 0}
 tokens = []
 
@@ -39,7 +54,19 @@ class Client(ClientMixin):
         return method == "none"
 
     def check_grant_type(self, grant_type):
-        return grant_type in ("password", "refresh_token")
+        return True
+
+    def check_response_type(self, response_type):
+        return response_type == "code"
+
+    def get_default_redirect_uri(self):
+        return None
+
+    def check_redirect_uri(self, redirect_uri):
+        # Any port of the loopback interface (RFC 8252, section 7.3).
+        address = urlsplit(redirect_uri)
+        isLoopback = address.hostname in ("127.0.0.1", "::1")
+        return address.scheme == "http" and isLoopback and address.path == "/callback"
 
     def get_allowed_scope(self, scope):
         return scope or ""
@@ -63,7 +90,7 @@ class Token(dict, TokenMixin):
 
 
 def find(name, value):
-    return next((token for token in tokens if token[name] == value), None)
+    return next((token for token in tokens if token.get(name) == value), None)
 
 
 class PasswordGrant(grants.ResourceOwnerPasswordCredentialsGrant):
@@ -100,19 +127,26 @@ class RefreshGrant(grants.RefreshTokenGrant):
         return refresh_token["user"]
 
     def revoke_old_credential(self, refresh_token):
-        refresh_token["isSpent"] = True
+        refresh_token["isSpent"] = bool(settings["rotate"])
         refresh_token["isUsed"] = True
 
 
 def save(token, oauth_request):
     parent = request.form.get("refresh_token")
     counts["refreshes" if parent else "signIns"] += 1
+    token["expires_in"] = settings["lifetime"]
+    if not settings["refresh"] or (parent and not settings["rotate"]):
+        token.pop("refresh_token", None)
     tokens.append(
         Token(token, user=oauth_request.user, parent=parent, useCount=0, isSpent=False, isUsed=False, isRevoked=False)
     )
 
 
-server = AuthorizationServer(app, query_client=lambda identifier: Client(), save_token=save)
+def client_of(identifier):
+    return Client() if identifier == "app" else None
+
+
+server = AuthorizationServer(app, query_client=client_of, save_token=save)
 server.register_grant(PasswordGrant)
 server.register_grant(RefreshGrant)
 
@@ -120,6 +154,10 @@ server.register_grant(RefreshGrant)
 @app.post("/token")
 def issue():
     with lock:
+        while settings["hold"]:
+            changed.wait()
+        if settings["status"] != 200:
+            return "busy", settings["status"], {"Retry-After": str(settings["wait"])} if settings["wait"] else {}
         return server.create_token_response()
 
 
@@ -147,6 +185,7 @@ def tell():
 def change():
     with lock:
         settings.update({name: int(value) for name, value in request.form.items()})
+        changed.notify_all()
         return jsonify(settings)
 
 
@@ -157,8 +196,13 @@ class QuietHandler(WSGIRequestHandler):
     def log_request(self, *arguments):
         pass
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string((timestamp or time.time()) + settings["lead"])
+
 
 if __name__ == "__main__":
     listener = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
-    print(f"http://127.0.0.1:{listener.port}", flush=True)
+    address = f"http://127.0.0.1:{listener.port}"
+    logins.add(sys.modules[__name__], address)
+    print(address, flush=True)
     listener.serve_forever()

@@ -28,7 +28,7 @@ public struct SystemBrowser: Browser {
     if Self.isInSandbox {
       try await PortalOpener.open(address)
     } else {
-      try await DesktopOpener(program: "xdg-open").open(address)
+      try await DesktopOpener().open(address)
     }
   }
 

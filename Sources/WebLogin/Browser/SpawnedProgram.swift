@@ -36,13 +36,14 @@ final class SpawnedProgram: Sendable {
   /// - Parameters:
   ///   - program: Its name.
   ///   - arguments: Its arguments, which everybody on the machine can read.
+  ///   - environment: What it sees besides what this process does.
   ///   - stream: What its input comes from and its output goes to, if that is not nothing.
-  convenience init(_ program: String, _ arguments: [String]) throws {
-    try self.init(program, arguments, stream: nil)
-  }
-
-  private init(_ program: String, _ arguments: [String], stream: Int32?) throws {
-    let identifier = try Self.spawn(program, arguments, stream)
+  init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:],
+    stream: Int32? = nil
+  ) throws {
+    let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let identifier = try Self.spawn(program, arguments, variables, stream)
     let shared = Shared()
     state = shared
     // It waits as long as the browser runs, if that is what it became.
@@ -74,7 +75,7 @@ final class SpawnedProgram: Sendable {
   }
 
   private static func spawn(
-    _ program: String, _ arguments: [String], _ stream: Int32?
+    _ program: String, _ arguments: [String], _ environment: [String: String], _ stream: Int32?
   ) throws -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -98,9 +99,8 @@ final class SpawnedProgram: Sendable {
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-    let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
     var (words, variables) = unsafe (
-      ([program] + arguments).map { unsafe strdup($0) }, environment.map { unsafe strdup($0) }
+      ([program] + arguments).map { unsafe strdup($0) }, environment.map { unsafe strdup("\($0)=\($1)") }
     )
     defer { unsafe (words + variables).forEach { unsafe free($0) } }
     unsafe words.append(nil)

@@ -24,34 +24,48 @@ extension OAuthClient {
   }
 }
 
-extension Session<OAuthCredential> {
-  /// Removes the credential, and tells the server that it is used no more (RFC 7009).
+extension Session {
+  /// Removes the item, and tells the server that its credential is used no more (RFC 7009).
   ///
-  /// It is removed in any case: whoever signs out without a network is signed out. A `UserSession`
+  /// The item is removed in any case: whoever signs out without a network is signed out. A `UserSession`
   /// announces it.
   ///
-  /// - Parameter client: Who the credential was given to.
-  /// - Throws: What kept the credential from being removed; or else, when it is removed, a
+  /// - Parameters:
+  ///   - credential: Where it is in the item.
+  ///   - client: Who it was given to.
+  /// - Throws: What kept the item from being removed; or else, when it is removed, a
   ///   ``WebLoginError`` that says why the server was not told.
-  public func signOut(revokingWith client: OAuthClient) async throws {
+  public func signOut(
+    revoking credential: any KeyPath<T, OAuthCredential> & Sendable, with client: OAuthClient
+  ) async throws {
     // Told before it is removed: whoever is killed in between is signed out by the next refresh.
     var failure: WebLoginError?
     var told: OAuthCredential?
     // A refresh in another process may have put a new one there meanwhile.
-    while let credential = try? await item(), credential != told {
-      told = credential
+    while let stored = try? await item()?[keyPath: credential], stored != told {
+      told = stored
       do throws(WebLoginError) {
-        try await client.revoke(credential)
+        try await client.revoke(stored)
       } catch {
         failure = error
         break
       }
     }
-    if let session = self as? UserSession<OAuthCredential> {
+    if let session = self as? UserSession<T> {
       try await session.logOut()
     } else {
       try await remove()
     }
     if let failure { throw failure }
+  }
+}
+
+extension Session<OAuthCredential> {
+  /// Removes the credential, and tells the server that it is used no more: as
+  /// ``SessionToolsBase/Session/signOut(revoking:with:)``.
+  ///
+  /// - Throws: As that does.
+  public func signOut(revokingWith client: OAuthClient) async throws {
+    try await signOut(revoking: \.self, with: client)
   }
 }

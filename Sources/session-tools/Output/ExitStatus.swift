@@ -1,6 +1,7 @@
 import ArgumentParser
 import SessionTools
 import SessionToolsBase
+import WebLogin
 
 /// What the tool ends with, told apart by what to do next.
 enum ExitStatus: Int32, CaseIterable {
@@ -13,6 +14,8 @@ enum ExitStatus: Int32, CaseIterable {
   case alreadyExists = 7
   case unsafePermissions = 8
   case incomplete = 9
+  case loginNeeded = 10
+  case serverUnavailable = 11
   case usage = 64
 
   var meaning: String {
@@ -26,6 +29,8 @@ enum ExitStatus: Int32, CaseIterable {
     case .alreadyExists: "already exists"
     case .unsafePermissions: "unsafe file permissions"
     case .incomplete: "done, but for some items"
+    case .loginNeeded: "login needed: nobody is logged in, or the server takes it no more"
+    case .serverUnavailable: "server unavailable: try again later"
     case .usage: "wrong usage, or a name or key that cannot be one"
     }
   }
@@ -55,6 +60,20 @@ enum ExitStatus: Int32, CaseIterable {
   /// The status of a kind of error; `failure` for those that have none of their own.
   init(_ code: StoreError.Code) {
     self = Self.statuses[code] ?? .failure
+  }
+
+  /// The status of a login that did not work, or of a credential that could not be had.
+  init(_ error: WebLoginError) {
+    self = error.isTransient ? .serverUnavailable : .failure
+  }
+
+  /// The status of a session without an item that is good now.
+  init(_ error: SessionError) {
+    switch error.code {
+    case SessionError.notSignedIn, SessionError.rejected: self = .loginNeeded
+    case SessionError.temporarilyFailed, SessionError.timedOut: self = .serverUnavailable
+    default: self = .failure
+    }
   }
 
   /// The status of a migration that did not begin, or did not go on.

@@ -1,0 +1,32 @@
+import ArgumentParser
+import SessionToolsBase
+import WebLogin
+
+/// `session-tools logout`.
+struct LogoutCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "logout",
+    abstract: "Remove a login, and tell the server that its tokens are used no more.",
+    discussion: """
+      The login is removed in any case. Exit status 11 when the server could not be told; its tokens \
+      are good there until they expire. Nobody being logged in is no failure.
+      """)
+
+  @OptionGroup var login: LoginOptions
+
+  func run() throws {
+    let place = try login.open()
+    let found: (session: UserSession<StoredLogin>, client: OAuthClient)
+    do {
+      found = try place.session()
+    } catch let failure as Failure where failure.status == .loginNeeded {
+      return
+    }
+    do {
+      try waiting { try await found.session.signOut(revoking: \.credential, with: found.client) }
+    } catch let error as WebLoginError {
+      throw Failure(
+        ExitStatus(error), "logged out, but the server could not be told: \(error)")
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import SessionToolsBase
+import WebLogin
+
+/// `session-tools token`.
+struct TokenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token",
+    abstract: "Write a valid access token to standard output.",
+    discussion: """
+      One that is good for a minute at least, if the server allows: refreshed if that is needed, once \
+      among all processes that ask at the same time. A newline follows it. Exit status 10 when \
+      nobody is logged in or the server takes the login no more, 11 when it cannot be refreshed now.
+
+      Example:
+        curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …
+      """)
+
+  @OptionGroup var login: LoginOptions
+
+  func run() throws {
+    let place = try login.open()
+    let (session, _) = try place.session()
+    do {
+      let token = try waiting { try await session.validItem().credential.accessToken }
+      try StandardOutput.write(token + "\n")
+    } catch SessionError.notSignedIn {
+      throw place.loginNeeded("nobody is logged in")
+    } catch SessionError.rejected {
+      throw place.loginNeeded("the server takes the login no more")
+    } catch let error as SessionError {
+      throw Self.failure(error, place)
+    }
+  }
+
+  private static func failure(_ error: SessionError, _ place: LoginStore) -> any Error {
+    guard let cause = error.underlying as? WebLoginError else { return error }
+    switch cause.code {
+    case WebLoginError.noRefreshToken:
+      return place.loginNeeded("the login has expired, and the server gave nothing to refresh it with")
+    default: return cause
+    }
+  }
+}

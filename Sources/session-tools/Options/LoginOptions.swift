@@ -1,0 +1,35 @@
+import ArgumentParser
+import SessionToolsBase
+
+/// Where a login is kept, and what opens the store.
+struct LoginOptions: ParsableArguments {
+  @Option(
+    name: .customLong("store"), help: ArgumentHelp("\(StoreLocation.help)", valueName: "store"),
+    completion: .directory, transform: StoreLocation.init)
+  var location: StoreLocation
+
+  @Option(name: .long, help: ArgumentHelp("The program that logs in.", valueName: "name"))
+  var service: String
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("The login within the service, for several of them.", valueName: "name"))
+  var name = "login"
+
+  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup var interaction: InteractionOptions
+  @OptionGroup var waiting: TimeoutOptions
+
+  /// Opens the store.
+  ///
+  /// - Throws: As `StoreOpener`, `invalidName`.
+  func open() throws -> LoginStore {
+    let opener = StoreOpener(
+      location: location, key: key.argument, interaction: interaction, timeout: waiting.timeout)
+    // Before the store is opened: a name that cannot be one asks nobody for a passphrase.
+    let namespace = try Namespace(service: service)
+    _ = try StoreKey(name, in: namespace)
+    return LoginStore(
+      store: try opener.openItems().store, namespace: namespace, name: name, location: location)
+  }
+}
