@@ -67,10 +67,13 @@ let package = Package(
     .target(name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/TestThreads"),
     .target(
       name: "BusTestSupport", dependencies: ["DBus", "TestSupport"], path: "Tests/BusTestSupport"),
+    .target(
+      name: "OAuthTestSupport", dependencies: ["TestSupport"], path: "Tests/OAuthTestSupport"),
     .testTarget(
       name: "SessionToolsTests",
       dependencies: [
-        "SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport", "TestThreads",
+        "OAuthTestSupport", "SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport",
+        "TestThreads",
       ]),
     .executableTarget(
       name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase"],
@@ -152,6 +155,13 @@ let package = Package(
       dependencies: [
         "AuthenticationWorker", "BusTestSupport", "DBus", "LinuxAuthentication",
         "SessionAuthentication", "SessionToolsBase", "TestSupport",
+      ]),
+    .testTarget(
+      name: "WebLoginTests",
+      dependencies: [
+        "BusTestSupport", "DBus", "OAuthTestSupport", "SealedStore", "SessionAuthentication",
+        "SessionToolsBase", "SessionToolsTesting", "TestSupport", "TestThreads", "WebLogin",
+        "session-tools",
       ]),
     .testTarget(
       name: "CommandTests",

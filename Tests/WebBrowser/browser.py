@@ -18,6 +18,7 @@ $SESSION_TOOLS_BROWSER is the socket between them. What it can do with a page of
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -125,10 +126,13 @@ def serve(path):
     listener.bind(path)
     listener.listen()
     driver = Driver()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     print("ready", flush=True)
     threading.Thread(target=accept, args=(listener, driver), daemon=True).start()
-    sys.stdin.read()
-    driver.end()
+    try:
+        sys.stdin.read()
+    finally:
+        driver.end()
 
 
 def accept(listener, driver):

@@ -2,7 +2,7 @@ import Foundation
 
 /// `application/x-www-form-urlencoded`, as OAuth has it in addresses and bodies (RFC 6749,
 /// appendix B).
-enum Form {
+package enum Form {
   private static let plain = Set(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 
@@ -20,12 +20,12 @@ enum Form {
     return encoded
   }
 
-  static func encode(_ fields: [(name: String, value: String)]) -> String {
+  package static func encode(_ fields: [(name: String, value: String)]) -> String {
     fields.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
   }
 
   /// The fields of a query; `nil` when it is not one, or a name stands in it twice.
-  static func decode(_ query: some StringProtocol) -> [String: String]? {
+  package static func decode(_ query: some StringProtocol) -> [String: String]? {
     var fields: [String: String] = [:]
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
       let parts = pair.split(

@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// The date of HTTP's header fields, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
   /// Reads the form that servers have to send; `nil` for anything else.
-  static func date(_ text: String) -> Date? {
+  package static func date(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
     guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])),
       let day = Int(parts[1]), let year = Int(parts[3]), (1970...9999).contains(year)

@@ -1,6 +1,6 @@
 /// What the listener answers: a page of its own, with nothing in it of what was asked.
-struct LoopbackAnswer {
-  enum Status: String {
+package struct LoopbackAnswer {
+  package enum Status: String {
     case fine = "200 OK"
     case badRequest = "400 Bad Request"
     case notFound = "404 Not Found"
@@ -13,7 +13,7 @@ struct LoopbackAnswer {
   /// What is done when it has been sent.
   var completion: (@Sendable () -> Void)?
 
-  init(_ status: Status, _ text: String, then completion: (@Sendable () -> Void)? = nil) {
+  package init(_ status: Status, _ text: String, then completion: (@Sendable () -> Void)? = nil) {
     self.status = status
     self.text = text
     self.completion = completion

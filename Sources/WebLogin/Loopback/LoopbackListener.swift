@@ -1,22 +1,24 @@
 import Dispatch
 import Glibc
-import SessionToolsBase
+package import SessionToolsBase
 import Synchronization
 
 /// Listens on the loopback interface, and answers requests one by one, until it is closed.
 ///
 /// One thread does all of it. Whoever connects and says nothing, or little, is thrown out after some
 /// seconds, and before that when there are too many: whoever says something has been read by then.
-final class LoopbackListener: Sendable {
-  struct Limits {
+package final class LoopbackListener: Sendable {
+  package struct Limits: Sendable {
     /// How long a connection may take to say all that it has to say.
-    var patience = Duration.seconds(10)
+    package var patience = Duration.seconds(10)
     /// Many less than a process may have open, many more than a browser opens.
-    var largestConnectionCount = 128
+    package var largestConnectionCount = 128
+
+    package init() {}
   }
 
-  let family: LoopbackSocket.Family
-  let port: UInt16
+  package let family: LoopbackSocket.Family
+  package let port: UInt16
   private let socket: Mutex<HeldSocket>
   private let wake: LoopbackWake
   private let limits: Limits
@@ -36,7 +38,7 @@ final class LoopbackListener: Sendable {
   ///   - port: The port; 0 for any that is free.
   ///   - limits: What a connection may do.
   /// - Throws: What the kernel says.
-  init(
+  package init(
     on family: LoopbackSocket.Family, port: UInt16 = 0, limits: Limits = Limits()
   ) throws(SystemCallError) {
     let socket = try LoopbackSocket.listening(on: family, port: port)
@@ -53,7 +55,7 @@ final class LoopbackListener: Sendable {
   /// Answers from now on, on a thread of its own.
   ///
   /// - Parameter answer: Called with each request, or what is wrong with it; must not block.
-  func serve(
+  package func serve(
     _ answer:
       @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
   ) {
@@ -81,7 +83,7 @@ final class LoopbackListener: Sendable {
   private func discard(_ round: consuming LoopbackRound, _ listener: consuming LoopbackSocket) {}
 
   /// Closes everything and waits until it is; nobody who is connected can hold it up.
-  func close() async {
+  package func close() async {
     wake.signal()
     await withCheckedContinuation { continuation in
       let isEnded = socket.withLock { held in

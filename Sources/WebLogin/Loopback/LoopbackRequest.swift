@@ -1,23 +1,23 @@
 /// The head of a request, as strictly as RFC 9112 allows: whoever sends another one is no browser.
-struct LoopbackRequest: Equatable {
+package struct LoopbackRequest: Equatable {
   /// What is wrong with a request.
-  enum Fault: Error {
+  package enum Fault: Error {
     case isTooLong
     case isMalformed
   }
 
   /// Browsers send all cookies of the host, whatever port set them.
-  static let largestByteCount = 32 << 10
+  package static let largestByteCount = 32 << 10
 
-  let method: String
-  let path: String
-  let query: String
-  let host: String
+  package let method: String
+  package let path: String
+  package let query: String
+  package let host: String
 
   /// Reads what has come, which has to be all of it.
   ///
   /// - Throws: The fault.
-  init(_ bytes: [UInt8]) throws(Fault) {
+  package init(_ bytes: [UInt8]) throws(Fault) {
     guard bytes.count <= Self.largestByteCount else { throw .isTooLong }
     // Anything behind the empty line is a body, or another request.
     guard Self.end(of: bytes, from: 0) == bytes.count else { throw .isMalformed }

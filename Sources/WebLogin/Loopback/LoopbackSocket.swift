@@ -7,9 +7,9 @@ import SessionToolsBase
 ///
 /// Never inherited: a browser that had the listening one would keep the port after the login, and take
 /// the answers of the next. Never blocks, and no peer that goes away sends a signal.
-struct LoopbackSocket: ~Copyable {
+package struct LoopbackSocket: ~Copyable {
   /// One of the two addresses that no other machine can reach (RFC 8252, section 8.3).
-  enum Family: String, Codable {
+  package enum Family: String, Codable {
     case version4 = "127.0.0.1"
     case version6 = "[::1]"
   }

@@ -1,16 +1,17 @@
 import Foundation
 import SessionTools
+import OAuthTestSupport
 import TestSupport
 
 /// A sealed store and an authorization server that processes share.
 struct SharedSession: Sendable {
-  let server: AuthorizationServer
+  let server: AuthlibServer
   let store: SealedFileStore
   private let directory: TemporaryDirectory
   private let keyPath: String
 
   init() throws {
-    server = try AuthorizationServer()
+    server = try AuthlibServer()
     directory = try TemporaryDirectory()
     keyPath = directory["key"]
     store = try SealedFileStore.create(

@@ -1,4 +1,5 @@
 import Foundation
+import OAuthTestSupport
 import SessionTools
 import TestSupport
 import TestThreads

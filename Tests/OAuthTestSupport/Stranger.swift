@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+
+/// Another process of this machine, which speaks to a port that it has nothing to do with.
+package final class Stranger: Sendable {
+  private static let program = "\(SourceDirectory.path)/Tests/WebBrowser/stranger.py"
+
+  private let process: Child
+  private let input: ClosedPipe
+  private let output: ClosedPipe
+
+  /// Sends some bytes, and gives all that is answered.
+  package static func send(_ bytes: String, to port: UInt16) async throws -> String {
+    try await Program.run(
+      "/usr/bin/python3", [program, "send", "\(port)"], input: bytes, environment: [:])
+  }
+
+  /// Gets a page, as a program does that knows the address.
+  ///
+  /// - Returns: The head and the body.
+  package static func get(_ target: String, from port: UInt16) async throws -> String {
+    try await send("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", to: port)
+  }
+
+  /// Connects many times, and stays connected: saying nothing, or byte after byte of what never ends.
+  package init(_ manner: String, _ count: Int, at port: UInt16) throws {
+    input = try ClosedPipe()
+    output = try ClosedPipe()
+    process = try Child(
+      "/usr/bin/python3", [Self.program, manner, "\(port)", "\(count)"], environment: [:],
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    try output.writer.close()
+    // It has connected.
+    _ = output.reader.availableData
+  }
+
+  deinit {
+    process.kill()
+    process.waitUntilExit()
+  }
+}

@@ -1,0 +1,52 @@
+"""A process that speaks to a port of 127.0.0.1 that it has nothing to do with.
+
+    stranger.py send PORT            sends what is on standard input, and prints what is answered
+    stranger.py idle PORT COUNT      connects so many times, says nothing, and connects again when thrown out
+    stranger.py drip PORT COUNT      the same, and sends a byte now and then
+"""
+
+import selectors
+import socket
+import sys
+
+PATIENCE = 60
+
+
+def send(port):
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(sys.stdin.buffer.read())
+        while part := connection.recv(1 << 16):
+            sys.stdout.buffer.write(part)
+
+
+def stay(port, count, dripping):
+    waiting = selectors.DefaultSelector()
+
+    def connect():
+        waiting.register(socket.create_connection(("127.0.0.1", port), PATIENCE), selectors.EVENT_READ)
+
+    for _ in range(count):
+        connect()
+    print("ready", flush=True)
+    while True:
+        for key, _ in waiting.select(0.05):
+            waiting.unregister(key.fileobj)
+            key.fileobj.close()
+            connect()
+        for key in list(waiting.get_map().values()) if dripping else []:
+            try:
+                key.fileobj.send(b"G")
+            except OSError:
+                pass  # thrown out, which is seen above
+
+
+if __name__ == "__main__":
+    port = int(sys.argv[2])
+    try:
+        if sys.argv[1] == "send":
+            send(port)
+        else:
+            stay(port, int(sys.argv[3]), sys.argv[1] == "drip")
+    except ConnectionError:
+        # Nobody listens any more, or has thrown it out.
+        sys.exit(0)

@@ -1,0 +1,266 @@
+import Foundation
+import OAuthTestSupport
+import SessionToolsBase
+import SessionToolsTesting
+import TestSupport
+import TestThreads
+import Testing
+import WebLogin
+
+/// With a real server and a real browser, of which there is one.
+@Suite(.serialized, .onOwnThread) struct `with a browser` {}
+
+extension `with a browser` {
+  @Suite struct `a login` {
+    @Test func `gives a credential that the server takes`() async throws {
+      let stage = try LoginStage()
+      var login = stage.login(.allow)
+      login.scopes = ["openid", "mail"]
+      let credential = try await login.start()
+      #expect(try await stage.server.status(with: credential.accessToken) == 200)
+      #expect(credential.refreshToken != nil && credential.tokenType == "Bearer")
+      #expect(credential.scopes == ["openid", "mail"])
+      #expect(credential.nonce?.utf8.count == 43)
+      let left = try #require(credential.expirationDate).timeIntervalSinceNow
+      #expect((3500...3600).contains(left))
+      #expect(try !stage.hasPending())
+      #expect(try await stage.chromium.perform(.page).hasPrefix("/callback The browser has done"))
+    }
+
+    @Test func `is denied with the server's error and text`() async throws {
+      let stage = try LoginStage()
+      let error = await #expect(throws: WebLoginError.self) { try await stage.login(.deny).start() }
+      #expect(error?.code == WebLoginError.denied && error?.isTransient == false)
+      #expect(error?.refusal?.error == "access_denied")
+      #expect(error?.refusal?.text?.contains("denied") == true)
+      #expect("\(try #require(error))" == "the login was not allowed (access_denied).")
+      #expect(try !stage.hasPending())
+      #expect(try await stage.chromium.perform(.page).contains("The login was not allowed."))
+    }
+
+    @Test func `ends at its deadline when the browser is closed`() async throws {
+      let clock = ManualClock()
+      let stage = try LoginStage(clock: clock)
+      let browser = WatchedBrowser(DesktopOpener(environment: stage.chromium.environment(.close)))
+      var login = stage.login(.close)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      _ = try await browser.address()
+      await clock.waitForSleeper(within: .seconds(300))
+      clock.advance(by: .seconds(299))
+      #expect(try stage.hasPending() && listeningPortCount() == 1)
+      clock.advance(by: .seconds(1))
+      let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+      #expect(error?.code == WebLoginError.timedOut)
+      #expect(try !stage.hasPending())
+      #expect(try listeningPortCount() == 0)
+    }
+
+    @Test func `ends at once when its task is cancelled and leaves no port open`() async throws {
+      let stage = try LoginStage()
+      let browser = WatchedBrowser()
+      var login = stage.login(.open)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      let port = try await browser.address().port
+      // Chromium, too, keeps connections open that it has no use for.
+      let stranger = try Stranger("idle", 20, at: port)
+      ending.cancel()
+      let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+      #expect(error?.code == WebLoginError.cancelled)
+      #expect(try !stage.hasPending() && listeningPortCount() == 0)
+      withExtendedLifetime(stranger) {}
+    }
+
+    @Test(arguments: ["xdg-open", "no-such-program"])
+    func `says that there is no browser`(_ program: String) async throws {
+      let stage = try LoginStage()
+      var login = stage.login(.open)
+      login.browser = DesktopOpener(program, environment: ["BROWSER": "/bin/false", "DISPLAY": ""])
+      let error = await #expect(throws: WebLoginError.self) { try await login.start() }
+      #expect(error?.code == WebLoginError.noBrowser)
+      #expect(try !stage.hasPending() && listeningPortCount() == 0)
+    }
+
+    @Test func `is not disturbed by a second callback while its code is exchanged`() async throws {
+      let stage = try LoginStage()
+      try await stage.server.set("hold=1")
+      let ending = Task { try await stage.login(.allow).start() }
+      try await wait(until: "the browser is back") {
+        // It has no page before.
+        (try? await stage.chromium.perform(.page))?.hasPrefix("/callback The browser") ?? false
+      }
+      let page = try await stage.chromium.perform(.again)
+      #expect(page == "/callback The login has had its answer already.")
+      #expect(try !stage.hasPending(), "a verifier is used once")
+      try await stage.server.set("hold=0")
+      #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
+    }
+
+    @Test func `goes on after wrong callbacks by another process`() async throws {
+      let stage = try LoginStage()
+      let browser = WatchedBrowser(DesktopOpener(environment: stage.chromium.environment(.open)))
+      var login = stage.login(.open)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      let address = try await browser.address()
+      let state = address.state
+      for query in [
+        "code=1", "code=1&state=", "code=1&state=\(state)x", "code=1&state=\(state.dropLast())",
+        "error=access_denied&state=wrong", "state=\(state)&iss=\(stage.server.address)",
+        "code=1&code=2&state=\(state)&iss=\(stage.server.address)",
+        "code=1&error=x&state=\(state)&iss=\(stage.server.address)",
+        "code=1&state=\(state)", "code=1&state=\(state)&iss=https://other.example",
+        "code=1&state=\(state)&iss=\(stage.server.address)/", "code=%zz&state=\(state)",
+      ] {
+        let answer = try await Stranger.get("/callback?\(query)", from: address.port)
+        #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(query)")
+        #expect(!answer.contains(state), "nothing of the request is in the answer")
+      }
+      _ = try await stage.chromium.perform(.allow)
+      #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
+    }
+
+    @Test func `does not take the answer of a server that says it is another`() async throws {
+      let stage = try LoginStage()
+      let browser = WatchedBrowser(DesktopOpener(environment: stage.chromium.environment(.open)))
+      var login = stage.login(.open)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      _ = try await browser.address()
+      try await stage.server.set("named=2")
+      try await wait(until: "the page is there") {
+        (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
+      }
+      #expect(
+        try await stage.chromium.perform(.allow).contains("not the answer that the login waits"))
+      ending.cancel()
+      await #expect(throws: WebLoginError.self) { try await ending.value }
+      #expect(try await stage.server.counts().signIns == 0, "no code was exchanged")
+    }
+
+    @Test func `fails for good with a wrong verifier`() async throws {
+      let stage = try LoginStage(
+        http: ScriptedHTTP { request in
+          guard let body = request.body, request.fields["code_verifier"] != nil else {
+            return try await FoundationHTTPClient().send(request)
+          }
+          let wrong = String(decoding: body, as: UTF8.self)
+            .replacingOccurrences(of: "code_verifier=", with: "code_verifier=x")
+          return try await Self.post(wrong, to: request.url)
+        })
+      let error = await #expect(throws: WebLoginError.self) {
+        try await stage.login(.allow).start()
+      }
+      #expect(error?.code == WebLoginError.refused && error?.refusal?.error == "invalid_grant")
+      #expect(error?.isTransient == false)
+      #expect(try !stage.hasPending(), "a verifier is used once")
+      #expect(try await stage.server.counts().codesRefused == 1)
+    }
+
+    @Test func `makes a code that nobody can use a second time`() async throws {
+      let sent = Shared<HTTPRequest?>(nil)
+      let stage = try LoginStage(
+        http: WatchedHTTP { request in
+          if request.fields["code"] != nil { sent.update { $0 = request } }
+          return nil
+        })
+      _ = try await stage.login(.allow).start()
+      let request = try #require(sent.now)
+      let again = try await FoundationHTTPClient().send(request)
+      #expect(again.status == 400)
+      #expect(String(decoding: again.body, as: UTF8.self).contains("invalid_grant"))
+      #expect(try await stage.server.counts().signIns == 1)
+    }
+
+    @Test func `has nothing kept any more when its code is sent`() async throws {
+      let kept = Shared<[Bool]>([])
+      let place = Shared<LoginStage?>(nil)
+      let stage = try LoginStage(
+        http: WatchedHTTP { request in
+          let isKept = try place.now?.hasPending() ?? false
+          if request.fields["code"] != nil { kept.update { $0.append(isKept) } }
+          return nil
+        })
+      place.update { $0 = stage }
+      _ = try await stage.login(.allow).start()
+      #expect(kept.now == [false])
+      place.update { $0 = nil }
+    }
+
+    @Test func `does not open the browser when the server is down`() async throws {
+      let stage = try LoginStage()
+      stage.server.kill()
+      let browser = WatchedBrowser()
+      var login = stage.login(.open)
+      login.browser = browser
+      let error = await #expect(throws: WebLoginError.self) { try await login.start() }
+      #expect(error?.code == WebLoginError.unreachable && error?.isTransient == true)
+      #expect(try !stage.hasPending() && listeningPortCount() == 0)
+    }
+
+    @Test func `says that the server cannot be reached when it dies before the code is exchanged`()
+      async throws
+    {
+      let stage = try LoginStage(
+        http: WatchedHTTP { request in
+          if request.fields["code"] != nil { throw URLError(.networkConnectionLost) }
+          return nil
+        })
+      let error = await #expect(throws: WebLoginError.self) {
+        try await stage.login(.allow).start()
+      }
+      #expect(error?.code == WebLoginError.unreachable)
+      #expect(try listeningPortCount() == 0)
+    }
+
+    @Test func `waits for a slow server as long as its client does`() async throws {
+      let stage = try LoginStage(http: FoundationHTTPClient(timeout: .seconds(1)))
+      _ = try await stage.client.server()
+      try await stage.server.set("hold=1")
+      let error = await #expect(throws: WebLoginError.self) {
+        try await stage.login(.allow).start()
+      }
+      #expect(error?.code == WebLoginError.unreachable)
+      #expect("\(try #require(error))".contains("in time"))
+      try await stage.server.set("hold=0")
+    }
+
+    @Test func `works 20 times in a row and leaves nothing open`() async throws {
+      let stage = try LoginStage()
+      _ = try await stage.login(.allow).start()
+      let before = try openDescriptorCount()
+      for _ in 1...20 {
+        let credential = try await stage.login(.allow).start()
+        #expect(try await stage.server.status(with: credential.accessToken) == 200)
+      }
+      #expect(try listeningPortCount() == 0)
+      // Foundation closes its connections when it has time.
+      try await wait(until: "as many descriptors are open as before") {
+        try openDescriptorCount() <= before
+      }
+      let counts = try await stage.server.counts()
+      #expect(counts.logins == 21 && counts.signIns == 21 && counts.codesRefused == 0)
+    }
+
+    private func openDescriptorCount() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
+    private static func post(_ body: String, to url: URL) async throws -> HTTPResponse {
+      let answer = try await Program.run(
+        "/usr/bin/python3",
+        [
+          "-c",
+          """
+          import sys, urllib.request, urllib.error
+          try:
+            print(urllib.request.urlopen(sys.argv[1], sys.stdin.buffer.read()).read().decode())
+          except urllib.error.HTTPError as error:
+            print(error.read().decode())
+          """, url.absoluteString,
+        ], input: body, environment: [:])
+      return HTTPResponse(answer.contains("error") ? 400 : 200, answer)
+    }
+  }
+}

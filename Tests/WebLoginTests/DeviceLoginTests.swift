@@ -1,0 +1,183 @@
+import Foundation
+import OAuthTestSupport
+import SessionToolsBase
+import SessionToolsTesting
+import TestSupport
+import TestThreads
+import Testing
+import WebLogin
+
+extension `with a browser` {
+  @Suite struct `a login on another device` {
+    /// A real server that asks often, and a browser on the other device.
+    private func finish(
+      _ stage: LoginStage, _ authorization: DeviceAuthorization, _ act: Chromium.Act
+    ) async throws {
+      let address = try #require(authorization.completeVerificationAddress)
+      try await DesktopOpener(environment: stage.chromium.environment(act)).open(address)
+    }
+
+    @Test func `gives a credential when somebody allows it`() async throws {
+      let stage = try LoginStage()
+      try await stage.server.set("interval=1")
+      let authorization = try await stage.client.authorizeDevice(scopes: ["mail"])
+      #expect(authorization.verificationAddress.absoluteString == stage.server.address + "/device")
+      #expect(authorization.lifetime == .seconds(1800))
+      let ending = Task { try await stage.client.credential(for: authorization) }
+      try await wait(until: "it has asked") { try await stage.server.counts().questions > 0 }
+      try await finish(stage, authorization, .allow)
+      let credential = try await ending.value
+      #expect(credential.scopes == ["mail"])
+      #expect(try await stage.server.status(with: credential.accessToken) == 200)
+    }
+
+    @Test func `is denied when somebody denies it`() async throws {
+      let stage = try LoginStage()
+      try await stage.server.set("interval=1")
+      let authorization = try await stage.client.authorizeDevice()
+      try await finish(stage, authorization, .deny)
+      let error = await #expect(throws: WebLoginError.self) {
+        try await stage.client.credential(for: authorization)
+      }
+      #expect(error?.code == WebLoginError.denied && error?.refusal?.error == "access_denied")
+    }
+  }
+}
+
+/// Where time is not waited for.
+@Suite struct `the questions of a device` {
+  private let clock = ManualClock()
+  private let answers: Shared<[HTTPResponse]>
+  private let client: OAuthClient
+
+  init() throws {
+    let answers = Shared<[HTTPResponse]>([])
+    self.answers = answers
+    client = OAuthClient(
+      server: try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token",
+        deviceAuthorizationEndpoint: "https://a.example/device"),
+      clientID: "app",
+      http: ScriptedHTTP { request in
+        guard request.url.path() == "/token" else { return Self.codes }
+        guard request.fields["device_code"] == "secret" else { return HTTPResponse(400) }
+        return answers.update { $0.isEmpty ? HTTPResponse(500) : $0.removeFirst() }
+      }, clock: clock)
+  }
+
+  private static let codes = HTTPResponse(
+    200,
+    """
+    {"device_code": "secret", "user_code": "ABCD-EFGH", "verification_uri": "https://a.example/d",
+     "expires_in": 120}
+    """)
+  private static let token = HTTPResponse(200, #"{"access_token": "a", "token_type": "bearer"}"#)
+
+  private static func refusal(_ error: String) -> HTTPResponse {
+    HTTPResponse(400, #"{"error": "\#(error)"}"#)
+  }
+
+  @Test func `come five seconds less often after each slow_down`() async throws {
+    let slowDown = Self.refusal("slow_down")
+    answers.update {
+      $0 = [Self.refusal("authorization_pending"), slowDown, slowDown, Self.refusal("authorization_pending")]
+        + [Self.token]
+    }
+    let authorization = try await client.authorizeDevice()
+    async let credential = client.credential(for: authorization)
+    for (pause, left) in [(5, 4), (5, 3), (10, 2), (15, 1), (15, 0)] {
+      await clock.waitForSleeper(within: .seconds(pause))
+      clock.advance(by: .seconds(pause) - .milliseconds(1))
+      #expect(answers.now.count == left + 1, "it does not ask before")
+      clock.advance(by: .milliseconds(1))
+    }
+    #expect(try await credential.accessToken == "a")
+  }
+
+  @Test func `come half as often when the server cannot be reached`() async throws {
+    answers.update { $0 = [HTTPResponse(503), HTTPResponse(429, "", ["Retry-After": "30"]), Self.token] }
+    let authorization = try await client.authorizeDevice()
+    async let credential = client.credential(for: authorization)
+    for pause in [5, 10, 30] {
+      await clock.waitForSleeper(within: .seconds(pause))
+      clock.advance(by: .seconds(pause))
+    }
+    #expect(try await credential.accessToken == "a")
+  }
+
+  @Test func `end when the codes have expired`() async throws {
+    answers.update { $0 = Array(repeating: Self.refusal("authorization_pending"), count: 100) }
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization) }
+    for _ in 1..<24 {
+      await clock.waitForSleeper(within: .seconds(5))
+      clock.advance(by: .seconds(5))
+    }
+    let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+    #expect(error?.code == WebLoginError.timedOut)
+    #expect(answers.now.count == 77, "it asked 23 times within two minutes")
+  }
+
+  @Test(arguments: [
+    ("expired_token", WebLoginError.timedOut), ("access_denied", WebLoginError.denied),
+    ("invalid_client", WebLoginError.refused), ("invalid_grant", WebLoginError.refused),
+  ])
+  func `end with what the server says`(_ said: String, _ code: WebLoginError.Code) async throws {
+    answers.update { $0 = [Self.refusal(said)] }
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization) }
+    await clock.waitForSleeper(within: .seconds(5))
+    clock.advance(by: .seconds(5))
+    #expect(await #expect(throws: WebLoginError.self) { try await ending.value }?.code == code)
+  }
+
+  @Test func `end at once when the task is cancelled`() async throws {
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization) }
+    await clock.waitForSleeper(within: .seconds(5))
+    ending.cancel()
+    let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+    #expect(error?.code == WebLoginError.cancelled)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test(arguments: ["\u{1b}[2J", "", "ÄB", String(repeating: "A", count: 65)])
+  func `are not begun with a code that no terminal should show`(_ code: String) async throws {
+    let text = String(decoding: try JSONEncoder().encode(code), as: UTF8.self)
+    let client = OAuthClient(
+      server: try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token",
+        deviceAuthorizationEndpoint: "https://a.example/device"), clientID: "app",
+      http: ScriptedHTTP { _ in
+        HTTPResponse(
+          200,
+          """
+          {"device_code": "s", "user_code": \(text), "verification_uri": "https://a.example",
+           "expires_in": 9}
+          """)
+      })
+    let error = await #expect(throws: WebLoginError.self) { try await client.authorizeDevice() }
+    #expect(error?.code == WebLoginError.invalidResponse)
+  }
+
+  @Test func `are shown as plain text and as a QR code of two rows a line`() async throws {
+    let authorization = try await client.authorizeDevice()
+    let plain = await authorization.terminalText(withQRCode: false)
+    #expect(
+      plain == """
+        On another device, open
+
+          https://a.example/d
+
+        and enter the code
+
+          ABCD-EFGH
+
+        """)
+    let drawn = await authorization.terminalText()
+    #expect(drawn.hasPrefix(plain) && drawn.contains("█▀▀▀▀▀█"))
+    #expect("\(authorization)".contains("ABCD") == false)
+  }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import OAuthTestSupport
+import SessionToolsBase
+import SessionToolsTesting
+import TestSupport
+import TestThreads
+import Testing
+import WebLogin
+
+/// Logins whose program is killed and started again.
+extension `with a browser` {
+  @Suite struct `a login that is resumed` {
+    /// Begins a login and ends the program: what was kept is put back as it was.
+    ///
+    /// The process that dies for real is in the tests of the command line.
+    private func begin(
+      _ stage: LoginStage, _ act: Chromium.Act? = .open
+    ) async throws -> (kept: SecretBytes, key: StoreKey) {
+      let browser = WatchedBrowser(
+        act.map { DesktopOpener(environment: stage.chromium.environment($0)) })
+      var login = stage.login(.open)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      _ = try await browser.address()
+      let key = try StoreKey("pending-login", in: Namespace(service: "test"))
+      let kept = try #require(try await stage.store.value(for: key))
+      if act == .open {
+        try await wait(until: "the page is there") {
+          (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
+        }
+      }
+      ending.cancel()
+      _ = await ending.result
+      try await stage.store.put(kept, for: key)
+      return (kept, key)
+    }
+
+    @Test func `is finished by another process on the same port`() async throws {
+      let stage = try LoginStage()
+      _ = try await begin(stage)
+      let resumed = stage.login(.open)
+      #expect(try await resumed.isPending())
+      let ending = Task { try await resumed.resume() }
+      try await wait(until: "it listens") { try listeningPortCount() == 1 }
+      _ = try await stage.chromium.perform(.allow)
+      #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
+      #expect(try await !resumed.isPending())
+    }
+
+    @Test func `opens the browser once more when it is told to`() async throws {
+      let stage = try LoginStage()
+      _ = try await begin(stage)
+      let credential = try await stage.login(.allow).resume(reopensBrowser: true)
+      #expect(try await stage.server.status(with: credential.accessToken) == 200)
+    }
+
+    @Test func `says that its port is taken and stays pending`() async throws {
+      let stage = try LoginStage()
+      let browser = WatchedBrowser()
+      var login = stage.login(.open)
+      login.browser = browser
+      let ending = Task { [login] in try await login.start() }
+      _ = try await browser.address()
+      // The process that began it lives.
+      let again = login
+      let error = await #expect(throws: WebLoginError.self) { try await again.resume() }
+      #expect(error?.code == WebLoginError.portTaken)
+      #expect(try stage.hasPending())
+      ending.cancel()
+      _ = await ending.result
+    }
+
+    @Test func `says that there is nothing to resume`() async throws {
+      let stage = try LoginStage()
+      for login in [stage.login(.open), WebAuthenticationSession(client: stage.client)] {
+        let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
+        #expect(error?.code == WebLoginError.nothingPending)
+      }
+      #expect(try listeningPortCount() == 0)
+    }
+
+    @Test func `says that it is one of another client and stays pending`() async throws {
+      let stage = try LoginStage()
+      _ = try await begin(stage, nil)
+      let other = OAuthClient(issuer: stage.server.address, clientID: "other")
+      let login = WebAuthenticationSession(client: other, pending: stage.pending)
+      let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
+      #expect(error?.code == WebLoginError.otherLogin)
+      #expect(try stage.hasPending())
+    }
+
+    @Test(arguments: [
+      (Duration.seconds(299), Duration.zero, false, true),
+      (.seconds(301), .zero, false, false),
+      // Setting the wall clock changes nothing, while the machine is on.
+      (.seconds(299), .seconds(86_400), false, true),
+      (.seconds(301), .seconds(-600), false, false),
+      // After a restart there is only the wall clock.
+      (.seconds(10), .zero, true, true),
+      (.seconds(10), .seconds(300), true, false),
+      (.seconds(10), .seconds(-600), true, false),
+    ])
+    func `is over at its deadline whatever was done to the clock`(
+      _ time: Duration, _ jump: Duration, _ isRestarted: Bool, _ isPending: Bool
+    ) async throws {
+      let clock = RestartedClock()
+      let stage = try LoginStage(clock: clock)
+      _ = try await begin(stage, nil)
+      clock.base.advance(by: time)
+      clock.base.jump(wallClockBy: jump)
+      if isRestarted { clock.start.update { $0 += 1 } }
+      let login = stage.login(.open)
+      #expect(try await login.isPending() == isPending)
+      if !isPending {
+        let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
+        #expect(error?.code == WebLoginError.timedOut)
+        #expect(try !stage.hasPending(), "it can never be finished")
+      }
+    }
+
+    @Test func `is not finished by two`() async throws {
+      let stage = try LoginStage()
+      let (kept, key) = try await begin(stage)
+      let removing = stage.login(.open)
+      // One that reads what is kept, and gets the port when the other has finished.
+      let slow = SlowlyReadStore(stage.store, key)
+      var late = stage.login(.open)
+      late.pending = PendingLoginPlace(try StoreContainer<PendingLogin>(slow, service: "test"))
+      let lateEnding = Task { [late] in try await late.resume() }
+      await slow.waitForReader()
+      let ending = Task { try await removing.resume() }
+      try await wait(until: "it listens") { try listeningPortCount() == 1 }
+      _ = try await stage.chromium.perform(.allow)
+      _ = try await ending.value
+      slow.release(with: kept)
+      let error = await #expect(throws: WebLoginError.self) { try await lateEnding.value }
+      #expect(error?.code == WebLoginError.nothingPending)
+      #expect(try listeningPortCount() == 0)
+    }
+  }
+}
+
+/// A clock of a machine that can be started again.
+final class RestartedClock: SessionClock {
+  let base = ManualClock()
+  let start = Shared(0)
+
+  var now: Date { base.now }
+  var uptime: Duration { base.uptime }
+  var bootIdentifier: String { "start \(start.now)" }
+  func sleep(for duration: Duration) async throws { try await base.sleep(for: duration) }
+}
+
+/// A store whose first read of a name waits, and then gives what was there before.
+final class SlowlyReadStore: AsyncSecretStore {
+  private let base: MemoryStore
+  private let key: StoreKey
+  private let isFirst = Shared(true)
+  private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+  private let (answers, answer) = AsyncStream.makeStream(of: SecretBytes.self)
+
+  init(_ base: MemoryStore, _ key: StoreKey) {
+    self.base = base
+    self.key = key
+  }
+
+  func waitForReader() async {
+    for await _ in arrivals { return }
+  }
+
+  func release(with value: SecretBytes) { answer.yield(value) }
+
+  var traits: StoreTraits { base.traits }
+
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    let isFirst = isFirst.update { isFirst in
+      defer { isFirst = false }
+      return isFirst
+    }
+    guard isFirst, key == self.key else { return try await base.asyncValue(for: key) }
+    arrival.yield()
+    for await value in answers { return value }
+    return nil
+  }
+
+  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+    try await base.asyncContains(key)
+  }
+
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await base.asyncApply(changes)
+  }
+
+  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await base.asyncKeys(in: namespace)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  func changes() -> AsyncStream<StoreEvent> { base.changes() }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import OAuthTestSupport
+import SessionToolsBase
+import Synchronization
+import WebLogin
+
+/// A server, a browser, and a program that logs in there.
+struct LoginStage: Sendable {
+  let server: AuthlibServer
+  let chromium: Chromium
+  let store = MemoryStore()
+  let client: OAuthClient
+
+  init(clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = FoundationHTTPClient())
+    throws
+  {
+    server = try AuthlibServer()
+    chromium = try Chromium.shared()
+    client = OAuthClient(issuer: server.address, clientID: "app", http: http, clock: clock)
+  }
+
+  /// A login with which somebody does something as soon as the page is there.
+  func login(_ act: Chromium.Act) -> WebAuthenticationSession {
+    var login = WebAuthenticationSession(client: client, scopes: ["mail"], pending: pending)
+    login.browser = DesktopOpener(environment: chromium.environment(act))
+    return login
+  }
+
+  var container: StoreContainer<PendingLogin> {
+    StoreContainer(store, namespace: Self.namespace)
+  }
+
+  var pending: PendingLoginPlace { PendingLoginPlace(container) }
+
+  /// Whether a login is kept that has not ended.
+  func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }
+
+  private static let namespace: Namespace = {
+    do { return try Namespace(service: "test") } catch { preconditionFailure("\(error)") }
+  }()
+}
+
+/// Remembers which address the browser was sent to, and sends it there if there is one.
+final class WatchedBrowser: Browser {
+  private let browser: (any Browser)?
+  private let addresses: AsyncStream<URL>
+  private let arrivals: AsyncStream<URL>.Continuation
+
+  init(_ browser: (any Browser)? = nil) {
+    self.browser = browser
+    (addresses, arrivals) = AsyncStream.makeStream(of: URL.self)
+  }
+
+  func open(_ address: URL) async throws(WebLoginError) {
+    arrivals.yield(address)
+    try await browser?.open(address)
+  }
+
+  /// Waits until it has been sent somewhere.
+  func address() async throws -> LoginAddress {
+    for await address in addresses { return try LoginAddress(address) }
+    throw CancellationError()
+  }
+}
+
+/// What a server gets to know by the address of a login.
+struct LoginAddress: Sendable {
+  struct Missing: Error {
+    let field: String
+  }
+
+  let fields: [String: String]
+  let redirect: URL
+
+  init(_ address: URL) throws {
+    fields = Form.decode(address.query(percentEncoded: true) ?? "") ?? [:]
+    guard let redirect = fields["redirect_uri"].flatMap(URL.init(string:)) else {
+      throw Missing(field: "redirect_uri")
+    }
+    self.redirect = redirect
+  }
+
+  var port: UInt16 { redirect.port.map(UInt16.init) ?? 0 }
+  var state: String { fields["state"] ?? "" }
+}
+
+/// Sends requests on, and may change them or look at them before.
+struct WatchedHTTP: HTTPClient {
+  let watch: @Sendable (HTTPRequest) async throws -> HTTPResponse?
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    if let response = try await watch(request) { return response }
+    return try await FoundationHTTPClient().send(request)
+  }
+}
+
+/// Answers without a server.
+struct ScriptedHTTP: HTTPClient {
+  let answer: @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await answer(request) }
+}
+
+extension HTTPResponse {
+  init(_ status: Int = 200, _ body: String = "", _ headers: [String: String] = [:]) {
+    self.init(status: status, headers: headers, body: Data(body.utf8))
+  }
+}
+
+extension HTTPRequest {
+  /// The fields that are posted.
+  var fields: [String: String] {
+    Form.decode(String(decoding: body ?? Data(), as: UTF8.self)) ?? [:]
+  }
+}
+
+/// A value between a test and what it starts.
+final class Shared<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+
+  init(_ value: Value) { self.value = Mutex(value) }
+
+  func update<Result>(_ body: (inout sending Value) -> sending Result) -> Result {
+    value.withLock { body(&$0) }
+  }
+
+  var now: Value { value.withLock { $0 } }
+}
+
+/// The descriptors of this process that are sockets of the internet.
+func listeningPortCount() throws -> Int {
+  var inodes: Set<String> = []
+  for table in ["tcp", "tcp6"] {
+    let text = try String(contentsOfFile: "/proc/self/net/\(table)", encoding: .utf8)
+    for line in text.split(separator: "\n").dropFirst() {
+      let fields = line.split(separator: " ")
+      // 0A is LISTEN.
+      if fields[3] == "0A" { inodes.insert("socket:[\(fields[9])]") }
+    }
+  }
+  let directory = "/proc/self/fd"
+  return try FileManager.default.contentsOfDirectory(atPath: directory).count { name in
+    // One that was closed meanwhile is none.
+    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
+    return target.map(inodes.contains) ?? false
+  }
+}
