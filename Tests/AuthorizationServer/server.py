@@ -17,6 +17,7 @@ to know or to change is under /test.
                                  status=N: the token endpoint answers with that status, and wait=S to wait
                                  hold=1: the token endpoint answers when it is 0 again
                                  lead=S: the server's clock is ahead
+                                 revoke=1: all tokens that were issued are good no more
     the rest is in logins.py
 """
 
@@ -186,6 +187,8 @@ def change():
     with lock:
         settings.update({name: int(value) for name, value in request.form.items()})
         changed.notify_all()
+        for token in tokens if settings.pop("revoke", 0) else []:
+            token["isRevoked"] = True
         return jsonify(settings)
 
 

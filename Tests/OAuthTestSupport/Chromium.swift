@@ -16,8 +16,10 @@ package final class Chromium: Sendable {
     case allow, deny, close
     /// Loads it again.
     case again
-    /// Nothing.
+    /// Nothing, but look at the page.
     case page
+    /// Nothing, but look at its address.
+    case address
   }
 
   private static let one = Result { try Chromium() }

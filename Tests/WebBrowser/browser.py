@@ -13,6 +13,7 @@ $SESSION_TOOLS_BROWSER is the socket between them. What it can do with a page of
     close      close the page
     again      load the page again
     page       nothing, but tell the page's path and text
+    address    nothing, but tell the page's address
 """
 
 import json
@@ -85,6 +86,8 @@ class Driver:
             left = self.ask("DELETE", "/window")
             self.ask("POST", "/window", {"handle": left[0]})
             return ""
+        if act == "address":
+            return self.run("return location.href")
         if act == "again":
             self.ask("POST", "/refresh", {})
         if act in ("allow", "deny"):

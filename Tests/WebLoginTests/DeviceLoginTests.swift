@@ -177,7 +177,7 @@ extension `with a browser` {
 
         """)
     let drawn = await authorization.terminalText()
-    #expect(drawn.hasPrefix(plain) && drawn.contains("█▀▀▀▀▀█"))
+    #expect(drawn.hasPrefix(plain) && drawn.contains("█ ▄▄▄▄▄ █"))
     #expect("\(authorization)".contains("ABCD") == false)
   }
 }

@@ -26,7 +26,7 @@ public struct SystemBrowser: Browser {
   /// - Throws: `noBrowser`.
   public func open(_ address: URL) async throws(WebLoginError) {
     if Self.isInSandbox {
-      try await PortalOpener.open(address)
+      try await PortalOpener().open(address)
     } else {
       try await DesktopOpener().open(address)
     }

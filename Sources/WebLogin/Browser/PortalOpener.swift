@@ -1,21 +1,29 @@
 import DBus
-import Foundation
+package import Foundation
 import Synchronization
 
 /// Opens addresses by the desktop's portal, which sandboxes have: `org.freedesktop.portal.OpenURI`.
-enum PortalOpener {
+package struct PortalOpener: Browser {
+  private let bus: String?
+
   private static let name = "org.freedesktop.portal.Desktop"
   private static let timeout = Duration.seconds(25)
+
+  /// - Parameter bus: The address of the bus; `nil` when there is none.
+  package init(bus: String? = BusAddress.session) {
+    self.bus = bus
+  }
 
   /// Asks the portal, and waits until the person has chosen a browser, if they are asked.
   ///
   /// - Throws: `noBrowser` when there is no portal, or it says no.
-  static func open(_ address: URL) async throws(WebLoginError) {
-    guard let bus = BusAddress.session else {
+  package func open(_ address: URL) async throws(WebLoginError) {
+    guard let bus else {
       throw .noBrowser("there is no session bus to ask the portal for a browser")
     }
     do throws(DBusError) {
-      try await open(address, byWayOf: DBusConnection.open(address: bus, timeout: timeout))
+      let connection = try await DBusConnection.open(address: bus, timeout: Self.timeout)
+      try await open(address, byWayOf: connection)
     } catch {
       // Not of a login that has ended meanwhile.
       if error.kind == .cancelled { return }
@@ -23,13 +31,13 @@ enum PortalOpener {
     }
   }
 
-  private static func open(
+  private func open(
     _ address: URL, byWayOf connection: DBusConnection
   ) async throws(DBusError) {
     let (responses, continuation) = AsyncStream.makeStream(of: (String, UInt32?).self)
     // Before it is asked, or its response could come too early.
     let subscription = await connection.subscribe(
-      to: "org.freedesktop.portal.Request", from: name
+      to: "org.freedesktop.portal.Request", from: Self.name
     ) { signal in
       guard signal.name == "Response" else { return }
       continuation.yield((signal.path, signal.arguments.first?.unsigned32))
@@ -38,8 +46,8 @@ enum PortalOpener {
     defer { withExtendedLifetime((subscription, closing)) {} }
     let answer = try await connection.call(
       DBusMethod(
-        name, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI"),
-      [.string(""), .string(address.absoluteString), .properties([:])], timeout: timeout)
+        Self.name, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI", "OpenURI"),
+      [.string(""), .string(address.absoluteString), .properties([:])], timeout: Self.timeout)
     guard let request = answer.children.first?.objectPath else {
       throw DBusError.unexpected("OpenURI")
     }

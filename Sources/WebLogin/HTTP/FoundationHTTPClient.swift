@@ -33,7 +33,7 @@ public struct FoundationHTTPClient: HTTPClient {
     let session = URLSession(
       configuration: Self.configuration(timeout), delegate: exchange, delegateQueue: nil)
     // It keeps its delegate, and its threads, until it is told.
-    defer { session.invalidateAndCancel() }
+    defer { exchange.cancel(session) }
     var message = URLRequest(url: request.url)
     message.httpMethod = request.method
     message.httpBody = request.body
@@ -59,7 +59,8 @@ public struct FoundationHTTPClient: HTTPClient {
     configuration.httpShouldSetCookies = false
     configuration.httpCookieAcceptPolicy = .never
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
+    // Longer than the timer above: it counts whole seconds, and takes less than one for none.
+    configuration.timeoutIntervalForRequest = (timeout / .seconds(1)).rounded(.up) + 1
     return configuration
   }
 }
@@ -74,6 +75,9 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
 
   private let largestByteCount: Int
   private let state = Mutex(State())
+  /// Foundation ends the process when a redirect is answered after its task was cancelled: the one
+  /// excludes the other.
+  private let isCancelled = Mutex(false)
 
   init(largestByteCount: Int) {
     self.largestByteCount = largestByteCount
@@ -86,6 +90,14 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
     }
     // The task was cancelled before.
     if let end { continuation.resume(with: end) }
+  }
+
+  /// Ends all that is left of it.
+  func cancel(_ session: URLSession) {
+    isCancelled.withLock { isCancelled in
+      isCancelled = true
+      session.invalidateAndCancel()
+    }
   }
 
   func end(_ result: Result<HTTPResponse, any Error>) {
@@ -102,8 +114,9 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
     completionHandler: @escaping (URLRequest?) -> Void
   ) {
-    end(.success(HTTPResponse(status: response.statusCode, headers: [:], body: Data())))
-    completionHandler(nil)
+    isCancelled.withLock { isCancelled in
+      if !isCancelled { completionHandler(nil) }
+    }
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -111,10 +124,7 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
       state.body.append(data)
       return state.body.count > largestByteCount
     }
-    if isTooLarge {
-      end(.failure(URLError(.dataLengthExceedsMaximum)))
-      dataTask.cancel()
-    }
+    if isTooLarge { end(.failure(URLError(.dataLengthExceedsMaximum))) }
   }
 
   func urlSession(

@@ -27,6 +27,8 @@ package struct LoopbackSocket: ~Copyable {
   }
 
   deinit {
+    // A program that is just being started has a copy for a moment, and would keep the port.
+    shutdown(descriptor, Int32(SHUT_RDWR))
     close(descriptor)
   }
 

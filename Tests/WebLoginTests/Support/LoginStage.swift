@@ -127,6 +127,14 @@ final class Shared<Value: Sendable>: Sendable {
   var now: Value { value.withLock { $0 } }
 }
 
+/// Whether any process listens on a port of 127.0.0.1.
+func isListenedOn(_ port: UInt16) throws -> Bool {
+  let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
+  let digits = String(port, radix: 16, uppercase: true)
+  let padded = String(repeating: "0", count: 4 - digits.count) + digits
+  return table.split(separator: "\n").contains { $0.contains(" 0100007F:\(padded) 00000000:0000 0A ") }
+}
+
 /// The descriptors of this process that are sockets of the internet.
 func listeningPortCount() throws -> Int {
   var inodes: Set<String> = []

@@ -1,0 +1,221 @@
+import Foundation
+import OAuthTestSupport
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+import WebLogin
+
+/// `session-tools login`, `token` and `logout`, with a store, a server and a browser that are real.
+private struct CommandStage: Sendable {
+  let server: AuthlibServer
+  let chromium: Chromium
+  let tool: Tool
+
+  init() throws {
+    server = try AuthlibServer()
+    chromium = try Chromium.shared()
+    tool = try Tool()
+    try tool.run("session-tools init store")
+  }
+
+  @discardableResult
+  func run(_ command: String, _ more: String = "", _ act: Chromium.Act = .allow) throws
+    -> Tool.Outcome
+  {
+    let server = command == "login" ? "--issuer \(server.address) --client-id app" : ""
+    return try tool.run(
+      "session-tools \(command) \(server) --store store --service mail \(more)",
+      environment: chromium.environment(act))
+  }
+
+  /// Starts a login in a process that can be killed.
+  func start(_ more: String..., act: Chromium.Act = .open, output: Int32? = nil) throws -> Child {
+    try Child(
+      Tool.program,
+      [
+        "login", "--issuer", server.address, "--client-id", "app", "--store", tool["store"],
+        "--service", "mail",
+      ] + more, environment: tool.environment.merging(chromium.environment(act)) { $1 },
+      output: output)
+  }
+
+  func items() throws -> [String] {
+    try tool.run("session-tools list store").text.split(separator: "\n")
+      .compactMap { $0.split(separator: "\t").last.map(String.init) }
+  }
+
+  func waitForPage() async throws {
+    try await wait(until: "the page is there") {
+      (try? await chromium.perform(.page))?.hasPrefix("/authorize") ?? false
+    }
+  }
+}
+
+extension `with a browser` {
+  @Suite struct `the command line` {
+    @Test func `logs in and prints a token that is good`() async throws {
+      let stage = try CommandStage()
+      let login = try stage.run("login", "--scope mail --scope 'openid offline_access'")
+      #expect(login.status == 0 && login.output.isEmpty)
+      #expect(login.complaint == "Opening the browser, and waiting for it.\nLogged in.\n")
+      #expect(try stage.items() == ["login"])
+      let token = try stage.run("token")
+      #expect(token.status == 0 && token.complaint.isEmpty && token.text.hasSuffix("\n"))
+      let text = String(token.text.dropLast())
+      #expect(try await stage.server.status(with: text) == 200)
+      #expect(try stage.run("token").text == token.text, "it is not refreshed before it is time")
+      #expect(try stage.run("logout").status == 0)
+      #expect(try await stage.server.status(with: text) == 401, "it is revoked")
+      #expect(try stage.items().isEmpty)
+      let after = try stage.run("token")
+      #expect(after.status == 10 && after.output.isEmpty)
+      #expect(
+        after.complaint == "session-tools: store: nobody is logged in. Run session-tools login.\n")
+      #expect(try stage.run("logout").status == 0)
+    }
+
+    @Test func `goes on with a login after it was killed`() async throws {
+      let stage = try CommandStage()
+      let killed = try stage.start()
+      try await stage.waitForPage()
+      killed.kill()
+      killed.waitUntilExit()
+      #expect(try stage.items() == ["org.session-tools.pending:login"])
+      let page = try #require(URL(string: try await stage.chromium.perform(.address)))
+      let port = try LoginAddress(page).port
+      let resumed = try stage.start("--resume")
+      try await wait(until: "it listens") { try isListenedOn(port) }
+      #expect(try await stage.chromium.perform(.allow).hasPrefix("/callback The browser has done"))
+      #expect(resumed.waitUntilExit() == 0)
+      #expect(try stage.items() == ["login"])
+      #expect(try stage.run("token").status == 0)
+    }
+
+    @Test func `cannot go on with what is not pending`() throws {
+      let stage = try CommandStage()
+      let outcome = try stage.run("login", "--resume")
+      #expect(outcome.status == 1)
+      #expect(outcome.complaint.hasSuffix("there is no login to resume. Start a new login.\n"))
+    }
+
+    @Test func `keeps nothing of a login that Ctrl-C ends`() async throws {
+      let stage = try CommandStage()
+      let login = try stage.start()
+      try await stage.waitForPage()
+      login.kill(SIGINT)
+      #expect(login.waitUntilExit() & 0x7F == SIGINT)
+      #expect(try stage.items().isEmpty)
+    }
+
+    @Test func `says what the server says to a denial`() async throws {
+      let stage = try CommandStage()
+      let outcome = try stage.run("login", "", .deny)
+      #expect(outcome.status == 1 && outcome.output.isEmpty)
+      #expect(outcome.complaint.contains("The server says: "))
+      #expect(outcome.complaint.contains("the login was not allowed (access_denied)."))
+    }
+
+    @Test func `says that nobody came back in time`() throws {
+      let stage = try CommandStage()
+      let outcome = try stage.run("login", "--wait 0.5", .close)
+      #expect(outcome.status == 1 && outcome.complaint.contains("in time"))
+      #expect(try stage.items().isEmpty)
+    }
+
+    @Test func `shows no part of the login's address`() async throws {
+      let stage = try CommandStage()
+      let outcome = try stage.tool.run(
+        "session-tools login --issuer \(stage.server.address) --client-id app --store store "
+          + "--service mail", environment: ["BROWSER": "/bin/false"])
+      #expect(outcome.status == 1)
+      #expect(outcome.complaint.contains("Set BROWSER, or log in with --device."))
+      for part in ["authorize", "state=", "code_challenge"] {
+        #expect(!outcome.complaint.contains(part))
+      }
+    }
+
+    @Test func `logs in on another device`() async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("interval=1")
+      let complaint = stage.tool["complaint"]
+      let login = try Child(
+        "/bin/bash",
+        [
+          "-c",
+          "exec session-tools login --device --issuer \(stage.server.address) --client-id app "
+            + "--store '\(stage.tool["store"])' --service mail 2> '\(complaint)'",
+        ], environment: stage.tool.environment)
+      let code = Shared<String?>(nil)
+      try await wait(until: "it shows a code") {
+        let text = try String(contentsOfFile: complaint, encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("  ") && $0.contains("-") }
+        code.update { $0 = line.map { $0.trimmingCharacters(in: .whitespaces) } }
+        return code.now != nil
+      }
+      let shown = try #require(code.now)
+      let address = try #require(
+        URL(string: "\(stage.server.address)/device?user_code=\(shown)"))
+      try await DesktopOpener(environment: stage.chromium.environment(.allow)).open(address)
+      #expect(login.waitUntilExit() == 0)
+      #expect(try stage.run("token").status == 0)
+    }
+
+    @Test func `tells a server that cannot be reached from a login that is over`() async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("lifetime=0")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("status=503&wait=100")
+      let busy = try stage.run("token")
+      #expect(busy.status == 11, "\(busy.complaint)")
+      #expect(busy.complaint.contains("Try again in 100 s."))
+      #expect(try stage.items().contains("login"))
+      try await stage.server.set("status=200&lifetime=3600")
+      let good = try stage.run("token")
+      #expect(good.status == 0 && good.complaint.isEmpty)
+      // Somebody has ended it at the server.
+      try await stage.server.set("lifetime=0")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("revoke=1")
+      let over = try stage.run("token")
+      #expect(over.status == 10)
+      #expect(
+        over.complaint
+          == "session-tools: store: the server takes the login no more. Run session-tools login.\n")
+      #expect(try stage.items().isEmpty)
+    }
+
+    @Test func `says that a login without a refresh token is over`() async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("refresh=0&lifetime=0")
+      let login = try stage.run("login")
+      #expect(login.status == 0 && login.complaint.contains("nothing to refresh it with"))
+      let token = try stage.run("token")
+      #expect(token.status == 10 && token.complaint.contains("Run session-tools login."))
+    }
+
+    @Test func `refreshes once when 50 processes ask at the moment of expiry`() async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("lifetime=1")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("lifetime=3600")
+      let start = ContinuousClock.now
+      let outcome = try stage.tool.run(
+        """
+        for i in $(seq 50); do
+          session-tools token --store store --service mail > token.$i 2> complaint.$i &
+          pids="$pids $!"
+        done
+        for pid in $pids; do wait $pid || echo failed; done
+        cat complaint.* >&2; cat token.* | sort | uniq -c
+        """)
+      let fields = outcome.text.split(whereSeparator: \.isWhitespace).map(String.init)
+      #expect(fields.count == 2 && fields.first == "50", "\(outcome.text) \(outcome.complaint)")
+      let counts = try await stage.server.counts()
+      #expect(counts.refreshes == 1 && counts.reuses == 0 && counts.rejected == 0)
+      #expect(try await stage.server.status(with: fields.last ?? "") == 200)
+      print("50 processes printed one token after one refresh, in \(ContinuousClock.now - start)")
+      #expect(try stage.items() == ["login"], "no mark is left")
+    }
+  }
+}

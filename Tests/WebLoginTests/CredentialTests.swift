@@ -1,0 +1,254 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+import WebLogin
+
+@Suite struct `a credential` {
+  private let clock = ManualClock()
+
+  private func client(
+    _ authentication: ClientAuthentication = .none,
+    _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+  ) throws -> OAuthClient {
+    OAuthClient(
+      server: try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token",
+        revocationEndpoint: "https://a.example/revoke"), clientID: "app:1",
+      authentication: authentication, http: ScriptedHTTP(answer: answer), clock: clock)
+  }
+
+  private static let old = OAuthCredential(
+    accessToken: "old", refreshToken: "refresh token", expirationDate: nil, scopes: ["mail"])
+
+  // MARK: - Answers
+
+  @Test(arguments: [
+    ("3600", 3600.0), (#""3600""#, 3600), ("0", 0), ("-5", 0), ("1e300", 1e9), ("null", nil),
+    (#""soon""#, nil),
+  ] as [(String, TimeInterval?)])
+  func `expires as the server says`(_ lifetime: String, _ seconds: TimeInterval?) async throws {
+    let client = try client { _ in
+      HTTPResponse(
+        200, #"{"access_token": "new", "token_type": "bearer", "expires_in": \#(lifetime)}"#)
+    }
+    let new = try await client.refresh(Self.old)
+    #expect(new.expirationDate == seconds.map { clock.now + $0 })
+    #expect(new.refreshToken == "refresh token", "a server that does not rotate")
+    #expect(new.scopes == ["mail"] && new.tokenType == "bearer")
+  }
+
+  @Test func `expires in time on a machine whose clock is wrong`() async throws {
+    let clock = clock
+    let client = try client { _ in
+      // It takes three seconds to answer, and its clock is two hours ahead.
+      clock.advance(by: .seconds(3))
+      return HTTPResponse(
+        200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 60}"#,
+        ["date": "Fri, 15 Jan 2027 10:00:03 GMT"])
+    }
+    clock.set(now: try #require(HTTPDate.date("Fri, 15 Jan 2027 08:00:00 GMT")))
+    let sent = clock.now
+    let new = try await client.refresh(Self.old)
+    #expect(new.serverExpirationDate == HTTPDate.date("Fri, 15 Jan 2027 10:01:03 GMT"))
+    #expect(new.serverClockLead == 7203)
+    #expect(new.expirationDate == sent + 60)
+    let again = try JSONDecoder().decode(
+      OAuthCredential.self, from: JSONEncoder().encode(new))
+    #expect(again == new)
+  }
+
+  @Test func `is made of what the answer has`() async throws {
+    let client = try client { _ in
+      HTTPResponse(
+        200,
+        """
+        {"access_token": "new", "token_type": "Bearer", "refresh_token": "next", "scope": "a b",
+         "id_token": "e30.e30.", "more": {"x": 1}}
+        """)
+    }
+    let new = try await client.refresh(Self.old)
+    #expect(new.refreshToken == "next" && new.scopes == ["a", "b"])
+    #expect(new.identityToken == "e30.e30." && new.expirationDate == nil)
+  }
+
+  @Test(arguments: [
+    (400, #"{"error": "invalid_grant"}"#, WebLoginError.refused, false),
+    (200, #"{"error": "invalid_grant", "error_description": "no"}"#, WebLoginError.refused, false),
+    (401, #"{"error": "invalid_client"}"#, WebLoginError.refused, false),
+    (400, #"{"error": "invalid_scope"}"#, WebLoginError.refused, false),
+    (400, #"{"error": "temporarily_unavailable"}"#, WebLoginError.unavailable, true),
+    (500, #"{"error": "invalid_grant"}"#, WebLoginError.unavailable, true),
+    (429, "", WebLoginError.unavailable, true), (503, "<html>", WebLoginError.unavailable, true),
+    (200, "<html>", WebLoginError.invalidResponse, true), (200, "{}", WebLoginError.invalidResponse, true),
+    (302, "", WebLoginError.invalidResponse, true), (404, "", WebLoginError.invalidResponse, true),
+    (200, #"{"access_token": "x", "token_type": "DPoP"}"#, WebLoginError.invalidResponse, true),
+    (200, #"{"access_token": "", "token_type": "Bearer"}"#, WebLoginError.invalidResponse, true),
+  ] as [(Int, String, WebLoginError.Code, Bool)])
+  func `is not made of anything else`(
+    _ status: Int, _ body: String, _ code: WebLoginError.Code, _ isTransient: Bool
+  ) async throws {
+    let client = try client { _ in HTTPResponse(status, body) }
+    let error = await #expect(throws: WebLoginError.self) { try await client.refresh(Self.old) }
+    #expect(error?.code == code && error?.isTransient == isTransient)
+  }
+
+  // MARK: - Requests
+
+  @Test func `is asked for as the client authenticates`() async throws {
+    let sent = Shared<[HTTPRequest]>([])
+    for authentication: ClientAuthentication in [
+      .none, .basic(secret: SecretBytes(utf8: "p w")), .post(secret: SecretBytes(utf8: "p w")),
+    ] {
+      let client = try client(authentication) { request in
+        sent.update { $0.append(request) }
+        return HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
+      }
+      _ = try await client.refresh(Self.old)
+    }
+    let fields = sent.now.map(\.fields)
+    let common = ["grant_type": "refresh_token", "refresh_token": "refresh token"]
+    #expect(fields[0] == common.merging(["client_id": "app:1"]) { $1 })
+    #expect(fields[1] == common)
+    #expect(fields[2] == common.merging(["client_id": "app:1", "client_secret": "p w"]) { $1 })
+    let pair = Data("app%3A1:p%20w".utf8).base64EncodedString()
+    #expect(sent.now[1].headers["Authorization"] == "Basic \(pair)")
+    #expect(sent.now[0].headers["Authorization"] == nil)
+  }
+
+  // MARK: - Sessions
+
+  private func session(_ client: OAuthClient, _ store: MemoryStore) throws -> UserSession<
+    OAuthCredential
+  > {
+    UserSession(
+      container: try StoreContainer<OAuthCredential>(store, service: "test"),
+      storageIdentifier: "login", refresher: client.refresher())
+  }
+
+  @Test func `is refreshed by its session`() async throws {
+    let client = try client { _ in
+      HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 3600}"#)
+    }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
+    #expect(try await session.validItem().accessToken == "new")
+  }
+
+  @Test func `is removed when its refresh token is good no more`() async throws {
+    let client = try client { _ in HTTPResponse(400, #"{"error": "invalid_grant"}"#) }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
+    let error = await #expect(throws: SessionError.self) { try await session.validItem() }
+    #expect(error?.code == SessionError.rejected)
+    #expect(try await session.item() == nil)
+  }
+
+  @Test(arguments: [
+    (HTTPResponse(401, #"{"error": "invalid_client"}"#), WebLoginError.refused),
+    (HTTPResponse(503, "", ["Retry-After": "600"]), WebLoginError.unavailable),
+  ])
+  func `is kept when the server refuses it for other reasons`(
+    _ response: HTTPResponse, _ code: WebLoginError.Code
+  ) async throws {
+    let client = try client { _ in response }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
+    let error = await #expect(throws: SessionError.self) { try await session.validItem() }
+    #expect(error?.code == SessionError.temporarilyFailed)
+    #expect((error?.underlying as? WebLoginError)?.code == code)
+    #expect(try await session.item()?.accessToken == "old")
+  }
+
+  @Test func `is kept without a refresh token and nothing is sent`() async throws {
+    let client = try client { _ in throw URLError(.badURL) }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(
+      OAuthCredential(accessToken: "old", refreshToken: nil, expirationDate: clock.now + 30))
+    #expect(try await session.validItem().accessToken == "old")
+    clock.advance(by: .seconds(31))
+    let error = await #expect(throws: SessionError.self) { try await session.validItem() }
+    #expect((error?.underlying as? WebLoginError)?.code == WebLoginError.noRefreshToken)
+  }
+
+  @Test func `says what was not sent`() async throws {
+    for (failure, wasSent) in [
+      (URLError(.cannotConnectToHost), false), (URLError(.networkConnectionLost), true),
+      (URLError(.timedOut), true),
+    ] {
+      let store = MemoryStore()
+      let client = try client { _ in throw failure }
+      let session = try session(client, store)
+      try await session.logIn(
+        OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
+      #expect(try await session.validItem().accessToken == "old")
+      // A mark that the token may be spent is beside the item then.
+      #expect(try await store.keys(in: nil).count == (wasSent ? 2 : 1), "\(failure.code)")
+    }
+  }
+
+  @Test func `is refreshed as a part of an item whose rest is kept`() async throws {
+    struct Account: Codable, Sendable, Equatable {
+      var name: String
+      var credential: OAuthCredential
+    }
+    let store = MemoryStore()
+    let container = try StoreContainer<Account>(store, service: "test")
+    let client = try client { _ in
+      // Somebody changes the name meanwhile.
+      var account = try #require(try await container.asyncLoadItem(forIdentifier: "a"))
+      account.name = "Ada King"
+      try await container.asyncStoreItem(account, forIdentifier: "a")
+      return HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
+    }
+    let session = UserSession(
+      container: container, storageIdentifier: "a", refresher: client.refresher(of: \.credential))
+    try await session.logIn(
+      Account(
+        name: "Ada",
+        credential: OAuthCredential(
+          accessToken: "old", refreshToken: "r", expirationDate: clock.now)))
+    let account = try await session.validItem()
+    #expect(account.name == "Ada King" && account.credential.accessToken == "new")
+  }
+
+  // MARK: - Signing out
+
+  @Test func `is revoked and removed`() async throws {
+    let sent = Shared<[[String: String]]>([])
+    let client = try client { request in
+      sent.update { $0.append(request.fields) }
+      return HTTPResponse(200)
+    }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(Self.old)
+    try await session.signOut(revokingWith: client)
+    #expect(try await session.item() == nil)
+    #expect(sent.now.map { $0["token"] } == ["refresh token", "old"])
+    #expect(sent.now.map { $0["token_type_hint"] } == ["refresh_token", "access_token"])
+  }
+
+  @Test func `is removed though the server cannot be told`() async throws {
+    let client = try client { _ in throw URLError(.notConnectedToInternet) }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(Self.old)
+    let error = await #expect(throws: WebLoginError.self) {
+      try await session.signOut(revokingWith: client)
+    }
+    #expect(error?.code == WebLoginError.unreachable)
+    #expect(try await session.item() == nil)
+  }
+
+  @Test(arguments: [
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+    ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
+    ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
+  ] as [(String, TimeInterval?)])
+  func `is dated as HTTP is`(_ text: String, _ seconds: TimeInterval?) {
+    #expect(HTTPDate.date(text)?.timeIntervalSince1970 == seconds)
+  }
+}

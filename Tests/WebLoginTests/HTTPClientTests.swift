@@ -1,0 +1,122 @@
+import Foundation
+import FoundationNetworking
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+import WebLogin
+
+/// A server in a few lines of Python that answers each path with what a client must not take.
+@Suite(.serialized, .onOwnThread) struct `the HTTP client` {
+  private static let script = """
+    import http.server, sys, time
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def answer(self):
+            self.server.seen.append(self.path)
+            length = int(self.headers.get("Content-Length", 0))
+            self.rfile.read(length)
+            if self.path == "/drop":
+                self.close_connection = True
+                return
+            if self.path == "/hang":
+                time.sleep(600)
+            self.send_response({"/redirect": 307, "/see-other": 303}.get(self.path, 200))
+            body = b"x" * 5_000_000 if self.path == "/large" else ("\\n".join(self.server.seen)).encode()
+            if self.path in ("/redirect", "/see-other"):
+                self.send_header("Location", "/target")
+            self.send_header("Set-Cookie", "a=b")
+            self.send_header("X-Cookie", self.headers.get("Cookie", "none"))
+            self.send_header("X-Fields", ",".join(sorted(name.lower() for name in self.headers)))
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        do_GET = do_POST = answer
+        def log_message(self, *arguments): pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.seen = []
+    print(server.server_port, flush=True)
+    server.serve_forever()
+    """
+
+  private let server: Child
+  private let output: ClosedPipe
+  private let port: String
+
+  init() throws {
+    output = try ClosedPipe()
+    server = try Child(
+      "/usr/bin/python3", ["-u", "-c", Self.script], environment: [:],
+      output: output.writer.fileDescriptor)
+    try output.writer.close()
+    port = String(decoding: output.reader.availableData.filter { $0 != 0x0A }, as: UTF8.self)
+  }
+
+  private func send(
+    _ path: String, by http: FoundationHTTPClient = FoundationHTTPClient()
+  ) async throws -> HTTPResponse {
+    let caught = Shared<HTTPRequest?>(nil)
+    let server = try AuthorizationServer(
+      issuer: "test", authorizationEndpoint: nil, tokenEndpoint: "http://127.0.0.1:\(port)\(path)")
+    let client = OAuthClient(
+      server: server, clientID: "app",
+      http: WatchedHTTP { request in
+        caught.update { $0 = request }
+        return HTTPResponse(200)
+      })
+    _ = try? await client.refresh(
+      OAuthCredential(accessToken: "a", refreshToken: "r", expirationDate: nil))
+    return try await http.send(try #require(caught.now))
+  }
+
+  @Test(arguments: [("/redirect", 307), ("/see-other", 303)])
+  func `follows no redirect`(_ path: String, _ status: Int) async throws {
+    defer { server.kill() }
+    #expect(try await send(path).status == status)
+    let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
+    #expect(seen == "\(path)\n/seen")
+  }
+
+  /// Foundation ends the process when it is told what to do about a redirect too late.
+  @Test func `survives redirects that come while it gives up`() async throws {
+    defer { server.kill() }
+    for number in 0..<150 {
+      let timeout = Duration.microseconds(number * 40)
+      _ = try? await send("/redirect", by: FoundationHTTPClient(timeout: timeout))
+    }
+    #expect(try await send("/see-other").status == 303)
+  }
+
+  @Test func `keeps no cookie`() async throws {
+    defer { server.kill() }
+    #expect(try await send("/one")["x-cookie"] == "none")
+    #expect(try await send("/two")["X-Cookie"] == "none")
+  }
+
+  @Test func `sends nothing twice`() async throws {
+    defer { server.kill() }
+    _ = try await send("/one")
+    await #expect(throws: URLError.self) { try await send("/drop") }
+    let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
+    #expect(seen == "/one\n/drop\n/seen")
+  }
+
+  @Test func `reads no more than it should`() async throws {
+    defer { server.kill() }
+    let error = await #expect(throws: URLError.self) { try await send("/large") }
+    #expect(error?.code == .dataLengthExceedsMaximum)
+    let large = FoundationHTTPClient(largestByteCount: 6_000_000)
+    #expect(try await send("/large", by: large).body.count == 5_000_000)
+  }
+
+  @Test func `gives up in time and at once when it is cancelled`() async throws {
+    defer { server.kill() }
+    let error = await #expect(throws: URLError.self) {
+      try await send("/hang", by: FoundationHTTPClient(timeout: .milliseconds(200)))
+    }
+    #expect(error?.code == .timedOut)
+    let hanging = Task { try await send("/hang") }
+    hanging.cancel()
+    await #expect(throws: (any Error).self) { try await hanging.value }
+  }
+}
