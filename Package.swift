@@ -80,7 +80,7 @@ let package = Package(
       path: "Tests/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",
-      dependencies: ["SessionAuthentication", "SessionTools", "TestSupport"]),
+      dependencies: ["SessionAuthentication", "SessionTools", "TestSupport", "WebLogin"]),
     .testTarget(
       name: "SessionToolsBaseTests",
       dependencies: ["InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestSupport"]),

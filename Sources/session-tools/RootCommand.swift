@@ -31,7 +31,8 @@ struct RootCommand: ParsableCommand {
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
-      LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self, AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
+      LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
+      AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
       LockDemoCommand.self,
     ])
 }

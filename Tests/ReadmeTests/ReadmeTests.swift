@@ -3,21 +3,29 @@ import TestSupport
 import Testing
 
 @Suite struct ReadmeTests {
-  static let text =
-    (try? String(contentsOfFile: "\(SourceDirectory.path)/README.md", encoding: .utf8)) ?? ""
+  static let text = file("README.md")
+
+  static func file(_ path: String) -> String {
+    (try? String(contentsOfFile: "\(SourceDirectory.path)/\(path)", encoding: .utf8)) ?? ""
+  }
 
   /// The fenced blocks of a language, in order.
-  static func blocks(_ language: String) -> [String] {
+  static func blocks(_ language: String, in text: String = text) -> [String] {
     text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { rest in
       rest.components(separatedBy: "\n```").first
     }
   }
 
-  @Test(arguments: blocks("swift"))
+  /// The first example of an article stands alone; those that follow go on from it.
+  static let article = blocks("swift", in: file("Sources/WebLogin/WebLogin.docc/WebLogin.md"))
+
+  @Test(arguments: blocks("swift") + article.prefix(1))
   func `a Swift block compiles as it stands`(block: String) throws {
     let directory = try TemporaryDirectory()
     try block.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
-    let modules = ["CSodium", "CGIO", "CSecret"].map { "\(SourceDirectory.path)/Sources/\($0)" }
+    let modules = ["CLinux", "CSodium", "CGIO", "CSecret"].map {
+      "\(SourceDirectory.path)/Sources/\($0)"
+    }
     let headers = try run("pkg-config", "--cflags-only-I", "libsecret-1")
     #expect(headers.status == 0)
     let compiler = try run(

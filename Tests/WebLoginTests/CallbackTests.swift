@@ -49,7 +49,8 @@ import WebLogin
       ("GET /callback?state=mine&code=1 HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 400),
       ("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 200),
     ] {
-      #expect(try await Stranger.send(request, to: port).hasPrefix("HTTP/1.1 \(status) "), "\(request)")
+      #expect(
+        try await Stranger.send(request, to: port).hasPrefix("HTTP/1.1 \(status) "), "\(request)")
     }
     #expect(try await ending.value.accessToken == "4+7 1")
   }

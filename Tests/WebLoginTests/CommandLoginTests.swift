@@ -148,7 +148,7 @@ extension `with a browser` {
         ], environment: stage.tool.environment)
       let code = Shared<String?>(nil)
       try await wait(until: "it shows a code") {
-        let text = try String(contentsOfFile: complaint, encoding: .utf8)
+        let text = (try? String(contentsOfFile: complaint, encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("  ") && $0.contains("-") }
         code.update { $0 = line.map { $0.trimmingCharacters(in: .whitespaces) } }
         return code.now != nil

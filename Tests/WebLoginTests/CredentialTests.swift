@@ -24,10 +24,11 @@ import WebLogin
 
   // MARK: - Answers
 
-  @Test(arguments: [
-    ("3600", 3600.0), (#""3600""#, 3600), ("0", 0), ("-5", 0), ("1e300", 1e9), ("null", nil),
-    (#""soon""#, nil),
-  ] as [(String, TimeInterval?)])
+  @Test(
+    arguments: [
+      ("3600", 3600.0), (#""3600""#, 3600), ("0", 0), ("-5", 0), ("1e300", 1e9), ("null", nil),
+      (#""soon""#, nil),
+    ] as [(String, TimeInterval?)])
   func `expires as the server says`(_ lifetime: String, _ seconds: TimeInterval?) async throws {
     let client = try client { _ in
       HTTPResponse(
@@ -73,19 +74,24 @@ import WebLogin
     #expect(new.identityToken == "e30.e30." && new.expirationDate == nil)
   }
 
-  @Test(arguments: [
-    (400, #"{"error": "invalid_grant"}"#, WebLoginError.refused, false),
-    (200, #"{"error": "invalid_grant", "error_description": "no"}"#, WebLoginError.refused, false),
-    (401, #"{"error": "invalid_client"}"#, WebLoginError.refused, false),
-    (400, #"{"error": "invalid_scope"}"#, WebLoginError.refused, false),
-    (400, #"{"error": "temporarily_unavailable"}"#, WebLoginError.unavailable, true),
-    (500, #"{"error": "invalid_grant"}"#, WebLoginError.unavailable, true),
-    (429, "", WebLoginError.unavailable, true), (503, "<html>", WebLoginError.unavailable, true),
-    (200, "<html>", WebLoginError.invalidResponse, true), (200, "{}", WebLoginError.invalidResponse, true),
-    (302, "", WebLoginError.invalidResponse, true), (404, "", WebLoginError.invalidResponse, true),
-    (200, #"{"access_token": "x", "token_type": "DPoP"}"#, WebLoginError.invalidResponse, true),
-    (200, #"{"access_token": "", "token_type": "Bearer"}"#, WebLoginError.invalidResponse, true),
-  ] as [(Int, String, WebLoginError.Code, Bool)])
+  @Test(
+    arguments: [
+      (400, #"{"error": "invalid_grant"}"#, WebLoginError.refused, false),
+      (
+        200, #"{"error": "invalid_grant", "error_description": "no"}"#, WebLoginError.refused, false
+      ),
+      (401, #"{"error": "invalid_client"}"#, WebLoginError.refused, false),
+      (400, #"{"error": "invalid_scope"}"#, WebLoginError.refused, false),
+      (400, #"{"error": "temporarily_unavailable"}"#, WebLoginError.unavailable, true),
+      (500, #"{"error": "invalid_grant"}"#, WebLoginError.unavailable, true),
+      (429, "", WebLoginError.unavailable, true), (503, "<html>", WebLoginError.unavailable, true),
+      (200, "<html>", WebLoginError.invalidResponse, true),
+      (200, "{}", WebLoginError.invalidResponse, true),
+      (302, "", WebLoginError.invalidResponse, true),
+      (404, "", WebLoginError.invalidResponse, true),
+      (200, #"{"access_token": "x", "token_type": "DPoP"}"#, WebLoginError.invalidResponse, true),
+      (200, #"{"access_token": "", "token_type": "Bearer"}"#, WebLoginError.invalidResponse, true),
+    ] as [(Int, String, WebLoginError.Code, Bool)])
   func `is not made of anything else`(
     _ status: Int, _ body: String, _ code: WebLoginError.Code, _ isTransient: Bool
   ) async throws {
@@ -243,11 +249,12 @@ import WebLogin
     #expect(try await session.item() == nil)
   }
 
-  @Test(arguments: [
-    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-    ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
-    ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
-  ] as [(String, TimeInterval?)])
+  @Test(
+    arguments: [
+      ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+      ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
+      ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
+    ] as [(String, TimeInterval?)])
   func `is dated as HTTP is`(_ text: String, _ seconds: TimeInterval?) {
     #expect(HTTPDate.date(text)?.timeIntervalSince1970 == seconds)
   }

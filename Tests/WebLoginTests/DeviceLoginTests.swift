@@ -81,7 +81,11 @@ extension `with a browser` {
   @Test func `come five seconds less often after each slow_down`() async throws {
     let slowDown = Self.refusal("slow_down")
     answers.update {
-      $0 = [Self.refusal("authorization_pending"), slowDown, slowDown, Self.refusal("authorization_pending")]
+      $0 =
+        [
+          Self.refusal("authorization_pending"), slowDown, slowDown,
+          Self.refusal("authorization_pending"),
+        ]
         + [Self.token]
     }
     let authorization = try await client.authorizeDevice()
@@ -96,7 +100,9 @@ extension `with a browser` {
   }
 
   @Test func `come half as often when the server cannot be reached`() async throws {
-    answers.update { $0 = [HTTPResponse(503), HTTPResponse(429, "", ["Retry-After": "30"]), Self.token] }
+    answers.update {
+      $0 = [HTTPResponse(503), HTTPResponse(429, "", ["Retry-After": "30"]), Self.token]
+    }
     let authorization = try await client.authorizeDevice()
     async let credential = client.credential(for: authorization)
     for pause in [5, 10, 30] {

@@ -44,20 +44,27 @@ import WebLogin
     #expect(server.deviceAuthorizationEndpoint == nil && !server.namesItselfInResponses)
   }
 
-  @Test(arguments: [
-    // Of another issuer, or the same with a slash.
-    (description("https://b.example"), WebLoginError.invalidMetadata),
-    (description("https://a.example/"), WebLoginError.invalidMetadata),
-    // Where secrets would go without TLS.
-    (description("https://a.example", token: "http://a.example/token"), WebLoginError.invalidMetadata),
-    (description("https://a.example", token: "https://u:p@a.example/token"), WebLoginError.invalidMetadata),
-    (#"{"issuer": "https://a.example"}"#, WebLoginError.invalidMetadata),
-    (
-      description("https://a.example", #", "code_challenge_methods_supported": ["plain"]"#),
-      WebLoginError.unsupported
-    ),
-    ("{}", WebLoginError.invalidMetadata), ("<html>", WebLoginError.invalidMetadata),
-  ] as [(String, WebLoginError.Code)])
+  @Test(
+    arguments: [
+      // Of another issuer, or the same with a slash.
+      (description("https://b.example"), WebLoginError.invalidMetadata),
+      (description("https://a.example/"), WebLoginError.invalidMetadata),
+      // Where secrets would go without TLS.
+      (
+        description("https://a.example", token: "http://a.example/token"),
+        WebLoginError.invalidMetadata
+      ),
+      (
+        description("https://a.example", token: "https://u:p@a.example/token"),
+        WebLoginError.invalidMetadata
+      ),
+      (#"{"issuer": "https://a.example"}"#, WebLoginError.invalidMetadata),
+      (
+        description("https://a.example", #", "code_challenge_methods_supported": ["plain"]"#),
+        WebLoginError.unsupported
+      ),
+      ("{}", WebLoginError.invalidMetadata), ("<html>", WebLoginError.invalidMetadata),
+    ] as [(String, WebLoginError.Code)])
   func `is refused when it cannot be relied on`(
     _ text: String, _ code: WebLoginError.Code
   ) async throws {
@@ -77,8 +84,10 @@ import WebLogin
     #expect(error?.code == WebLoginError.unavailable && error?.retryAfter == .seconds(7))
   }
 
-  @Test(arguments: ["http://a.example", "ftp://a.example", "a.example", "", "https://a.example?x",
-    "https://u@a.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example"])
+  @Test(arguments: [
+    "http://a.example", "ftp://a.example", "a.example", "", "https://a.example?x",
+    "https://u@a.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example",
+  ])
   func `is not asked for at an address that cannot be one`(_ issuer: String) async throws {
     let error = await #expect(throws: WebLoginError.self) { try await server(issuer, [:]) }
     #expect(error?.code == WebLoginError.invalidConfiguration)

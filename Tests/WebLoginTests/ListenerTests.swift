@@ -28,7 +28,8 @@ import WebLogin
     let listener = try listener()
     let stranger = try Stranger("idle", 400, at: listener.port)
     for number in 1...5 {
-      #expect(try await Stranger.get("/\(number)", from: listener.port).contains("path /\(number)<"))
+      #expect(
+        try await Stranger.get("/\(number)", from: listener.port).contains("path /\(number)<"))
     }
     withExtendedLifetime(stranger) {}
     await listener.close()
@@ -152,11 +153,12 @@ import WebLogin
     await listener.close()
   }
 
-  @Test(arguments: [
-    ("a=1&b=%C3%A4+x&c", ["a": "1", "b": "ä x", "c": ""]), ("", [:]),
-    ("a=1=2", ["a": "1=2"]), ("a=1&a=1", nil), ("a=%", nil), ("a=%4", nil), ("a=%FF", nil),
-    ("a=%g0", nil),
-  ] as [(String, [String: String]?)])
+  @Test(
+    arguments: [
+      ("a=1&b=%C3%A4+x&c", ["a": "1", "b": "ä x", "c": ""]), ("", [:]),
+      ("a=1=2", ["a": "1=2"]), ("a=1&a=1", nil), ("a=%", nil), ("a=%4", nil), ("a=%FF", nil),
+      ("a=%g0", nil),
+    ] as [(String, [String: String]?)])
   func `reads a query`(_ query: String, _ fields: [String: String]?) {
     #expect(Form.decode(query) == fields)
   }

@@ -38,6 +38,7 @@ final class SpawnedProgram: Sendable {
   ///   - arguments: Its arguments, which everybody on the machine can read.
   ///   - environment: What it sees besides what this process does.
   ///   - stream: What its input comes from and its output goes to, if that is not nothing.
+  /// - Throws: `POSIXError` when it cannot be started.
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
     stream: Int32? = nil
@@ -100,7 +101,8 @@ final class SpawnedProgram: Sendable {
       &attributes,
       Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
     var (words, variables) = unsafe (
-      ([program] + arguments).map { unsafe strdup($0) }, environment.map { unsafe strdup("\($0)=\($1)") }
+      ([program] + arguments).map { unsafe strdup($0) },
+      environment.map { unsafe strdup("\($0)=\($1)") }
     )
     defer { unsafe (words + variables).forEach { unsafe free($0) } }
     unsafe words.append(nil)

@@ -7,6 +7,7 @@ extension DeviceAuthorization {
   /// the address by its standard input. Everything else is plain text without control characters.
   ///
   /// - Parameter withQRCode: Whether a QR code is wanted: on a terminal that shows UTF-8.
+  /// - Returns: Lines of text.
   public func terminalText(withQRCode: Bool = true) async -> String {
     var lines = [
       "On another device, open", "", "  \(verificationAddress.absoluteString)", "",

@@ -37,6 +37,7 @@ package struct LoopbackSocket: ~Copyable {
   /// - Parameters:
   ///   - family: The address.
   ///   - port: The port; 0 for any that is free.
+  /// - Returns: The socket that listens.
   /// - Throws: What the kernel says, such as `EADDRINUSE`.
   static func listening(
     on family: Family, port: UInt16

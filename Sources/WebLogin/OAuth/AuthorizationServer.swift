@@ -65,7 +65,8 @@ struct Discovery {
       throw WebLoginError(WebLoginError.invalidConfiguration, "an issuer has no query")
     }
     for address in Self.addresses(of: issuer, base) {
-      let request = HTTPRequest(method: "GET", url: address, headers: ["Accept": "application/json"])
+      let request = HTTPRequest(
+        method: "GET", url: address, headers: ["Accept": "application/json"])
       let response = try await http.answer(to: request, isAboutLogin: false)
       if response.status >= 500 || response.status == 429 {
         throw WebLoginError(unavailable: response)
@@ -90,7 +91,8 @@ struct Discovery {
     }
     if let methods = metadata.code_challenge_methods_supported, !methods.contains("S256") {
       throw WebLoginError(
-        WebLoginError.unsupported, "the server takes no proof key with S256, which keeps codes safe")
+        WebLoginError.unsupported, "the server takes no proof key with S256, which keeps codes safe"
+      )
     }
     guard let tokenEndpoint = metadata.token_endpoint else {
       throw WebLoginError(WebLoginError.invalidMetadata, "the server names no token endpoint")

@@ -8,7 +8,8 @@ extension OAuthClient {
   ///
   /// - Throws: `noRefreshToken`, `refused`, `unreachable`, `unavailable`, `invalidResponse`,
   ///   `cancelled`, or what asking for the server's addresses throws.
-  public func refresh(_ credential: OAuthCredential) async throws(WebLoginError) -> OAuthCredential {
+  public func refresh(_ credential: OAuthCredential) async throws(WebLoginError) -> OAuthCredential
+  {
     guard let token = credential.refreshToken else {
       throw WebLoginError(
         WebLoginError.noRefreshToken, "the server gave no refresh token",

@@ -16,7 +16,7 @@ extension OAuthClient {
         endpoint: endpoint, fields: [("token", token), ("token_type_hint", kind)])
       do throws(WebLoginError) {
         _ = try await answer(to: request)
-      } catch where error.refusal?.error == "unsupported_token_type" {
+      } catch  where error.refusal?.error == "unsupported_token_type" {
         // Some servers revoke refresh tokens alone; those of access end soon by themselves.
         continue
       }

@@ -97,7 +97,9 @@ extension HTTPResponse {
     guard let text = self["Retry-After"] else { return nil }
     let seconds =
       Double(text)
-      ?? HTTPDate.date(text).map { $0.timeIntervalSince(self["Date"].flatMap(HTTPDate.date) ?? Date()) }
+      ?? HTTPDate.date(text).map {
+        $0.timeIntervalSince(self["Date"].flatMap(HTTPDate.date) ?? Date())
+      }
     return seconds.flatMap { $0.isFinite ? .seconds(min(max(0, $0), 86_400)) : nil }
   }
 }

@@ -32,7 +32,8 @@ struct LoginCommand: ParsableCommand {
   var clientID: String
 
   @Option(
-    name: .long, help: ArgumentHelp("What access to ask for; may be given again.", valueName: "scope"))
+    name: .long,
+    help: ArgumentHelp("What access to ask for; may be given again.", valueName: "scope"))
   var scope: [String] = []
 
   @Flag(help: "Log in with a browser on another device.")
@@ -84,9 +85,14 @@ struct LoginCommand: ParsableCommand {
       var session = WebAuthenticationSession(client: client, scopes: scopes, pending: pending)
       session.timeout = .seconds(wait)
       session.redirectPath = redirectPath
-      StandardError.say(
-        resume ? "Waiting for the browser." : "Opening the browser, and waiting for it.")
-      return try await resume ? session.resume() : session.start()
+      if resume {
+        if try await session.isPending() { StandardError.say("Waiting for the browser.") }
+        return try await session.resume()
+      }
+      // What is wrong with it is said before anybody is sent to a browser.
+      _ = try await client.server()
+      StandardError.say("Opening the browser, and waiting for it.")
+      return try await session.start()
     } catch let error as WebLoginError where error.code == WebLoginError.denied {
       // Nothing secret has been sent to who says this, so that it cannot quote any.
       if let text = error.refusal?.text { StandardError.say("The server says: \(text)") }

@@ -37,7 +37,8 @@ struct TokenCommand: ParsableCommand {
     guard let cause = error.underlying as? WebLoginError else { return error }
     switch cause.code {
     case WebLoginError.noRefreshToken:
-      return place.loginNeeded("the login has expired, and the server gave nothing to refresh it with")
+      return place.loginNeeded(
+        "the login has expired, and the server gave nothing to refresh it with")
     default: return cause
     }
   }

@@ -64,7 +64,11 @@ enum ExitStatus: Int32, CaseIterable {
 
   /// The status of a login that did not work, or of a credential that could not be had.
   init(_ error: WebLoginError) {
-    self = error.isTransient ? .serverUnavailable : .failure
+    switch error.code {
+    case WebLoginError.invalidConfiguration: self = .usage
+    case _ where error.isTransient: self = .serverUnavailable
+    default: self = .failure
+    }
   }
 
   /// The status of a session without an item that is good now.

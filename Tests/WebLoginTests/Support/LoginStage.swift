@@ -11,7 +11,9 @@ struct LoginStage: Sendable {
   let store = MemoryStore()
   let client: OAuthClient
 
-  init(clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = FoundationHTTPClient())
+  init(
+    clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = FoundationHTTPClient()
+  )
     throws
   {
     server = try AuthlibServer()
@@ -132,7 +134,9 @@ func isListenedOn(_ port: UInt16) throws -> Bool {
   let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
   let digits = String(port, radix: 16, uppercase: true)
   let padded = String(repeating: "0", count: 4 - digits.count) + digits
-  return table.split(separator: "\n").contains { $0.contains(" 0100007F:\(padded) 00000000:0000 0A ") }
+  return table.split(separator: "\n").contains {
+    $0.contains(" 0100007F:\(padded) 00000000:0000 0A ")
+  }
 }
 
 /// The descriptors of this process that are sockets of the internet.
