@@ -5,7 +5,7 @@
     browser.py ADDRESS               opens an address in it, as BROWSER; then does $SESSION_TOOLS_BROWSER_ACT
     browser.py do ACT                does something with the page that was opened last, and prints what it says
 
-$SESSION_TOOLS_BROWSER is the socket between them. What it can do with a page of the authorization server:
+$SESSION_TOOLS_BROWSER is the socket between them, in a directory of its own, which is removed at the end. What it can do with a page of the authorization server:
 
     open       nothing
     allow      log in and allow
@@ -136,6 +136,8 @@ def serve(path):
         sys.stdin.read()
     finally:
         driver.end()
+        # It is there for this alone, and whoever made it may have been killed.
+        shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
 def accept(listener, driver):

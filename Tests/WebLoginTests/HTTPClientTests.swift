@@ -96,7 +96,8 @@ import WebLogin
   @Test func `sends nothing twice`() async throws {
     defer { server.kill() }
     _ = try await send("/one")
-    await #expect(throws: URLError.self) { try await send("/drop") }
+    let error = await #expect(throws: URLError.self) { try await send("/drop") }
+    #expect(error?.code == .badServerResponse, "which does not say that nothing was sent")
     let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
     #expect(seen == "/one\n/drop\n/seen")
   }

@@ -47,6 +47,17 @@ extension `with a browser` {
       #expect(try await !resumed.isPending())
     }
 
+    @Test func `is finished when a page that came too early is loaded again`() async throws {
+      let stage = try LoginStage()
+      _ = try await begin(stage)
+      // Nobody listens: the browser says that it cannot get there.
+      _ = try? await stage.chromium.perform(.allow)
+      let ending = Task { try await stage.login(.open).resume() }
+      try await wait(until: "it listens") { try listeningPortCount() == 1 }
+      #expect(try await stage.chromium.perform(.again).hasPrefix("/callback The browser has done"))
+      #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
+    }
+
     @Test func `opens the browser once more when it is told to`() async throws {
       let stage = try LoginStage()
       _ = try await begin(stage)

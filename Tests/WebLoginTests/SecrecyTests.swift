@@ -69,6 +69,7 @@ import WebLogin
     struct Kept: Decodable { let state, verifier: String }
     let secrets = try JSONDecoder().decode(Kept.self, from: Data(kept.copyBytes()))
     #expect(secrets.state == address.state, "they are what is looked for")
+    #expect(!address.fields.values.contains { $0.contains(secrets.verifier) })
     _ = try await Stranger.get("/callback?state=\(address.state)&code=CODE", from: address.port)
     let error = await #expect(throws: WebLoginError.self) { try await ending.value }
     for text in [texts(of: pending), texts(of: session), texts(of: try #require(error))] {

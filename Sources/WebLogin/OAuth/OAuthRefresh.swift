@@ -74,9 +74,14 @@ extension OAuthClient {
       if error.code == WebLoginError.refused, error.refusal?.error == "invalid_grant" {
         return .rejected(error)
       }
-      // What only a person can mend is not worth several tries.
-      let pause = error.retryAfter ?? (error.isTransient ? nil : .seconds(60))
-      return .transientFailure(error, retryAfter: pause, wasSent: error.wasSent)
+      return .transientFailure(
+        error, retryAfter: error.retryAfter ?? Self.pause(after: error), wasSent: error.wasSent)
     }
+  }
+
+  /// What only a person can mend is not worth several tries, nor that others wait for the next.
+  private static func pause(after error: WebLoginError) -> Duration? {
+    if error.code == WebLoginError.noRefreshToken { return .seconds(86_400) }
+    return error.isTransient ? nil : .seconds(60)
   }
 }

@@ -4,10 +4,11 @@ import SecretServiceStore
 import SessionToolsBase
 
 extension FuzzTarget {
-  /// What people type.
+  /// What people type, and what browsers send.
   package static let program = [
     FuzzTarget("location", largestByteCount: 256, check: LocationTarget.check),
     FuzzTarget("arguments", largestByteCount: 512, check: ArgumentsTarget.check),
+    FuzzTarget("callback", largestByteCount: 2048, check: CallbackTarget.check),
   ]
 }
 
