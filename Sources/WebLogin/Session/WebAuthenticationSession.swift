@@ -1,6 +1,5 @@
 import Foundation
 import SessionToolsBase
-import Synchronization
 
 /// A login in the person's own browser: authorization code with a proof key (RFC 6749, 7636 and 8252).
 ///
@@ -222,41 +221,5 @@ public struct WebAuthenticationSession: Sendable {
   private static var nothingPending: WebLoginError {
     WebLoginError(
       WebLoginError.nothingPending, "there is no login to resume", remedy: "Start a new login")
-  }
-}
-
-/// How a login ends: once, by whatever comes first.
-private final class LoginEnding: Sendable {
-  typealias End = Result<LoginCallback, WebLoginError>
-
-  private struct State {
-    var end: End?
-    var continuation: CheckedContinuation<End, Never>?
-  }
-
-  private let state = Mutex(State())
-
-  func give(_ end: End) {
-    let continuation = state.withLock { state in
-      guard state.end == nil else { return nil as CheckedContinuation<End, Never>? }
-      state.end = end
-      return state.continuation.take()
-    }
-    continuation?.resume(returning: end)
-  }
-
-  func value() async throws(WebLoginError) -> LoginCallback {
-    let end = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let end = state.withLock { state in
-          if state.end == nil { state.continuation = continuation }
-          return state.end
-        }
-        if let end { continuation.resume(returning: end) }
-      }
-    } onCancel: {
-      give(.failure(.ofCancellation))
-    }
-    return try end.get()
   }
 }
