@@ -7,11 +7,12 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// With a real server and a real browser, of which there is one.
-@Suite(.serialized, .onOwnThread) struct `with a browser` {}
+/// There is one browser, and ports are counted.
+@Suite(.serialized, .onOwnThread) struct `one at a time` {}
 
-extension `with a browser` {
-  @Suite struct `a login` {
+extension `one at a time` {
+  /// With a real server and a real browser.
+  @Suite struct `a login in the browser` {
     @Test func `gives a credential that the server takes`() async throws {
       let stage = try LoginStage()
       var login = stage.login(.allow)

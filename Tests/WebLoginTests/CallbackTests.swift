@@ -6,85 +6,89 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// Without a browser: what a login answers to whoever speaks to its port.
-@Suite(.onOwnThread) struct `the port of a login` {
-  private let browser = WatchedBrowser()
-  private let login: WebAuthenticationSession
+extension `one at a time` {
+  /// Without a browser: what a login answers to whoever speaks to its port.
+  @Suite struct `the port of a login` {
+    private let browser = WatchedBrowser()
+    private let login: WebAuthenticationSession
 
-  init() throws {
-    let server = try AuthorizationServer(
-      issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize?tenant=1",
-      tokenEndpoint: "https://a.example/token")
-    let client = OAuthClient(
-      server: server, clientID: "app",
-      http: ScriptedHTTP { request in
-        HTTPResponse(
-          200, #"{"access_token": "\#(request.fields["code"] ?? "")", "token_type": "Bearer"}"#)
-      })
-    var login = WebAuthenticationSession(client: client)
-    login.browser = browser
-    login.parameters = ["prompt": "login", "state": "mine", "redirect_uri": "https://evil.example"]
-    self.login = login
-  }
-
-  @Test func `takes one callback with all that it should have`() async throws {
-    let ending = Task { try await login.start() }
-    let address = try await browser.address()
-    #expect(address.fields["prompt"] == "login" && address.fields["tenant"] == "1")
-    #expect(address.state.utf8.count == 43 && address.redirect.host() == "127.0.0.1")
-    #expect(address.fields["code_challenge_method"] == "S256")
-    #expect(address.fields["code_challenge"]?.utf8.count == 43)
-    let port = address.port
-    let target = "/callback?state=\(address.state)&code=4%2B7+1"
-    for (request, status) in [
-      ("GET \(target) HTTP/1.1\r\nHost: evil.example\r\n\r\n", 400),
-      ("GET \(target) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", 400),
-      ("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400),
-      ("POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 405),
-      ("HEAD \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 405),
-      ("GET /other HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
-      ("GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
-      ("GET /callback/ HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
-      ("rubbish\r\n\r\n", 400),
-      ("GET /callback?state=mine&code=1 HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 400),
-      ("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 200),
-    ] {
-      #expect(
-        try await Stranger.send(request, to: port).hasPrefix("HTTP/1.1 \(status) "), "\(request)")
+    init() throws {
+      let server = try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize?tenant=1",
+        tokenEndpoint: "https://a.example/token")
+      let client = OAuthClient(
+        server: server, clientID: "app",
+        http: ScriptedHTTP { request in
+          HTTPResponse(
+            200, #"{"access_token": "\#(request.fields["code"] ?? "")", "token_type": "Bearer"}"#)
+        })
+      var login = WebAuthenticationSession(client: client)
+      login.browser = browser
+      login.parameters = [
+        "prompt": "login", "state": "mine", "redirect_uri": "https://evil.example",
+      ]
+      self.login = login
     }
-    #expect(try await ending.value.accessToken == "4+7 1")
-  }
 
-  @Test func `cannot be held up by hundreds of idle connections`() async throws {
-    let ending = Task { try await login.start() }
-    let address = try await browser.address()
-    let stranger = try Stranger("idle", 400, at: address.port)
-    let dripping = try Stranger("drip", 50, at: address.port)
-    let target = "/callback?state=\(address.state)&code=1"
-    #expect(try await Stranger.get(target, from: address.port).hasPrefix("HTTP/1.1 200 "))
-    #expect(try await ending.value.accessToken == "1")
-    withExtendedLifetime((stranger, dripping)) {}
-  }
-
-  @Test func `is not opened for a path that cannot be one`() async throws {
-    for path in ["callback", "/a?b", "/ä", "/a b", ""] {
-      var login = login
-      login.redirectPath = path
-      let session = login
-      let error = await #expect(throws: WebLoginError.self) { try await session.start() }
-      #expect(error?.code == WebLoginError.invalidConfiguration)
-    }
-  }
-
-  @Test func `has another state, verifier and port each time`() async throws {
-    var seen: Set<String> = []
-    for _ in 1...20 {
+    @Test func `takes one callback with all that it should have`() async throws {
       let ending = Task { try await login.start() }
       let address = try await browser.address()
-      seen.formUnion([address.state, address.fields["code_challenge"] ?? ""])
-      ending.cancel()
-      _ = await ending.result
+      #expect(address.fields["prompt"] == "login" && address.fields["tenant"] == "1")
+      #expect(address.state.utf8.count == 43 && address.redirect.host() == "127.0.0.1")
+      #expect(address.fields["code_challenge_method"] == "S256")
+      #expect(address.fields["code_challenge"]?.utf8.count == 43)
+      let port = address.port
+      let target = "/callback?state=\(address.state)&code=4%2B7+1"
+      for (request, status) in [
+        ("GET \(target) HTTP/1.1\r\nHost: evil.example\r\n\r\n", 400),
+        ("GET \(target) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", 400),
+        ("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400),
+        ("POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 405),
+        ("HEAD \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 405),
+        ("GET /other HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
+        ("GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
+        ("GET /callback/ HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 404),
+        ("rubbish\r\n\r\n", 400),
+        ("GET /callback?state=mine&code=1 HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 400),
+        ("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", 200),
+      ] {
+        #expect(
+          try await Stranger.send(request, to: port).hasPrefix("HTTP/1.1 \(status) "), "\(request)")
+      }
+      #expect(try await ending.value.accessToken == "4+7 1")
     }
-    #expect(seen.count == 40)
+
+    @Test func `cannot be held up by hundreds of idle connections`() async throws {
+      let ending = Task { try await login.start() }
+      let address = try await browser.address()
+      let stranger = try Stranger("idle", 400, at: address.port)
+      let dripping = try Stranger("drip", 50, at: address.port)
+      let target = "/callback?state=\(address.state)&code=1"
+      #expect(try await Stranger.get(target, from: address.port).hasPrefix("HTTP/1.1 200 "))
+      #expect(try await ending.value.accessToken == "1")
+      withExtendedLifetime((stranger, dripping)) {}
+    }
+
+    @Test func `is not opened for a path that cannot be one`() async throws {
+      for path in ["callback", "/a?b", "/ä", "/a b", ""] {
+        var login = login
+        login.redirectPath = path
+        let session = login
+        let error = await #expect(throws: WebLoginError.self) { try await session.start() }
+        #expect(error?.code == WebLoginError.invalidConfiguration)
+      }
+    }
+
+    @Test func `has another state, verifier and port each time`() async throws {
+      var seen: Set<String> = []
+      for _ in 1...20 {
+        let ending = Task { try await login.start() }
+        let address = try await browser.address()
+        seen.formUnion([address.state, address.fields["code_challenge"] ?? ""])
+        ending.cancel()
+        _ = await ending.result
+      }
+      #expect(seen.count == 40)
+    }
   }
 }

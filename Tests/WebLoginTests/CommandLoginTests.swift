@@ -52,7 +52,7 @@ private struct CommandStage: Sendable {
   }
 }
 
-extension `with a browser` {
+extension `one at a time` {
   @Suite struct `the command line` {
     @Test func `logs in and prints a token that is good`() async throws {
       let stage = try CommandStage()

@@ -7,7 +7,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-extension `with a browser` {
+extension `one at a time` {
   @Suite struct `a login on another device` {
     /// A real server that asks often, and a browser on the other device.
     private func finish(

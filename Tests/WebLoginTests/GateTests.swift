@@ -6,7 +6,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-extension `with a browser` {
+extension `one at a time` {
   @Suite struct `a login while the program is locked` {
     @Test func `is finished and its result waits until the gate opens`() async throws {
       let stage = try LoginStage()

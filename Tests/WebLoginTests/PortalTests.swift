@@ -6,7 +6,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-extension `with a browser` {
+extension `one at a time` {
   /// As in a sandbox, where no other program can be started.
   @Suite struct `a login by way of the desktop's portal` {
     private func portal(_ manner: String, on bus: PrivateBus) async throws -> Daemon {

@@ -8,7 +8,7 @@ import Testing
 import WebLogin
 
 /// Logins whose program is killed and started again.
-extension `with a browser` {
+extension `one at a time` {
   @Suite struct `a login that is resumed` {
     /// Begins a login and ends the program: what was kept is put back as it was.
     ///

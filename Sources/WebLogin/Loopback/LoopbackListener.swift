@@ -80,6 +80,7 @@ package final class LoopbackListener: Sendable {
     }
   }
 
+  /// Closes all of them, before anybody is told that they are closed.
   private func discard(_ round: consuming LoopbackRound, _ listener: consuming LoopbackSocket) {}
 
   /// Closes everything and waits until it is; nobody who is connected can hold it up.
