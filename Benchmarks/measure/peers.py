@@ -3,6 +3,7 @@
 import json
 import pathlib
 import shutil
+import statistics
 import subprocess
 import time
 
@@ -16,6 +17,8 @@ OPERATIONS = ("put", "get", "list", "remove")
 PATIENCE = 300
 # How long the timed operations of a step should take, about, and how many they are.
 STEP_SECONDS, FEWEST, MOST = 0.5, 5, 2000
+# How often each is timed, and what takes too long to be timed more than once.
+TURNS, SLOW_NANOSECONDS = 5, 0.1e9
 
 
 class Unbearable(Exception):
@@ -95,58 +98,94 @@ class OurStore(Peer):
         return self.programs.run(self.programs.ours, operation, self.folder, *rest)
 
 
-def measure(programs: Programs, folder: pathlib.Path, work: pathlib.Path, is_quick: bool) -> list[dict]:
-    """Installs all peers, and times them one after the other at each number of items.
+def measure(
+    programs: Programs, folder: pathlib.Path, work: pathlib.Path, chosen: list[str], is_quick: bool,
+) -> list[dict]:
+    """Installs peers, and times them by turns at each number of items, with our store.
 
     One dictionary each, with nanoseconds by operation and number of items, and with what could not be
     had or borne.
+
+    `chosen` has the names of the peers to measure; all of them when it is empty.
     """
     done = subprocess.run([INSTALL, work], stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise Failure(f"{INSTALL.name} ended with status {done.returncode}")
-    found = [_report(OurStore(programs, folder / "ours"), is_quick)]
-    for program in sorted((work / "peers").iterdir()):
-        try:
-            peer = Peer(program.name, program, folder / "peer")
-        except Unbearable as problem:
-            found.append({"name": program.name, "missing": str(problem)})
+    missing = dict(
+        line.split("\t", 1) for line in (work / "missing").read_text().splitlines())
+    programs_found = {path.name: path for path in sorted((work / "peers").iterdir())}
+    names = chosen or sorted([*programs_found, *missing])
+    for name in names:
+        if name not in programs_found and name not in missing:
+            raise Failure(f"there is no peer \"{name}\": {', '.join(programs_found)}")
+    peers: list[Peer] = [OurStore(programs, folder / "ours")]
+    for name in names:
+        if name in missing:
             continue
-        found.append(_report(peer, is_quick))
-        shutil.rmtree(folder / "peer", ignore_errors=True)
-    for line in (work / "missing").read_text().splitlines():
-        name, _, reason = line.partition("\t")
-        found.append({"name": name, "missing": reason})
-    progress("")
-    return found
-
-
-def _report(peer: Peer, is_quick: bool) -> dict:
-    times: dict[str, dict[int, float]] = {operation: {} for operation in OPERATIONS}
-    report = {"name": peer.name, **peer.about, "times": times, "notes": []}
-    for item_count in (100, 2000) if is_quick else (100, 2000, 10_000):
         try:
-            begin = time.monotonic()
-            progress(f"{peer.name}: making a store of {item_count:,}")
-            peer.prepare(item_count)
-            for operation in (name for name in OPERATIONS if name in peer.operations):
-                progress(f"{peer.name}: {operation} of {item_count:,}")
-                times[operation][item_count] = _time(peer, item_count, operation)
-            progress(f"{peer.name}: looking for lost items of {item_count:,}")
-            peer.check(item_count)
+            peers.append(Peer(name, programs_found[name], folder / name))
         except Unbearable as problem:
-            seconds = time.monotonic() - begin
-            report["notes"].append(f"{item_count:,} items: {problem} ({seconds:.0f} s)")
-            break
-    return report
+            missing[name] = str(problem)
+    reports = {
+        peer.name: {
+            "name": peer.name, **peer.about, "notes": [],
+            "times": {operation: {} for operation in OPERATIONS}}
+        for peer in peers}
+    for item_count in (100, 2000) if is_quick else (100, 2000, 10_000):
+        peers = _measure_together(peers, item_count, reports)
+    progress("")
+    return [
+        *reports.values(),
+        *({"name": name, "missing": missing[name]} for name in names if name in missing)]
+
+
+def _measure_together(peers: list[Peer], item_count: int, reports: dict[str, dict]) -> list[Peer]:
+    """Times each operation of all peers by turns, so that what slows the machine slows all.
+
+    Returns those who could bear it.
+    """
+    def keep(peers: list[Peer], what: str, step) -> list[Peer]:
+        able = []
+        for peer in peers:
+            progress(f"{item_count:,} items: {what}, {peer.name}")
+            begin = time.monotonic()
+            try:
+                step(peer)
+                able.append(peer)
+            except Unbearable as problem:
+                seconds = time.monotonic() - begin
+                reports[peer.name]["notes"].append(
+                    f"{item_count:,} items: {problem} ({seconds:.0f} s)")
+        return able
+
+    peers = keep(peers, "making a store", lambda peer: peer.prepare(item_count))
+    for operation in OPERATIONS:
+        found: dict[str, list[float]] = {peer.name: [] for peer in peers}
+
+        def step(peer: Peer) -> None:
+            times = found[peer.name]
+            # Who takes seconds for one is timed once.
+            if operation in peer.operations and not (times and times[0] > SLOW_NANOSECONDS):
+                times.append(_time(peer, item_count, operation))
+
+        for turn in range(TURNS):
+            peers = keep(peers, f"{operation}, turn {turn + 1}", step)
+        for name, times in found.items():
+            if times:
+                reports[name]["times"][operation][item_count] = statistics.median(times)
+    peers = keep(peers, "looking for lost items", lambda peer: peer.check(item_count))
+    for peer in peers:
+        shutil.rmtree(peer.folder, ignore_errors=True)
+    return peers
 
 
 def _time(peer: Peer, item_count: int, operation: str) -> float:
     """Nanoseconds for each, as many as take half a second."""
     if operation == "list":
-        return min(peer.measure(item_count, operation, 1)["nanoseconds"] for _ in range(3))
+        return peer.measure(item_count, operation, 1)["nanoseconds"]
     first = _once(peer, item_count, operation, FEWEST)
     count = max(FEWEST, min(MOST, int(STEP_SECONDS * 1e9 / (first["nanoseconds"] / first["count"]))))
-    result = _once(peer, item_count, operation, count)
+    result = _once(peer, item_count, operation, count) if count > FEWEST else first
     return result["nanoseconds"] / result["count"]
 
 
