@@ -10,7 +10,7 @@ WIDTH = 760
 TEXT = "font-family='system-ui, sans-serif' font-size='13'"
 COLORS = (
     "#d1495b", "#1f6f8b", "#66a182", "#edae49", "#6a4c93", "#8d6e63", "#00798c", "#c06c84",
-    "#5f7c8a", "#b5651d", "#2e4057", "#9c89b8")
+    "#5f7c8a", "#b5651d", "#2e4057", "#9c89b8", "#3f7d20", "#a23e48")
 
 
 def _svg(height: int, title: str, body: list[str]) -> str:
@@ -83,12 +83,12 @@ def write_lines(path: pathlib.Path, title: str, series: dict[str, dict[int, floa
             f"<text x='{x:.1f}' y='{bottom + 18}' {TEXT} fill='#555' text-anchor='middle'>"
             f"{count:,}</text>")
     ends = sorted(
-        ((place(*max(line.items()))[1], name) for name, line in series.items() if line),
-        key=lambda end: end[0])
-    labels, last = {}, -math.inf
-    for y, name in ends:
-        last = max(y, last + 16)
-        labels[name] = last
+        (place(*max(line.items())), name) for name, line in series.items() if line)
+    # One below the other where lines end at the same number of items.
+    labels, last = {}, (-math.inf, -math.inf)
+    for (x, y), name in ends:
+        last = (x, max(y, last[1] + 16) if x == last[0] else y)
+        labels[name] = last[1]
     for at, (name, line) in enumerate(series.items()):
         if not line:
             continue
@@ -102,7 +102,7 @@ def write_lines(path: pathlib.Path, title: str, series: dict[str, dict[int, floa
         body.append(
             f"<text x='{x + 10:.1f}' y='{labels[name] + 4:.1f}' {TEXT} fill='{color}'>"
             f"{html.escape(name)}</text>")
-    height = int(max(bottom + 34, last + 20))
+    height = int(max(bottom + 34, *(y + 20 for y in labels.values())))
     path.write_text(_svg(height, title, body))
 
 
