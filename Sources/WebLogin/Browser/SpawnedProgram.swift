@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import Glibc
-import Synchronization
 
 /// A program that is started; the only file that starts any.
 ///
@@ -11,25 +10,8 @@ import Synchronization
 /// Unless it is said otherwise, its input is nothing and its output is thrown away, because `xdg-open`
 /// prints the address when it fails. It belongs to a process group of its own, so that Ctrl-C in a terminal does not end the browser.
 final class SpawnedProgram: Sendable {
-  private struct State {
-    /// `nil` inside when nobody knows how it ended.
-    var status: Int32??
-    var waiter: CheckedContinuation<Int32?, Never>?
-  }
-
-  private let state: Shared
-
-  private final class Shared: Sendable {
-    let state = Mutex(State())
-
-    func give(_ status: Int32?) {
-      let waiter = state.withLock { state in
-        if state.status == nil { state.status = .some(status) }
-        return state.waiter.take()
-      }
-      waiter?.resume(returning: status)
-    }
-  }
+  /// `nil` when nobody knows how it ended.
+  private let ending = FirstAnswer<Int32?>()
 
   /// Starts it, found by `PATH`.
   ///
@@ -45,16 +27,14 @@ final class SpawnedProgram: Sendable {
   ) throws {
     let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let identifier = try Self.spawn(program, arguments, variables, stream)
-    let shared = Shared()
-    state = shared
     // It waits as long as the browser runs, if that is what it became.
-    let thread = Thread {
+    let thread = Thread { [ending] in
       var status: Int32 = 0
       while unsafe waitpid(identifier, &status, 0) == -1 {
         // A program that ignores SIGCHLD does not learn how its children end.
-        guard errno == EINTR else { return shared.give(nil) }
+        guard errno == EINTR else { return ending.give(nil) }
       }
-      shared.give(status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F)
+      ending.give(status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F)
     }
     thread.stackSize = 1 << 17
     thread.start()
@@ -62,17 +42,7 @@ final class SpawnedProgram: Sendable {
 
   /// How it ended; `nil` when nobody knows, or the task was cancelled before.
   func status() async -> Int32? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let status = state.state.withLock { state in
-          if state.status == nil { state.waiter = continuation }
-          return state.status
-        }
-        if let status { continuation.resume(returning: status) }
-      }
-    } onCancel: {
-      state.give(nil)
-    }
+    await ending.value(whenCancelled: nil)
   }
 
   private static func spawn(

@@ -39,16 +39,12 @@ public struct FoundationHTTPClient: HTTPClient {
     message.httpBody = request.body
     for (name, value) in request.headers { message.setValue(value, forHTTPHeaderField: name) }
     let task = session.dataTask(with: message)
-    let timer = SystemSessionClock().after(timeout) { exchange.end(.failure(URLError(.timedOut))) }
-    defer { timer.cancel() }
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        exchange.begin(continuation)
-        task.resume()
-      }
-    } onCancel: {
-      exchange.end(.failure(URLError(.cancelled)))
+    let timer = SystemSessionClock().after(timeout) {
+      exchange.answer.give(.failure(URLError(.timedOut)))
     }
+    defer { timer.cancel() }
+    task.resume()
+    return try await exchange.answer.value(whenCancelled: .failure(URLError(.cancelled))).get()
   }
 
   private static func configuration(_ timeout: Duration) -> URLSessionConfiguration {
@@ -67,14 +63,9 @@ public struct FoundationHTTPClient: HTTPClient {
 
 /// One request and its answer, which ends once.
 private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
-  private struct State {
-    var continuation: CheckedContinuation<HTTPResponse, any Error>?
-    var end: Result<HTTPResponse, any Error>?
-    var body = Data()
-  }
-
+  let answer = FirstAnswer<Result<HTTPResponse, any Error>>()
   private let largestByteCount: Int
-  private let state = Mutex(State())
+  private let body = Mutex(Data())
   /// Foundation ends the process when a redirect is answered after its task was cancelled: the one
   /// excludes the other.
   private let isCancelled = Mutex(false)
@@ -83,30 +74,12 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
     self.largestByteCount = largestByteCount
   }
 
-  func begin(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
-    let end = state.withLock { state in
-      if state.end == nil { state.continuation = continuation }
-      return state.end
-    }
-    // The task was cancelled before.
-    if let end { continuation.resume(with: end) }
-  }
-
   /// Ends all that is left of it.
   func cancel(_ session: URLSession) {
     isCancelled.withLock { isCancelled in
       isCancelled = true
       session.invalidateAndCancel()
     }
-  }
-
-  func end(_ result: Result<HTTPResponse, any Error>) {
-    let continuation = state.withLock { state in
-      guard state.end == nil else { return nil as CheckedContinuation<HTTPResponse, any Error>? }
-      state.end = result
-      return state.continuation.take()
-    }
-    continuation?.resume(with: result)
   }
 
   func urlSession(
@@ -120,25 +93,25 @@ private final class Exchange: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let isTooLarge = state.withLock { state in
-      state.body.append(data)
-      return state.body.count > largestByteCount
+    let isTooLarge = body.withLock { body in
+      body.append(data)
+      return body.count > largestByteCount
     }
-    if isTooLarge { end(.failure(URLError(.dataLengthExceedsMaximum))) }
+    if isTooLarge { answer.give(.failure(URLError(.dataLengthExceedsMaximum))) }
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    if let error { return end(.failure(error)) }
+    if let error { return answer.give(.failure(error)) }
     guard let response = task.response as? HTTPURLResponse else {
-      return end(.failure(URLError(.badServerResponse)))
+      return answer.give(.failure(URLError(.badServerResponse)))
     }
     let headers = response.allHeaderFields.map { ("\($0)", "\($1)") }
-    end(
+    answer.give(
       .success(
         HTTPResponse(
           status: response.statusCode, headers: Dictionary(headers) { first, _ in first },
-          body: state.withLock { $0.body })))
+          body: body.withLock(\.self))))
   }
 }

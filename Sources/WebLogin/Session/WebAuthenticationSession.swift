@@ -176,7 +176,7 @@ public struct WebAuthenticationSession: Sendable {
   private func callback(
     of login: PendingLogin, _ listener: LoopbackListener, opening address: URL?
   ) async throws(WebLoginError) -> LoginCallback {
-    let ending = LoginEnding()
+    let ending = FirstAnswer<Result<LoginCallback, WebLoginError>>()
     let judge = CallbackJudge(of: login, at: listener.authority) { ending.give(.success($0)) }
     listener.serve { judge.answer($0) }
     let left = login.deadline.timeLeft(by: client.clock) ?? .zero
@@ -192,7 +192,7 @@ public struct WebAuthenticationSession: Sendable {
       }
     }
     defer { opening?.cancel() }
-    return try await ending.value()
+    return try await ending.value(whenCancelled: .failure(.ofCancellation)).get()
   }
 
   private func credential(
