@@ -25,8 +25,6 @@ final class CommitQueue: Sendable {
     var isLed = false
     /// How many requests the last commit answered, when it ended, and how long it took.
     var last = (count: 0, end: ContinuousClock.now, duration: Duration.zero)
-    /// With how many requests the first batch is complete, while it is gathering.
-    var gatheredCount: Int?
   }
 
   private enum Role {
@@ -71,7 +69,7 @@ final class CommitQueue: Sendable {
       {
         batch.requests.append(changes)
         batch.byteCount += byteCount
-        let isComplete = state.batches.count == 1 && batch.requests.count == state.gatheredCount
+        let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
         if isComplete { batch.isTaken = true }
         return (batch, batch.requests.count - 1, isComplete ? .leader : .follower)
       }
@@ -94,15 +92,14 @@ final class CommitQueue: Sendable {
       let most = min(state.last.duration * Self.gatheringShare, Self.longestGathering)
       let left = state.last.end + most - .now
       guard missingCount > 0, state.batches.count == 1, left > .zero else { return nil }
-      state.gatheredCount = batch.requests.count + missingCount
+      batch.completeCount = batch.requests.count + missingCount
       return left
     }
     guard let patience else { return true }
     if batch.answered.wait(timeout: .now() + patience / .seconds(1)) == .success { return false }
-    return state.withLock { state in
-      guard !batch.isTaken else { return false }
-      state.gatheredCount = nil
-      return true
+    return state.withLock { _ in
+      defer { batch.isTaken = true }
+      return !batch.isTaken
     }
   }
 
@@ -110,7 +107,6 @@ final class CommitQueue: Sendable {
     // Nobody joins it any more.
     let requests = state.withLock { state in
       state.batches.removeFirst()
-      state.gatheredCount = nil
       return batch.requests
     }
     let start = ContinuousClock.now
@@ -153,7 +149,9 @@ final class CommitQueue: Sendable {
   private final class Batch: @unchecked Sendable {
     var requests: [[StoreChange]]
     var byteCount: Int
-    /// Whether another than the first in it leads.
+    /// With how many requests it is complete, once its leader has begun to wait for them.
+    var completeCount: Int?
+    /// Whether it is decided who leads: whoever made it complete, or its leader after the waiting.
     var isTaken = false
     /// What became of each request, once they are answered.
     let results = Mutex<[Result<Void, StoreError>]>([])
