@@ -1,7 +1,7 @@
 import SessionToolsBase
 
-/// Reads a journal from front to back through one buffer of 256 KiB at the most, however long the
-/// records are.
+/// Reads a journal from front to back through one buffer of 256 KiB at the most, or two of 1 MiB
+/// where it is read ahead, however long the records are.
 ///
 /// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
 struct JournalWindow {
@@ -17,9 +17,8 @@ struct JournalWindow {
   private static let smallestReadAheadByteCount = 16 << 20
 
   private let file: OpenFile
-  /// Wiped in the end, because records may be opened in it.
   private(set) var buffer: ByteBuffer
-  private var readAhead: ReadAhead?
+  private let readAhead: ReadAhead?
   /// The part of the file that is in the buffer.
   private var loaded = 0..<0
 
@@ -32,16 +31,26 @@ struct JournalWindow {
     readAhead = nil
     // From the beginning of the page in which it starts.
     let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + Self.pageByteCount
+    // Wiped in the end, because records may be opened in it.
     buffer = ByteBuffer(byteCount: needed, isSecret: true)
+  }
+
+  private init(_ file: OpenFile, _ readAhead: ReadAhead) {
+    self.file = file
+    self.readAhead = readAhead
+    // Until the first part is there.
+    buffer = ByteBuffer(byteCount: 0)
   }
 
   /// A window for a walk from front to back, in which nothing is opened and nothing asked for that
   /// is longer than a page.
   init(walking file: OpenFile, from start: Int, spanning spanByteCount: Int) {
-    self.init(file, spanning: spanByteCount)
-    guard spanByteCount >= Self.smallestReadAheadByteCount else { return }
-    readAhead = ReadAhead(
-      file, from: Self.pageStart(of: start), partByteCount: Self.partByteCount)
+    if spanByteCount < Self.smallestReadAheadByteCount {
+      self.init(file, spanning: spanByteCount)
+    } else {
+      let start = Self.pageStart(of: start)
+      self.init(file, ReadAhead(file, from: start, partByteCount: Self.partByteCount))
+    }
   }
 
   private static func pageStart(of offset: Int) -> Int { offset & ~(pageByteCount - 1) }
