@@ -31,6 +31,21 @@ import Testing
     return expected
   }
 
+  /// A disk on which something may happen in the place of the reads of the journal, by their number.
+  private func disk(
+    _ rule: @escaping @Sendable (_ number: Int) -> FaultyFileSystem.Fault?
+  ) -> FaultyFileSystem {
+    let readCount = Locked(0)
+    return FaultyFileSystem { call in
+      guard call.kind == .read, call.name == "journal" else { return nil }
+      let number = readCount.withLock { count in
+        count += 1
+        return count
+      }
+      return rule(number)
+    }
+  }
+
   /// One that is read ahead by another thread, and one that is not.
   static let byteCounts = [9 << 20, 20 << 20]
 
@@ -86,13 +101,7 @@ import Testing
   @Test func `a journal that is cut while it is read ahead is broken, and nobody waits`() throws {
     _ = try fill([3000, 200, 9000], byteCount: 18 << 20)
     let path = scratch.file("journal")
-    let readCount = Locked(0)
-    let disk = FaultyFileSystem { call in
-      guard call.kind == .read, call.name == "journal" else { return nil }
-      let number = readCount.withLock { count in
-        count += 1
-        return count
-      }
+    let disk = disk { number in
       if number == 5 { #expect(unsafe truncate(path, (5 << 20) + 17) == 0) }
       return nil
     }
@@ -133,15 +142,7 @@ import Testing
   func `a read that fails on the way is told of`(byteCount: Int) throws {
     _ = try fill([1000, 20_000], byteCount: byteCount)
     for number in [1, 2, 3, 12, 24] {
-      let readCount = Locked(0)
-      let disk = FaultyFileSystem { call in
-        guard call.kind == .read, call.name == "journal" else { return nil }
-        let count = readCount.withLock { count in
-          count += 1
-          return count
-        }
-        return count == number ? .fail(5) : nil
-      }
+      let disk = disk { $0 == number ? .fail(5) : nil }
       #expect(
         try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) } == StoreError.io)
     }
