@@ -25,7 +25,7 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-    .target(name: "SessionToolsBase"),
+    .target(name: "SessionToolsBase", dependencies: ["CLinux"]),
     // Without a testing library, so that it works with any.
     .target(name: "SessionToolsTesting", dependencies: ["SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),

@@ -12,7 +12,7 @@ import Testing
   private static let calls: [(names: [String], step: Int)] = [
     (["pwrite64", "fsync", "fdatasync", "rename", "unlink", "unlinkat", "mkdir"], 1),
     (
-      ["openat", "newfstatat", "pread64", "fcntl"],
+      ["openat", "newfstatat", "statx", "pread64", "fcntl"],
       TestSize.choose(small: 50, medium: 20, large: 1)
     ),
   ]

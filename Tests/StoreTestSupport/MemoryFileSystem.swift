@@ -104,7 +104,7 @@ package final class MemoryFileSystem: FileSystem {
 
   package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
     try with { files throws(SystemCallError) in
-      files.status(of: try files.node(descriptor, "fstat"))
+      files.status(of: try files.node(descriptor, "statx"))
     }
   }
 
@@ -114,12 +114,12 @@ package final class MemoryFileSystem: FileSystem {
     try with { files throws(SystemCallError) in
       if directory == .workingDirectory {
         do throws(SystemCallError) {
-          return files.status(of: try files.resolve(name, "fstatat"))
+          return files.status(of: try files.resolve(name, "statx"))
         } catch let error where error.errno == ENOENT {
           return nil
         }
       }
-      let parent = try files.directory(directory, "fstatat")
+      let parent = try files.directory(directory, "statx")
       return try files.entries(of: parent)[name].map { files.status(of: $0) }
     }
   }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -61,20 +62,20 @@ package struct LinuxFileSystem: FileSystem {
   }
 
   package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
-    var status = stat()
-    try check("fstat") { unsafe Glibc.fstat(descriptor.rawValue, &status) }
+    var status = statx()
+    try check("statx") { unsafe session_tools_status(descriptor.rawValue, "", &status) }
     return FileStatus(status)
   }
 
   package func status(
     of name: String, in directory: Descriptor
   ) throws(SystemCallError) -> FileStatus? {
-    var status = stat()
+    var status = statx()
     do throws(SystemCallError) {
       // Every read asks for the journal. Passed as it is, the name would be copied to an array.
-      try check("fstatat") {
+      try check("statx") {
         unsafe name.withCString { name in
-          unsafe Glibc.fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
+          unsafe session_tools_status(directory.rawValue, name, &status)
         }
       }
     } catch let error where error.errno == ENOENT {
@@ -234,18 +235,19 @@ package struct LinuxFileSystem: FileSystem {
 }
 
 extension FileStatus {
-  fileprivate init(_ status: stat) {
+  fileprivate init(_ status: statx) {
     let kind: Kind =
-      switch status.st_mode & S_IFMT {
+      switch UInt32(status.stx_mode) & S_IFMT {
       case S_IFREG: .regular
       case S_IFDIR: .directory
       case S_IFLNK: .symbolicLink
       default: .other
       }
     self.init(
-      kind: kind, permissions: UInt32(status.st_mode & 0o7777), owner: UInt32(status.st_uid),
-      linkCount: Int(status.st_nlink), byteCount: Int(status.st_size),
-      device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+      kind: kind, permissions: UInt32(status.stx_mode & 0o7777), owner: status.stx_uid,
+      linkCount: Int(status.stx_nlink), byteCount: Int(clamping: status.stx_size),
+      device: UInt64(status.stx_dev_major) << 32 | UInt64(status.stx_dev_minor),
+      inode: status.stx_ino)
   }
 }
 

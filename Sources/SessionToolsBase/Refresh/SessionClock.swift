@@ -1,5 +1,5 @@
+import CLinux
 public import Foundation
-import Glibc
 
 /// What a session knows of time.
 ///
@@ -52,10 +52,7 @@ public struct SystemSessionClock: SessionClock {
 
   /// `CLOCK_BOOTTIME`.
   public var uptime: Duration {
-    var time = timespec()
-    // It fails for clocks that a kernel does not have; every kernel that runs Swift has this one.
-    unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    .nanoseconds(session_tools_uptime())
   }
 
   /// Waits by the clock of ``uptime``, which on Linux is Swift's `ContinuousClock`.

@@ -168,7 +168,7 @@ enum Swap: String, CaseIterable {
     let file = scratch["file"]
     #expect(FileManager.default.createFile(atPath: file, contents: nil))
     #expect(try files.status(of: scratch["absent"], in: .workingDirectory) == nil)
-    #expect(throws: SystemCallError("fstatat", ENOTDIR)) {
+    #expect(throws: SystemCallError("statx", ENOTDIR)) {
       try files.status(of: "\(file)/below", in: .workingDirectory)
     }
     #expect(throws: SystemCallError("lseek", EBADF)) {

@@ -41,12 +41,12 @@ struct InterruptedCallTests {
   }
 
   @Test(arguments: [
-    "mkdir", "openat", "newfstatat", "pread64", "pwrite64", "ftruncate", "fcntl", "renameat",
+    "mkdir", "openat", "statx", "pread64", "pwrite64", "ftruncate", "fcntl", "renameat",
     "unlinkat",
   ])
   func `a call that a signal interrupts is made again`(call: String) throws {
     // What the C library does with a directory when it lists it is not made again by it.
-    let isMadeByLibrary = call == "fcntl" || call == "newfstatat"
+    let isMadeByLibrary = call == "fcntl"
     let (lines, calls) = try live(
       interrupting: call, "1+2", onFilesAlone: isMadeByLibrary)
     #expect(
