@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +68,9 @@ static void print_time(const char *operation, size_t count, uint64_t nanoseconds
     (unsigned long long)nanoseconds);
 }
 
+// More than a record takes here, and what the length of a file with a reserve is a multiple of.
+enum { MOST_RECORD_BYTES = 2048, RESERVE_BYTES = 32 << 10 };
+
 // MARK: writing
 
 static void set_lock(const store *store, short kind) {
@@ -75,12 +79,20 @@ static void set_lock(const store *store, short kind) {
 }
 
 static void check_status(const store *store) {
-  struct stat status;
-  require(fstatat(store->directory, "journal", &status, AT_SYMLINK_NOFOLLOW) == 0, "journal");
+  struct statx status;
+  // Without the times, as the library does: whoever asks for them makes the next sync store them.
+  unsigned mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE;
   require(
-    status.st_ino == store->inode && status.st_dev == store->device
-      && (uint64_t)status.st_size == store->end,
+    statx(store->directory, "journal", AT_SYMLINK_NOFOLLOW, mask, &status) == 0, "journal");
+  require(
+    status.stx_ino == store->inode
+      && makedev(status.stx_dev_major, status.stx_dev_minor) == store->device
+      && status.stx_size == store->length,
     "the journal was changed");
+  if (store->length == store->end) return;
+  uint8_t next[64] = {0};
+  require(pread(store->journal, next, sizeof next, (off_t)store->end) > 0, "pread");
+  require(next[FLAGS_OFFSET] == 0, "the journal was changed");
 }
 
 static void write_all(int file, const uint8_t *bytes, size_t count, uint64_t start) {
@@ -97,9 +109,19 @@ static void write_mark(const store *store) {
   require(pwrite(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
 }
 
-// Writes records that were sealed behind `start` and makes them count.
-static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
+// What a change takes of the file: its own length, or with a new reserve if it does not fit.
+static size_t reserved(const store *store, size_t bytes) {
+  uint64_t end = store->end + bytes, mask = RESERVE_BYTES - 1;
+  return end <= store->length ? bytes : ((end + mask) & ~mask) - store->end;
+}
+
+// Writes a change that was sealed behind `start`, maybe with zeros behind it, and makes it count.
+static void commit(store *store, uint8_t *records, size_t bytes, uint64_t start) {
+  uint8_t flags = records[FLAGS_OFFSET];
+  records[FLAGS_OFFSET] = 0;
   write_all(store->journal, records, bytes, start);
+  if (start + bytes > store->length) store->length = start + bytes;
+  write_all(store->journal, &flags, 1, start + FLAGS_OFFSET);
   require(fdatasync(store->journal) == 0, "fdatasync");
   write_mark(store);
 }
@@ -107,16 +129,18 @@ static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t 
 static uint64_t durable_put(store *store, size_t first, size_t count) {
   uint8_t *values = values_of(first, count);
   identifier *names = identifiers_of(first, count);
+  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES + RESERVE_BYTES] = {0};
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1) {
     // As in the library's measurement, the first is not timed.
     if (at == 1) begin = now();
-    uint8_t key[LARGEST_KEY_BYTES], record[2048] = {0};
+    memset(record, 0, MOST_RECORD_BYTES);
     size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
     set_lock(store, F_WRLCK);
     check_status(store);
     uint64_t start = store->end;
-    size_t bytes = seal_record(
+    size_t bytes = reserved(store, record_bytes(key_bytes, VALUE_BYTES));
+    seal_record(
       store, record, FLAG_FIRST | FLAG_LAST, key, key_bytes, values + at * VALUE_BYTES,
       VALUE_BYTES);
     commit(store, record, bytes, start);
@@ -135,7 +159,8 @@ static void put_change(
   // All identifiers have the same length, and so have the records.
   size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
   size_t bytes = 0, total = count * record_bytes(key_bytes, VALUE_BYTES);
-  uint8_t *records = calloc(total, 1);
+  size_t written_bytes = reserved(store, total);
+  uint8_t *records = calloc(written_bytes, 1);
   require(records != NULL, "memory");
   for (size_t at = 0; at < count; at += 1) {
     int flags = (at == 0 ? FLAG_FIRST : 0) | (at == count - 1 ? FLAG_LAST : 0);
@@ -144,7 +169,7 @@ static void put_change(
       store, records + bytes, flags, key, key_bytes, values + at * VALUE_BYTES, VALUE_BYTES);
   }
   require(bytes == total, "lengths");
-  commit(store, records, bytes, start);
+  commit(store, records, written_bytes, start);
   set_lock(store, F_UNLCK);
   free(records);
 }
@@ -171,10 +196,11 @@ static uint64_t put_eights(store *store, size_t first, size_t count) {
 
 static uint64_t remove_each(store *store, const item_index *index, size_t first, size_t count) {
   identifier *names = identifiers_of(first, count);
+  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES + RESERVE_BYTES] = {0};
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1) {
     if (at == 1) begin = now();
-    uint8_t key[LARGEST_KEY_BYTES], record[2048] = {0};
+    memset(record, 0, MOST_RECORD_BYTES);
     uint64_t tag[2];
     size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
     set_lock(store, F_WRLCK);
@@ -182,7 +208,8 @@ static uint64_t remove_each(store *store, const item_index *index, size_t first,
     item_tag(store, key, key_bytes, tag);
     require(index_find(index, tag) != NULL, "the item is missing");
     uint64_t start = store->end;
-    size_t bytes = seal_record(
+    size_t bytes = reserved(store, record_bytes(key_bytes, 0));
+    seal_record(
       store, record, FLAG_FIRST | FLAG_LAST | FLAG_REMOVED, key, key_bytes, record, 0);
     commit(store, record, bytes, start);
     set_lock(store, F_UNLCK);
@@ -254,7 +281,7 @@ static uint64_t list(const store *store, const item_index *index) {
 static void get(
   const store *store, const item_index *index, const identifier *name, uint8_t *value
 ) {
-  uint8_t key[LARGEST_KEY_BYTES], record[2048];
+  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES];
   uint64_t tag[2];
   size_t key_bytes = canonical_key(key, name->text, name->bytes);
   item_tag(store, key, key_bytes, tag);

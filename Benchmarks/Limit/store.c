@@ -129,6 +129,15 @@ uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
   return window->bytes + (offset - window->start);
 }
 
+// Nothing but zeros from the end to the end of the file.
+static void check_reserve(const store *store, window *window) {
+  for (uint64_t at = store->end; at < store->length; at += PAGE_BYTES) {
+    uint64_t left = store->length - at, count = left < PAGE_BYTES ? left : PAGE_BYTES;
+    const uint8_t *bytes = window_at(window, at, count);
+    require(bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0, "behind the end");
+  }
+}
+
 void store_walk(store *store, item_index *index) {
   uint8_t mark[MARK_BYTES], check[16];
   require(pread(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
@@ -138,6 +147,7 @@ void store_walk(store *store, item_index *index) {
   require(fstat(store->journal, &status) == 0, "journal");
   store->inode = status.st_ino;
   store->device = status.st_dev;
+  store->length = (uint64_t)status.st_size;
 
   window window = window_of(store->journal);
   if (index) {
@@ -146,8 +156,11 @@ void store_walk(store *store, item_index *index) {
     index_reserve(index, record_count + 1);
   }
   uint8_t input[64];
-  while (store->end < (uint64_t)status.st_size) {
+  int is_in_change = 0;
+  while (is_in_change || store->end + PREFIX_BYTES <= store->length) {
     const uint8_t *prefix = window_at(&window, store->end, PREFIX_BYTES);
+    // Here the reserve begins; within a change a record may have no flags.
+    if (!is_in_change && prefix[FLAGS_OFFSET] == 0) break;
     uint32_t sealed_bytes;
     uint64_t number;
     uint8_t stored_chain[16];
@@ -156,7 +169,8 @@ void store_walk(store *store, item_index *index) {
     require(number == store->number + 1, "record number");
     entry entry = {.offset = store->end, .sealed_bytes = sealed_bytes, .number_low = number};
     memcpy(entry.tag, prefix + 16, 16);
-    int is_removed = prefix[4] & FLAG_REMOVED;
+    int is_removed = prefix[FLAGS_OFFSET] & FLAG_REMOVED;
+    is_in_change = !(prefix[FLAGS_OFFSET] & FLAG_LAST);
     memcpy(input, store->chain, 16);
     memcpy(input + 16, prefix, BOUND_BYTES);
     memcpy(stored_chain, prefix + BOUND_BYTES, 16);
@@ -172,6 +186,7 @@ void store_walk(store *store, item_index *index) {
     if (memcmp(mark + 16, &store->end, 8) == 0)
       require(memcmp(mark + 32, store->chain, 16) == 0, "mark");
   }
+  check_reserve(store, &window);
   free(window.bytes);
 }
 
@@ -220,7 +235,7 @@ size_t seal_record(
   uint8_t *nonce = out + PREFIX_BYTES, *plaintext = nonce + NONCE_BYTES;
   item_tag(store, key, key_bytes, tag);
   memcpy(out, &sealed_bytes, 4);
-  out[4] = (uint8_t)flags;
+  out[FLAGS_OFFSET] = (uint8_t)flags;
   memcpy(out + 8, &number, 8);
   memcpy(out + 16, tag, 16);
   memcpy(plaintext, lengths, 8);

@@ -14,6 +14,7 @@ enum {
   BOUND_BYTES = 32,
   NONCE_BYTES = 24,
   TAG_BYTES = 16,
+  FLAGS_OFFSET = 4,
   VALUE_BYTES = 512,
   LARGEST_KEY_BYTES = 128,
 };
@@ -53,7 +54,9 @@ typedef struct store {
   int lock;
   ino_t inode;
   dev_t device;
-  // The end of the last record: length of the journal, number and chain value.
+  // Of the journal's file. What is behind the end is the reserve: zeros.
+  uint64_t length;
+  // The end of the last record: where it is, number and chain value.
   uint64_t end;
   uint64_t number;
   uint8_t chain[16];
@@ -71,7 +74,8 @@ void require(int condition, const char *what);
 
 // Unwraps the keys with a raw key slot and opens the files; the walk is a call of its own.
 void store_open(store *store, const char *path, const char *key_path);
-// Walks the journal from the head, checks the chain and fills an index, if one is given.
+// Walks the journal from the head, checks the chain and the reserve and fills an index, if one is
+// given.
 void store_walk(store *store, item_index *index);
 void store_close(store *store);
 

@@ -15,6 +15,7 @@ from nacl import bindings
 
 FIRST, LAST, REMOVED = 2, 4, 1
 ONE = FIRST | LAST
+RESERVE = bytes(4096)
 
 
 # --- primitives, written apart from the reader's ----------------------------------------------
@@ -146,8 +147,9 @@ class Builder:
         return self.change(Remove(name))
 
     def record(self, entry, flags, number=None, zero=bytes(3), key=None, tag=None, plain=None, size=None,
-               fill=b"\0", value=None, key_len=None, value_len=None, length=None, sealed_flip=None):
-        """The keywords make a record that is chained and sealed properly, yet breaks a rule."""
+               fill=b"\0", value=None, key_len=None, value_len=None, length=None, sealed_flip=None, ends=b""):
+        """The keywords make a record that is chained and sealed properly, yet breaks a rule; but for `ends`,
+        with which the AEAD's tag ends."""
         self.number = self.number + 1 if number is None else number
         key = name_bytes(entry.name) if key is None else key
         value = entry.value if value is None else value
@@ -158,6 +160,8 @@ class Builder:
         bound = struct.pack("<IB3sQ16s", 24 + len(body) + 16 if length is None else length, flags, zero,
                             self.number, tag)
         sealed = self.seal(subkey(self.mk, 3), body, self.journal_id + bound)
+        while not sealed.endswith(ends):           # another nonce
+            sealed = self.seal(subkey(self.mk, 3), body, self.journal_id + bound)
         if sealed_flip is not None:
             sealed = flip(sealed, sealed_flip)     # before chaining, as a writer with a bug would
         self.chain = sip(self.chain_key(), self.chain + bound + sealed[-16:])
@@ -682,7 +686,7 @@ def irregular(write):
         b.change(*entries)
         write("irregular_" + title, comment + ", chained and sealed properly", b.files(), b, expect="corrupt",
               findings=["journal"], reads=[(A, "corrupt"), (B, "corrupt"), (NEVER, "corrupt")])
-        if title in ("number_gap", "start_inside_change"):
+        if title in ("number_gap", "start_inside_change", "continues_without_start"):
             write(f"irregular_{title}_beyond_mark", comment + ", beyond the mark: still no unfinished end",
                   b.files(mark=b.mark(1)), b, expect="corrupt", findings=["journal"],
                   reads=[(A, "corrupt"), (NEVER, "corrupt")])
@@ -747,6 +751,32 @@ def irregular(write):
           b.files(), b, items={A: b"a"}, reads=[(B, "absent")], findings=["journal"])
 
 
+def reserves(write):
+    """Zeros behind the last whole change: room for the next ones, and nothing to report."""
+    b = four("reserve")
+    for title, size in (("1_byte", 1), ("13_bytes", 13), ("4_kib", 4096), ("32_kib", 32768)):
+        write("reserve_" + title, f"a reserve of {title.replace('_', ' ').replace('kib', 'KiB')}",
+              b.files(journal=b.journal() + bytes(size)), b, items=FOUR, reads=[(NEVER, "absent")])
+    b = Builder("reserve of an empty store")
+    write("reserve_no_records", "a journal without records that has a reserve",
+          b.files(journal=b.journal() + RESERVE), b, reads=[(NEVER, "absent")])
+
+    b = four("reserve and mark")
+    data = b.journal() + RESERVE
+    write("reserve_mark_missing", "a reserve while the mark is missing", b.files(journal=data, mark=None), b,
+          items=FOUR, findings=["mark"])
+    write("reserve_mark_damaged", "a reserve while the mark is damaged",
+          b.files(journal=data, mark=flip(b.mark(), 17)), b, items=FOUR, findings=["mark"])
+    write("reserve_mark_old", "a reserve while the mark is old", b.files(journal=data, mark=b.mark(2)), b, items=FOUR)
+
+    b = Builder("reserve behind zeros").put(A, b"a").put(B, b"b", ends=bytes(2))
+    data = b.journal() + RESERVE
+    write("reserve_after_tag_with_zeros", "the last record's AEAD tag ends in two zeros, which belong to the record",
+          b.files(journal=data), b, items={A: b"a", B: b"b"})
+    write("reserve_after_tag_with_zeros_mark_old", "the same with a mark from before this record",
+          b.files(journal=data, mark=b.mark(1)), b, items={A: b"a", B: b"b"})
+
+
 def tails(write):
     """Unfinished ends: what a crash may leave after the last confirmed change."""
     extra = ("svc", None, None, "unfinished")
@@ -777,8 +807,6 @@ def tails(write):
     case("change_first_zero", "a change whose first record is zeros and whose others are there", three,
          lambda t: bytes(216) + t[216:])
     case("change_last_zero", "a change whose last record is zeros", three, lambda t: t[:432] + bytes(216))
-    case("zero_filled", "zeros after the end", one, lambda t: bytes(4096))
-    case("zeros_short", "fewer zeros than a prefix has bytes", one, lambda t: bytes(13))
     case("begun_then_zeros", "the beginning of a record, then zeros", one, lambda t: t[:60] + bytes(len(t) - 60))
     case("record_last_part_zero", "a whole record's length, its last part zeros", one, lambda t: t[:200] + bytes(16))
     case("garbage_short", "garbage shorter than a record", one, lambda t: blake(40, b"garbage"))
@@ -790,6 +818,18 @@ def tails(write):
          lambda t: t[:800] + bytes(512) + t[1312:])
     case("change_record_middle_zero", "a change that lacks a sector of its first record, everything else is there",
          lambda b: b.change(Put(extra, bytes(range(256)) * 8), Put(A, b"2")), lambda t: t[:800] + bytes(512) + t[1312:])
+    zeros = lambda b: b.put(extra, b"never confirmed", ends=bytes(2))
+    case("tag_zeros_cut", "a record that lacks the two zeros with which its AEAD tag ends", zeros, lambda t: t[:-2])
+    # The flags of a change are written last, when all else is there.
+    unflagged = lambda t: t[:4] + b"\0" + t[5:] + RESERVE
+    case("flags_zero_in_reserve", "a whole record in a reserve that has no flags yet", one, unflagged)
+    case("change_flags_zero_in_reserve", "a whole change in a reserve whose first record has no flags yet", three, unflagged)
+    case("body_cut_in_reserve", "a cut record in a reserve", one, lambda t: t[:150] + RESERVE)
+    case("byte_in_reserve", "a byte in the midst of a reserve that is not zero", one, lambda t: RESERVE + b"\1" + RESERVE)
+    case("first_sector_zero_in_reserve", "a long record in a reserve without its first sector", long,
+         lambda t: bytes(512) + t[512:] + RESERVE)
+    case("record_middle_zero_in_reserve", "a long record in a reserve without the sector in its middle", long,
+         lambda t: t[:800] + bytes(512) + t[1312:] + RESERVE)
     case("ciphertext_and_chain_torn", "a last record torn at its start: neither chain nor AEAD holds", one,
          lambda t: bytes(100) + t[100:])
     b = Builder("tail of an empty store")
@@ -797,15 +837,15 @@ def tails(write):
     b.put(A, b"never confirmed")
     write("tail_first_record_ever", "the very first record is unfinished", b.files(journal=b.journal()[:-5], mark=mark), b,
           reads=[(A, "absent")], findings=["tail"])
-    b = four("tail without mark")
+    b = four("tail without mark").put(extra, b"never confirmed")
     write("tail_mark_missing", "an unfinished end while the mark is missing",
-          b.files(journal=b.journal() + bytes(30), mark=None), b, items=FOUR, findings=["mark", "tail"])
-    b = four("tail without a good mark")
+          b.files(journal=b.journal()[:-5], mark=None), b, items=FOUR, findings=["mark", "tail"])
+    b = four("tail without a good mark").put(extra, b"never confirmed")
     write("tail_mark_damaged", "an unfinished end while the mark is damaged",
-          b.files(journal=b.journal() + bytes(30), mark=flip(b.mark(), 17)), b, items=FOUR, findings=["mark", "tail"])
-    b = four("tail and old mark")
+          b.files(journal=b.journal()[:-5], mark=flip(b.mark(4), 17)), b, items=FOUR, findings=["mark", "tail"])
+    b = four("tail and old mark").put(extra, b"never confirmed")
     write("tail_mark_old", "an unfinished end while the mark is old",
-          b.files(journal=b.journal() + bytes(30), mark=b.mark(2)), b, items=FOUR, findings=["tail"])
+          b.files(journal=b.journal()[:-5], mark=b.mark(2)), b, items=FOUR, findings=["tail"])
     b = four("confirmed without mark").put(extra, b"confirmed, mark lost")
     write("tail_none_mark_old", "a whole change beyond the mark counts", b.files(mark=b.mark(4)), b,
           items={**FOUR, extra: b"confirmed, mark lost"})
@@ -882,7 +922,10 @@ def damages(write):
          parts[:2] + [flip(parts[2], 40)] + parts[3:-1], mark=mark)
     b, parts = parts_of("damage chain and tail")
     case("chain_and_garbage", "a chain value is hit and bytes at the end belong to no record: nothing may be read", b,
-         parts[:2] + [flip(parts[2], 40)] + parts[3:] + [bytes(20)])
+         parts[:2] + [flip(parts[2], 40)] + parts[3:] + [blake(20, b"garbage")])
+    b, parts = parts_of("damage chain and garbage in reserve")
+    case("chain_and_garbage_in_reserve", "a chain value is hit and the reserve is not all zeros: nothing may be read", b,
+         parts[:2] + [flip(parts[2], 40)] + parts[3:] + [RESERVE, blake(20, b"garbage"), RESERVE])
     b, parts = parts_of("damage chain and ciphertext")
     case("chain_and_ciphertext", "a chain value is hit and a later record does not open: nothing may be read", b,
          parts[:2] + [flip(parts[2], 40), flip(parts[3], 100), parts[4]])
@@ -892,6 +935,45 @@ def damages(write):
     b, parts = parts_of("damage chain, mark odd")
     case("chain_mark_disagrees", "a chain value is hit and the mark beyond disagrees with the records' true chain", b,
          parts[:2] + [flip(parts[2], 40)] + parts[3:], mark=b.mark(chain=bytes(16)))
+
+    # A reserve behind the records changes none of these answers.
+    for where, index in (("middle", 2), ("last", 4)):
+        for suffix, mark in (("", True), ("_no_mark", None)):
+            b, parts = parts_of(f"damage chain {where} and reserve" + suffix)
+            case(f"chain_{where}_and_reserve{suffix}", f"a flip in the chain value of the {where} record, and a reserve", b,
+                 parts[:index] + [flip(parts[index], 40)] + parts[index + 1:] + [RESERVE], mark=mark,
+                 findings=() if mark else ["mark"],
+                 reads=[(name, value if n < index else "corrupt") for n, (name, value) in enumerate(TEMPLATE, 1)]
+                 + [(NEVER, "corrupt")])
+    b = Builder("damage chain and zeros").put(A, b"a").put(B, b"b").put(C, b"c", ends=bytes(2))
+    case("chain_and_tag_with_zeros", "a chain value is hit and the last AEAD tag before a reserve ends in two zeros", b,
+         b.parts[:2] + [flip(b.parts[2], 40), b.parts[3], RESERVE],
+         reads=[(A, b"a"), (B, "corrupt"), (C, "corrupt"), (NEVER, "corrupt")])
+    b, parts = parts_of("damage chain and zeroed")
+    case("chain_and_last_zeroed", "a chain value is hit and the last confirmed record is zeros, as is what follows", b,
+         parts[:2] + [flip(parts[2], 40), parts[3], bytes(216), RESERVE])
+    b, parts = parts_of("damage chain and flags")
+    mark = b.mark()
+    b.put(NEVER, b"never confirmed")
+    case("chain_and_flags_zero", "a chain value is hit and a record without flags is in the reserve: nothing may be read", b,
+         parts[:2] + [flip(parts[2], 40), *parts[3:5], flip(parts[5], 4, ONE), RESERVE], mark=mark)
+    b = Builder("damage chain beyond mark").put(A, b"a").put(B, b"old").change(Put(B, b"new"), Put(C, b"2"), Put(D, b"3"))
+    case("chain_inside_change_beyond_mark", "a flip in a chain value within an unconfirmed change: its record opens", b,
+         b.parts[:4] + [flip(b.parts[4], 40)] + b.parts[5:], mark=b.mark(2),
+         reads=[(A, b"a"), (B, "corrupt"), (C, "corrupt"), (D, "corrupt"), (NEVER, "corrupt")])
+
+    # Confirmed records that became part of the reserve, and records that no writer leaves in one.
+    b, p = parts_of("damage reserve")
+    case("last_two_zeroed", "the last two confirmed records are zeros, as is what follows", b, [*p[:3], bytes(432), RESERVE])
+    case("all_zeroed", "all records are zeros, as is what follows", b, [p[0], bytes(864), RESERVE])
+    case("last_flags_zeroed", "the flags of the last confirmed record are zero", b, [*p[:4], flip(p[4], 4, ONE), RESERVE])
+    case("replayed_in_reserve", "an earlier record stands deep in the reserve", b, [*p, RESERVE, p[1], RESERVE])
+    mark = b.mark()
+    b.put(NEVER, b"never confirmed")
+    case("record_in_reserve", "the next record stands deep in the reserve", b, [*p[:5], RESERVE, p[5], RESERVE], mark=mark)
+    b = Builder("damage before zeros").put(A, b"a").put(B, b"b").put(C, b"c", ends=bytes(2))
+    case("zeroed_middle_tag_with_zeros_no_mark", "a record is zeros; behind it is one that opens and ends in two zeros", b,
+         [*b.parts[:2], bytes(216), b.parts[3], RESERVE], mark=None, findings=["mark"])
 
     b, p = parts_of("damage order")
     for title, comment, parts in (
@@ -967,6 +1049,13 @@ def marks(write):
     write("mark_inside_record", "the mark's length falls within a record", b.files(mark=b.mark(2, length=300)), **bad)
     write("mark_inside_head", "the mark's length falls within the journal's head", b.files(mark=b.mark(0, length=10)), **bad)
     write("mark_head_number", "the mark of the empty journal with a number", b.files(mark=b.mark(0, number=1)), **bad)
+    c = four("mark and reserve")
+    size, c_bad = len(c.journal()), dict(bad, builder=c)
+    for title, comment, length in (("inside_reserve", "within the reserve", size + 100),
+                                   ("at_reserve_end", "at the end of the reserve", size + len(RESERVE)),
+                                   ("ahead_of_reserve", "behind the end of the reserve", size + len(RESERVE) + 1)):
+        write("mark_" + title, f"the mark's length is {comment}",
+              c.files(journal=c.journal() + RESERVE, mark=c.mark(length=length)), **c_bad)
     fork = four("mark")
     fork.new_journal()
     fork.journal_id = b.journal_id
@@ -986,7 +1075,7 @@ def main():
         if old.endswith(".txt"):
             os.remove(os.path.join(directory, old))
     write = Writer(directory)
-    for group in (contents, slots, headers, rotations, journals, irregular, tails, damages, marks):
+    for group in (contents, slots, headers, rotations, journals, irregular, reserves, tails, damages, marks):
         group(write)
     print(f"{write.count} vectors")
 

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import hmac
 import os
+import re
 import stat
 import struct
 import unicodedata
@@ -25,7 +26,8 @@ SLOT_RAW, SLOT_PASSPHRASE, SLOT_NAMED = 1, 2, 3
 REMOVED, FIRST, LAST = 1, 2, 4
 WRAPPED = 24 + 48                 # nonce, then a 32-byte key with its AEAD tag
 JOURNAL_HEAD, PREFIX, BOUND, OVERHEAD = 64, 48, 32, 24 + 16
-MAX_VALUE, MAX_PART = 16 << 20, 4096
+START = re.compile(rb"[\2\3\6\7]\0\0\0")   # flags of a record that starts a change, and the zeros behind them
+MAX_VALUE, MAX_PART, MAX_BEHIND = 16 << 20, 4096, 1 << 30
 
 
 class StoreError(Exception):
@@ -401,39 +403,38 @@ class Journal:
             self.records = [entry for entry in self.records if entry.offset < offset]
         if self.mark and self.mark[0] > len(data):
             raise Corrupt(f"journal: {self.mark[0] - len(data)} confirmed bytes are gone from its end")
-        if whole == len(data):
-            return
-        if (not self.mark or self.mark[0] <= whole) and not self._change_starts_after(offset):
-            self.tail = (whole, len(data) - whole)
-            return
-        self._take_stock(offset, number, chain, change)
+        # Zeros at the end are a reserve. A record may end in zeros, so this bounds no record.
+        too_long = len(data) - whole > MAX_BEHIND
+        end = len(data) if too_long else max(whole, len(data.rstrip(b"\0")))
+        if not too_long and (not self.mark or self.mark[0] <= whole):
+            if end == whole:
+                return
+            if not self._more_than_torn(whole, offset):
+                self.tail = (whole, end - whole)
+                return
+        self._take_stock(offset, number, chain, change, end)
 
     def _open(self, record: Record) -> Optional[bytes]:
         return unseal(self.keys.record, record.sealed, self.id + record.bound)
 
-    def _change_starts_after(self, offset: int) -> bool:
-        """Whether any record that opens, at any offset from here on, starts a change.
+    def _more_than_torn(self, whole: int, offset: int) -> bool:
+        """Whether any record opens at the break, or one that starts a change anywhere behind the last whole one.
 
-        One at the very break counts too: a torn write cannot spoil a chain value and leave both
+        The one at the break counts whatever its flags: a torn write cannot spoil a chain value and leave both
         the bytes around it and the AEAD's tag whole, so that is no unfinished write.
         """
-        at = self.data.find(bytes(3), offset + 5)    # every record has three zeros at its fifth byte
-        while at != -1:
-            record = self._record_at(at - 5)
-            if (record and record.flags <= 7 and record.flags & FIRST and possible_length(len(record.sealed))
-                    and self._open(record) is not None):
-                return True
-            at = self.data.find(bytes(3), at + 1)
-        return False
+        starts = (found.start() - 4 for found in START.finditer(self.data, whole + 5))
+        return any(record and possible_length(len(record.sealed)) and self._open(record) is not None
+                   for record in map(self._record_at, [offset, *starts]))
 
-    def _take_stock(self, offset: int, number: int, chain: bytes, change: list) -> None:
-        """Damage. Reads stay possible only if every byte from the break on is a record that opens.
+    def _take_stock(self, offset: int, number: int, chain: bytes, change: list, end: int) -> None:
+        """Damage. Reads stay possible only if every byte from the break to the reserve is a record that opens.
 
         The true chain can then be computed again, so a mark beyond the break must still agree.
         """
         self.hit, inside = {record.tag for record in change}, bool(change)
         at = offset
-        while at < len(self.data):
+        while at < end:
             record = self._record_at(at)
             if record is None or self._irregular(record, number + 1, inside):
                 raise Corrupt(f"journal: broken at {offset}, and what follows is not whole")
@@ -444,6 +445,8 @@ class Journal:
             inside, at = not record.flags & LAST, record.end
         if inside:
             raise Corrupt(f"journal: broken at {offset}, and its last change is not whole")
+        if self.mark and self.mark[0] > at:
+            raise Corrupt(f"journal: broken at {offset}, and confirmed bytes are zeros")
 
     def parse(self, record: Record) -> Item:
         plain = self._open(record)

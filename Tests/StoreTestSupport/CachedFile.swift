@@ -42,7 +42,12 @@ struct CachedFile: Sendable {
     // Writing up to the end tells the kernel the length once more.
     isByteCountDirty = true
     let next = (byteCount / Self.sectorByteCount + 1) * Self.sectorByteCount
-    for border in stride(from: next, to: end, by: Self.sectorByteCount) { setByteCount(border) }
+    // Of the lengths that differ by zeros, the shortest and the whole.
+    let zeros = offset + (bytes.lastIndex { $0 != 0 } ?? 0)
+    for border in stride(from: next, to: end, by: Self.sectorByteCount) {
+      setByteCount(border)
+      if border > zeros { break }
+    }
     setByteCount(end)
   }
 

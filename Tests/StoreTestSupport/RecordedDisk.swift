@@ -107,12 +107,30 @@ extension RecordedDisk {
     }
   }
 
-  /// Reads the files of a directory.
-  package static func read(_ path: String) throws -> Content {
+  /// Reads the files of a directory; of a store's, the journal without its reserve unless that is
+  /// wanted.
+  package static func read(_ path: String, withReserve: Bool = false) throws -> Content {
     var content: Content = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: path) {
       content[name] = Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
     }
+    if !withReserve, let journal = content["journal"], let mark = content["mark"] {
+      content["journal"] = withoutReserve(journal, mark: mark)
+    }
     return content
+  }
+
+  /// A journal up to where its mark says that it ends, if there is nothing but zeros behind.
+  ///
+  /// So that tests can put something there, or cut, where a store without a reserve ends.
+  package static func withoutReserve(_ journal: [UInt8], mark: [UInt8]) -> [UInt8] {
+    guard mark.count == 64, journal.count >= 64, mark[..<16] == journal[32..<48] else {
+      return journal
+    }
+    let byteCount = mark[16..<24].reversed().reduce(0) { $0 << 8 | Int($1) }
+    guard byteCount <= journal.count, journal[byteCount...].allSatisfy({ $0 == 0 }) else {
+      return journal
+    }
+    return Array(journal[..<byteCount])
   }
 }

@@ -7,6 +7,7 @@ struct RecordPrefix: Equatable {
   /// The bytes that the chain value and the sealing bind: all before the chain value.
   static let boundByteCount = 32
   static let byteCount = 48
+  static let flagsOffset = 4
 
   /// The length of the sealed part.
   var sealedByteCount: Int

@@ -42,11 +42,37 @@ struct BreakExamination {
   let keys: KeyRing
   /// Where the journal is known to have been confirmed behind the end.
   let confirmedAhead: [JournalPosition]
+  /// Where the reserve begins: behind what else there is behind the end.
+  private let reserveStart: Int
+
+  /// - Throws: `io`.
+  init(
+    file: OpenFile, fileByteCount: Int, end: JournalPosition, breakByteCount: Int,
+    journal: JournalIdentifier, keys: KeyRing, confirmedAhead: [JournalPosition]
+  ) throws(StoreError) {
+    self.file = file
+    self.fileByteCount = fileByteCount
+    self.end = end
+    self.breakByteCount = breakByteCount
+    self.journal = journal
+    self.keys = keys
+    self.confirmedAhead = confirmedAhead
+    let behind = min(end.byteCount, fileByteCount)..<fileByteCount
+    // No writer leaves more than one change, and a sparse file of terabytes must not keep a
+    // reader busy for hours.
+    isTooLong = behind.count > SealedFileStore.largestChangeByteCount
+    reserveStart = isTooLong ? fileByteCount : try file.startOfTrailingZeros(in: behind)
+  }
+
+  private let isTooLong: Bool
+
+  /// Bytes behind the end without the reserve.
+  var tailByteCount: Int { reserveStart - end.byteCount }
 
   /// Forged lengths could make every offset cost a megabyte.
   ///
   /// Beyond this many bytes tried, the answer is the careful one: damage.
-  private var largestTriedByteCount: Int { max(64 << 20, 4 * (fileByteCount - end.byteCount)) }
+  private var largestTriedByteCount: Int { max(64 << 20, 4 * tailByteCount) }
 
   private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }
 
@@ -60,21 +86,17 @@ struct BreakExamination {
   /// - Throws: `io`.
   func isDamage() throws(StoreError) -> Bool {
     guard confirmedAhead.isEmpty else { return true }
-    guard end.byteCount < fileByteCount else { return false }
-    // No writer leaves more than one change, and a sparse file of terabytes must not keep a
-    // reader busy for hours.
-    guard fileByteCount - end.byteCount <= SealedFileStore.largestChangeByteCount else {
-      return true
-    }
+    guard tailByteCount > 0 else { return false }
+    if isTooLong { return true }
     if try record(at: breakByteCount) != nil { return true }
     return try startsAnotherChange()
   }
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
-    var window = JournalWindow(file, spanning: fileByteCount - end.byteCount)
+    var window = JournalWindow(file, spanning: tailByteCount)
     var triedByteCount = 0
     var start = end.byteCount + 1
-    let last = fileByteCount - RecordPlaintext.smallestRecordByteCount
+    let last = min(reserveStart, fileByteCount - RecordPlaintext.smallestRecordByteCount)
     while start <= last,
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount)
     {
@@ -112,7 +134,7 @@ struct BreakExamination {
   }
 
   /// The items behind the end, when nothing there but chain values was hit: whole records with
-  /// consecutive numbers reach to the end of the file in whole changes, every one opens, and
+  /// consecutive numbers reach to the reserve in whole changes, every one opens, and
   /// the chain, computed anew, is the one that was confirmed.
   ///
   /// - Throws: `io`.
@@ -121,7 +143,7 @@ struct BreakExamination {
     var chain = RecordChain(after: end, chainKey: keys.chainKey)
     var isInChange = false
     var confirmed = ConfirmedPositions(confirmedAhead, from: end)
-    while chain.position.byteCount < fileByteCount {
+    while chain.position.byteCount < reserveStart {
       guard let record = try record(at: chain.position.byteCount),
         record.prefix.number == chain.position.number + 1,
         record.prefix.flags.contains(.first) != isInChange

@@ -67,6 +67,7 @@ struct JournalRewriter {
       view.apply(entry, isRemoved: false)
     }
     view.end = sealer.position
+    view.fileByteCount = view.end.byteCount
     view.confirmedByteCount = view.end.byteCount
     return view
   }

@@ -101,7 +101,9 @@ struct JournalSurvey {
       start = try window.nextCandidate(after: start, in: range)
     }
     if let begin = gapStart {
-      add(Gap(range: begin..<range.upperBound, prefix: gapPrefix))
+      let end = try file.startOfTrailingZeros(in: begin..<range.upperBound)
+      // Zeros are the journal's reserve.
+      if end > begin { add(Gap(range: begin..<end, prefix: gapPrefix)) }
     }
     steps.finish()
   }

@@ -19,12 +19,13 @@ final class JournalView: @unchecked Sendable {
   /// The length up to which a sync is known to have happened.
   var confirmedByteCount: Int
   /// The length of the file when it was last looked at.
-  private(set) var seenByteCount = 0
-  /// The first bytes of the unfinished write behind the end: its chain value and nonce are
-  /// those of no other write.
-  private var tailStart: [UInt8] = []
+  var fileByteCount = 0
+  /// The first bytes behind the end when they were last looked at, if a change starts there: its
+  /// chain value is that of no other.
+  private var startBehindEnd: [UInt8] = []
   /// Bytes of an unfinished write behind the end, when it was last looked at.
   var tailByteCount = 0
+  private let startBuffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
   var damage: Damage?
   /// Whether there was a mark that the keys made when the journal was read from its start.
   var hasMark = true
@@ -56,19 +57,36 @@ final class JournalView: @unchecked Sendable {
     live.reserve(count)
   }
 
-  /// Whether the unfinished write behind the end is the one that was looked at before, if the
-  /// file has the same length.
+  /// Whether no change was written behind the end since it was last looked at, if the file has the
+  /// same length.
   ///
   /// - Throws: `io`.
-  func hasSameTail() throws(StoreError) -> Bool {
-    guard tailByteCount > 0, !tailStart.isEmpty else { return false }
-    return try readTailStart() == tailStart
+  func isSameBehindEnd() throws(StoreError) -> Bool {
+    guard fileByteCount > end.byteCount else { return true }
+    let count = try readStart()
+    return startsChange(count)
+      ? startBuffer.bytes(0..<count) == startBehindEnd : startBehindEnd.isEmpty
   }
 
-  private func readTailStart() throws(StoreError) -> [UInt8] {
-    let buffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
-    let count = try file.read(at: end.byteCount, into: buffer, 0..<buffer.byteCount)
-    return buffer.bytes(0..<count)
+  /// Whether no change was written behind the end since another look at the same file.
+  func hasSameEnd(as other: JournalView) -> Bool {
+    end == other.end && startBehindEnd == other.startBehindEnd
+  }
+
+  /// Reads the first bytes behind the end; how many there are.
+  private func readStart() throws(StoreError) -> Int {
+    try file.read(at: end.byteCount, into: startBuffer, 0..<startBuffer.byteCount)
+  }
+
+  /// Whether what was read is the start of a change: its flags are what is written last.
+  private func startsChange(_ count: Int) -> Bool {
+    count > RecordPrefix.flagsOffset
+      && startBuffer.load(UInt8.self, at: RecordPrefix.flagsOffset) != 0
+  }
+
+  private func readChangeStart() throws(StoreError) -> [UInt8] {
+    let count = try readStart()
+    return startsChange(count) ? startBuffer.bytes(0..<count) : []
   }
 
   /// Where the first record of a change is that does not open; `nil` when all do.
@@ -97,6 +115,21 @@ final class JournalView: @unchecked Sendable {
   ///   - keys: The store's keys.
   /// - Throws: `io`. Damage is no error here; it is noted.
   func extend(
+    to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
+  ) throws(StoreError) {
+    var byteCount = fileByteCount
+    while true {
+      let (endBefore, startBefore) = (end, try readChangeStart())
+      try look(to: byteCount, confirmed: positions, keys: keys)
+      startBehindEnd = try readChangeStart()
+      // A change that starts behind the end now, and may not have when it was looked at, was
+      // written by another process meanwhile.
+      if startBehindEnd.isEmpty || end == endBefore && startBehindEnd == startBefore { return }
+      byteCount = try file.status().byteCount
+    }
+  }
+
+  private func look(
     to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
   ) throws(StoreError) {
     var walker = JournalWalker(
@@ -146,22 +179,20 @@ final class JournalView: @unchecked Sendable {
     confirmed.pass(last.end)
     pending.moveAll(to: &live)
     (lastChangeByteCount, end) = last
-    seenByteCount = fileByteCount
-    tailByteCount = fileByteCount - end.byteCount
-    // Before the tail is examined: what changes meanwhile is looked at again.
-    tailStart = tailByteCount > 0 ? try readTailStart() : []
+    self.fileByteCount = fileByteCount
     confirmedByteCount = max(confirmedByteCount, min(furthest?.byteCount ?? 0, end.byteCount))
 
-    let examination = BreakExamination(
+    let examination = try BreakExamination(
       file: file, fileByteCount: fileByteCount, end: end,
       breakByteCount: breakByteCount, journal: head.journal, keys: keys,
       confirmedAhead: confirmed.ahead)
+    tailByteCount = examination.tailByteCount
     if let contradicted = confirmed.contradicted {
       damage = Damage(
         "the journal is not the one that was confirmed", at: contradicted.byteCount,
         tagsBehind: nil)
     } else if try examination.isDamage() {
-      if let furthest, furthest.byteCount > fileByteCount {
+      if let furthest, furthest.byteCount > end.byteCount + tailByteCount {
         reason = "the journal ends before what was confirmed"
       }
       damage = Damage(reason, at: end.byteCount, tagsBehind: try examination.tagsBehind())

@@ -25,8 +25,8 @@ package struct RecordsInMemory {
   /// - Returns: Its record.
   package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
     SealedChange(
-      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start, keys: keys,
-      memory: memory
+      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start,
+      fileByteCount: .max, keys: keys, memory: memory
     ).buffer
   }
 

@@ -1,21 +1,35 @@
 import SessionToolsBase
 
-/// The records of a change, sealed into one buffer as they go to the end of the journal.
+/// The records of a change, sealed into one buffer as they go to the end of the journal, and a new
+/// reserve behind them when they do not fit into the old one.
 struct SealedChange {
-  let buffer: ByteBuffer
   private(set) var entries: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
   /// The end of the journal with them.
   let end: JournalPosition
+  let buffer: ByteBuffer
+  private let start: Int
+  private let byteCount: Int
 
   /// Seals records, one or more.
+  ///
+  /// - Parameters:
+  ///   - records: What to seal.
+  ///   - journal: What they are bound to.
+  ///   - position: The end of the journal without them.
+  ///   - fileByteCount: The length of the journal's file.
+  ///   - keys: What seals and chains them.
+  ///   - memory: Used by nobody else until the change is sealed.
   init(
     of records: [UnsealedRecord], journal: JournalIdentifier, after position: JournalPosition,
-    keys: KeyRing, memory: SealingMemory
+    fileByteCount: Int, keys: KeyRing, memory: SealingMemory
   ) {
     var sealer = RecordSealer(
       records.count, journal: journal, position: position, keys: keys, memory: memory)
+    start = position.byteCount
+    byteCount = records.reduce(0) { $0 + RecordPrefix.byteCount + $1.sealedByteCount }
+    let end = start + byteCount
     buffer = ByteBuffer(
-      byteCount: records.reduce(0) { $0 + RecordPrefix.byteCount + $1.sealedByteCount })
+      byteCount: (end <= fileByteCount ? end : JournalReserve.end(behind: end)) - start)
     entries.reserveCapacity(records.count)
     var offset = 0
     for (position, record) in records.enumerated() {
@@ -25,7 +39,31 @@ struct SealedChange {
       entries.append((entry, record.isRemoval))
       offset += entry.recordByteCount
     }
-    end = sealer.position
+    self.end = sealer.position
+  }
+
+  /// Whether there is a reserve behind the records.
+  var hasReserve: Bool { buffer.byteCount > byteCount }
+
+  /// Writes the change so that readers, who take no lock, see all of it or nothing.
+  ///
+  /// First without the flags with which it begins, then these, which are one byte.
+  ///
+  /// - Parameters:
+  ///   - file: The journal.
+  ///   - withReserve: Whether the reserve is written as well, if there is one.
+  /// - Returns: How long the file is at least.
+  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
+  func write(to file: OpenFile, withReserve: Bool) throws(StoreError) -> Int {
+    let written = 0..<(withReserve ? buffer.byteCount : byteCount)
+    let flagsOffset = RecordPrefix.flagsOffset
+    let flags = buffer.load(UInt8.self, at: flagsOffset)
+    buffer.store(UInt8(0), at: flagsOffset)
+    defer { buffer.store(flags, at: flagsOffset) }
+    try file.write(buffer, written, at: start)
+    buffer.store(flags, at: flagsOffset)
+    try file.write(buffer, flagsOffset..<flagsOffset + 1, at: start + flagsOffset)
+    return start + written.count
   }
 }
 

@@ -36,7 +36,7 @@ extension SealedFileStore {
     let (file, journal, keys, end, index, behind) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
-      let end = view.end.byteCount + (view.damage == nil ? 0 : max(0, view.tailByteCount))
+      let end = view.damage == nil ? view.end.byteCount : view.fileByteCount
       return (view.file, view.head.journal, open.keys, end, view.index, view.damage)
     }
     defer { keys.endUse() }

@@ -19,10 +19,10 @@ struct OpenState {
   var isRotationPending = false
   /// Whether the header had to be read from its copy.
   var isHeaderFromCopy = false
-  /// How long the journal will be when the write that is under way is done.
+  /// Whether this process is writing behind the end.
   ///
-  /// Readers in this process do not look behind the end until it is durable.
-  var lengthInFlight: Int?
+  /// Its readers do not look there until that is durable.
+  var isWriting = false
 
   /// Whether something is wrong that may be so only because others were at work meanwhile.
   var isInDoubt: Bool {
@@ -46,13 +46,12 @@ struct OpenState {
     }
     if view.damage != nil {
       // Read anew as a whole when anything happened to it; what was read before does not count.
-      if status.byteCount != view.seenByteCount { try reload(with: loader) }
+      if status.byteCount != view.fileByteCount { try reload(with: loader) }
       return
     }
-    if status.byteCount == view.end.byteCount, view.tailByteCount == 0 { return }
-    if status.byteCount == view.seenByteCount, try view.hasSameTail() { return }
-    if let lengthInFlight, view.end.byteCount...lengthInFlight ~= status.byteCount { return }
     guard status.byteCount >= view.end.byteCount else { return try reload(with: loader) }
+    if isWriting { return }
+    if status.byteCount == view.fileByteCount, try view.isSameBehindEnd() { return }
     // The mark first, then the length: so the mark is never ahead of what is read.
     let mark = try loader.mark(of: view.head.journal, keys: keys)
     let byteCount = try view.file.status().byteCount

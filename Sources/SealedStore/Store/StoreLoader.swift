@@ -157,10 +157,16 @@ struct StoreLoader {
           reason: "the journal has format version \(found.head.version)",
           remedy: "Use a newer version of the program"))
     }
-    let view = try look(at: found, keys: keys)
-    // While it is looked at, another process may cut an unfinished write off and put a record
-    // in its place: damage is believed when it is seen twice.
-    return .usable(view.damage == nil ? view : try look(at: found, keys: keys))
+    var view = try look(at: found, keys: keys)
+    // While it is looked at, other processes may write: damage is believed when it is seen twice,
+    // with nothing written behind the same end meanwhile.
+    let deadline = ContinuousClock.now + patience
+    while view.damage != nil, ContinuousClock.now < deadline {
+      let before = view
+      view = try look(at: found, keys: keys)
+      if view.hasSameEnd(as: before) { break }
+    }
+    return .usable(view)
   }
 
   private func look(at found: FoundJournal, keys: KeyRing) throws(StoreError) -> JournalView {

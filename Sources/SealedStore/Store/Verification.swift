@@ -48,8 +48,7 @@ private struct Verifier {
     }
     try checkMark(of: view)
     // Behind a break as well, so that the items there can be named.
-    let behind = view.damage == nil ? 0 : max(0, view.tailByteCount)
-    let end = view.end.byteCount + behind
+    let end = view.damage == nil ? view.end.byteCount : view.fileByteCount
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<end, journal: view.head.journal,
       keys: open.keys, progress: progress)

@@ -44,7 +44,8 @@ public struct VerificationReport: Hashable, Sendable {
   public let recordCount: Int
   /// The length of the newest records of all items.
   public let liveByteCount: Int
-  /// The length of the journal.
+  /// The length of the journal, up to the last byte that is not zero: its file has room behind it
+  /// for the changes to come.
   public let journalByteCount: Int
 
   /// Whether nothing that was confirmed was changed or lost.

@@ -152,6 +152,7 @@ extension SealedFileStore {
     options.onNotice?(
       .unfinishedWriteCutOff(byteCount: view.tailByteCount, keptAt: keptAt))
     view.tailByteCount = 0
+    view.fileByteCount = view.end.byteCount
   }
 
   /// Keeps an unfinished write that is as long as a whole record in a file of its own; `nil`

@@ -46,10 +46,10 @@ extension SealedFileStore {
   private func commit(
     _ changes: [StoreChange], _ writer: inout WriterState
   ) throws(StoreError) {
-    let (view, end, keys) = try withState { open throws(StoreError) in
+    let (view, end, fileByteCount, keys) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
-      return (view, view.end, open.keys)
+      return (view, view.end, view.fileByteCount, open.keys)
     }
     defer { keys.endUse() }
     let written = try records(of: changes, keys)
@@ -57,15 +57,17 @@ extension SealedFileStore {
 
     // `view` is only looked into under the state's lock; file and head never change.
     let sealed = SealedChange(
-      of: written, journal: view.head.journal, after: end, keys: keys,
-      memory: writer.sealingMemory(environment.random))
-    withStateIfOpen { $0.lengthInFlight = sealed.end.byteCount }
+      of: written, journal: view.head.journal, after: end, fileByteCount: fileByteCount,
+      keys: keys, memory: writer.sealingMemory(environment.random))
+    withStateIfOpen { $0.isWriting = true }
+    let newByteCount: Int
     do throws(StoreError) {
-      try view.file.write(sealed.buffer, 0..<sealed.buffer.byteCount, at: end.byteCount)
+      newByteCount = try write(sealed, to: view.file, at: end.byteCount)
     } catch {
       let isCutOff = cutOff(view.file, at: end.byteCount)
       withStateIfOpen { open in
-        open.lengthInFlight = nil
+        open.isWriting = false
+        view.fileByteCount = end.byteCount
         // Read anew through another descriptor, whose syncs tell the truth.
         if !isCutOff { open.journal = .unusable(error) }
       }
@@ -76,23 +78,39 @@ extension SealedFileStore {
     } catch {
       // Never synced again through this descriptor: the kernel may call the lost pages clean.
       withStateIfOpen { open in
-        open.lengthInFlight = nil
+        open.isWriting = false
         open.journal = .unusable(error)
       }
       throw error
     }
     withStateIfOpen { open in
-      open.lengthInFlight = nil
+      open.isWriting = false
       guard view.end == end else { return }
       for (entry, isRemoved) in sealed.entries {
         view.apply(entry, isRemoved: isRemoved)
       }
       view.end = sealed.end
+      view.fileByteCount = max(fileByteCount, newByteCount)
       view.confirmedByteCount = sealed.end.byteCount
     }
     let mark = Mark(journal: view.head.journal, position: sealed.end)
     tellConfirmed(mark, of: view.head.store, keys, &writer)
     watcher.ownChangeWasMade(in: self)
+  }
+
+  /// Writes a change; without its reserve when there is no space for that.
+  ///
+  /// - Returns: How long the file is at least.
+  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
+  private func write(
+    _ sealed: SealedChange, to file: OpenFile, at end: Int
+  ) throws(StoreError) -> Int {
+    do throws(StoreError) {
+      return try sealed.write(to: file, withReserve: true)
+    } catch let error where error.code == StoreError.noSpace && sealed.hasReserve {
+      guard cutOff(file, at: end) else { throw error }
+      return try sealed.write(to: file, withReserve: false)
+    }
   }
 
   /// Cuts off what was written of a change that failed; whether that is durable.

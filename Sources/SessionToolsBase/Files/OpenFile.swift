@@ -52,6 +52,27 @@ package final class OpenFile: Sendable {
     }
   }
 
+  /// Where the zeros begin with which a part of the file ends.
+  ///
+  /// Holes are passed over, or a part of a gibibyte that took no time to make would take long.
+  ///
+  /// - Throws: `io`.
+  package func startOfTrailingZeros(in range: Range<Int>) throws(StoreError) -> Int {
+    let buffer = ByteBuffer(byteCount: min(range.count, 1 << 16))
+    var found = range.lowerBound
+    var done = range.lowerBound
+    while done < range.upperBound {
+      let wanted = min(buffer.byteCount, range.upperBound - done)
+      let count = try read(at: done, into: buffer, 0..<wanted)
+      if count == 0 { break }
+      let end = buffer.startOfTrailingZeros(in: 0..<count)
+      if end > 0 { found = done + end }
+      done += count
+      if end == 0, done < range.upperBound { done = try nextData(from: done) ?? range.upperBound }
+    }
+    return found
+  }
+
   /// Writes a whole range.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.

@@ -161,6 +161,20 @@ import Glibc
       && memcmp(start + first, start + first + 1, range.count - 1) == 0
   }
 
+  /// Where the zeros begin with which a part ends.
+  ///
+  /// - Precondition: The range lies within the buffer.
+  package func startOfTrailingZeros(in range: Range<Int>) -> Int {
+    var end = range.upperBound
+    while end > range.lowerBound {
+      let start = max(range.lowerBound, end - 512)
+      guard isZero(start..<end) else { break }
+      end = start
+    }
+    while end > range.lowerBound, load(UInt8.self, at: end - 1) == 0 { end -= 1 }
+    return end
+  }
+
   @inlinable func check(_ range: Range<Int>) {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= byteCount, "a range outside of its buffer")

@@ -23,7 +23,8 @@ struct CrashLife: Sendable {
   init(of scenario: CrashScenario, at path: String) throws {
     let before = try CrashWorld(path, seed: 1)
     for operation in scenario.preparation { try operation(before) }
-    let initial = scenario.preparation.isEmpty ? [:] : try RecordedDisk.read(path)
+    let initial =
+      scenario.preparation.isEmpty ? [:] : try RecordedDisk.read(path, withReserve: true)
     let world = try CrashWorld(path, content: initial, seed: 2)
     var moments = [try Self.moment(of: world)]
     for (number, operation) in scenario.operations.enumerated() {

@@ -17,7 +17,7 @@ import Testing
 
   static let limits = TestSize.choose(
     small: CrashLimits(complete: 64, chosen: 100),
-    medium: CrashLimits(complete: 512, chosen: 14_000),
+    medium: CrashLimits(complete: 512, chosen: 6_000),
     large: CrashLimits(complete: 4096, chosen: 700_000))
 
   @Test func `a crash at any point loses nothing that was confirmed and leaves nothing half done`()

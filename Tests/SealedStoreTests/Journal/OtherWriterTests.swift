@@ -29,6 +29,39 @@ import Testing
     #expect(disk.calls.filter { $0.kind == .open }.map(\.name) == ["mark"])
   }
 
+  @Test func `a change that is written at any moment of a look is seen by the next`() throws {
+    // Into the reserve, so that the length of the file says nothing.
+    let callCount = Locked(0)
+    var number = 0
+    repeat {
+      number += 1
+      let reader = try open()
+      _ = try reader.text("item")
+      try store.put("before \(number)", as: "item")
+      callCount.withLock { $0 = 0 }
+      disk.setRule { [number, store] call in
+        let isIt = callCount.withLock { count in
+          count += 1
+          return count == number
+        }
+        if isIt {
+          #expect(throws: Never.self) {
+            for text in ["one more", "after \(number)"] { try store.put(text, as: "item") }
+          }
+        }
+        return nil
+      }
+      let first = try reader.text("item")
+      #expect(["before \(number)", "after \(number)"].contains(first))
+      // Read on, and not all from the start.
+      #expect(disk.calls.allSatisfy { $0.kind != .open || $0.name == "mark" })
+      disk.setRule(nil)
+      if callCount.value >= number { #expect(try reader.text("item") == "after \(number)") }
+      #expect(try reader.verify().findings == [])
+    } while callCount.value >= number
+    #expect(number > 5)
+  }
+
   @Test func `a change is seen once it is durable, also through the handle that makes it`() throws {
     let writer = try open()
     let seen = Locked<[String?]>([])

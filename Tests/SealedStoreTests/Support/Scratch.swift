@@ -49,8 +49,13 @@ struct Scratch: Sendable {
   /// The path of one of the store's files.
   func file(_ name: String) -> String { "\(path)/\(name)" }
 
+  /// What is in a file; of the journal without its reserve.
   func bytes(of name: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: URL(filePath: file(name))))
+    let bytes = Array(try Data(contentsOf: URL(filePath: file(name))))
+    guard name == "journal", let mark = FileManager.default.contents(atPath: file("mark")) else {
+      return bytes
+    }
+    return RecordedDisk.withoutReserve(bytes, mark: Array(mark))
   }
 
   /// Changes a file where it stands, as a tamperer would.

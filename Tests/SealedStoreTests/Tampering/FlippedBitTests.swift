@@ -79,8 +79,25 @@ import Testing
     let content = try #require(store.files[file])
     for tail in [[0], [UInt8](repeating: 0, count: 300), Array(content.prefix(64)), content] {
       try store.scratch.overwrite(file, with: content + tail)
-      #expect(store.wrongAnswer() == nil, "\(tail.count) bytes more")
+      // Zeros behind a journal are its reserve.
+      let isNoticed = file != "journal" || tail.contains { $0 != 0 }
+      #expect(store.wrongAnswer(isNoticed: isNoticed) == nil, "\(tail.count) bytes more")
     }
+  }
+
+  @Test func `no byte of the reserve is changed unnoticed or changes an answer`() throws {
+    let journal = try #require(store.files["journal"])
+    let reserve = [UInt8](repeating: 0, count: 700)
+    for offset in 0..<reserve.count {
+      var changed = reserve
+      changed[offset] = 1 << UInt8(offset % 8)
+      try store.scratch.overwrite("journal", with: journal + changed)
+      #expect(store.wrongAnswer() == nil, "byte \(offset)")
+    }
+    // The next change cuts off what is not zero, and all behind it.
+    try store.scratch.open().put("after", as: "new")
+    #expect(try store.scratch.open().verify().findings.allSatisfy { $0.place == .files })
+    #expect(try store.scratch.open().text("new") == "after")
   }
 
   @Test func `records that are put in each other's place are noticed`() throws {

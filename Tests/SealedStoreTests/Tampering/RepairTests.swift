@@ -20,12 +20,12 @@ import Testing
 
   /// Repairs a store whose journal is damaged, and checks what holds for every repair.
   private func repair(_ opened: SealedFileStore? = nil) throws -> RepairReport {
-    let damaged = try scratch.bytes(of: "journal")
+    let damaged = FileManager.default.contents(atPath: scratch.file("journal"))
     let opened = try opened ?? scratch.open()
     let report = try opened.repair()
     #expect(report.wasNeeded)
     let keptAt = try #require(report.keptAt)
-    #expect(Array(try Data(contentsOf: URL(filePath: keptAt))) == damaged)
+    #expect(FileManager.default.contents(atPath: keptAt) == damaged)
     let after = try opened.verify()
     #expect(after.findings.allSatisfy { $0.place == .files })
     #expect(after.itemCount == report.itemCount)

@@ -70,7 +70,8 @@ import Testing
 
   @Test func `a length that goes behind the end of the journal is none`() throws {
     let journal = try #require(store.files["journal"])
-    // The last record says that it is 16 bytes longer.
+    // The last record says that it is 16 bytes longer, and there are no more.
+    try scratch.overwrite("journal", with: journal)
     try scratch.flip("journal", at: journal.count - 216, bit: 168 ^ 184)
     let findings = try scratch.open().verify().findings.map(\.description)
     #expect(
