@@ -40,40 +40,43 @@ final class CommitQueue: Sendable {
   ///
   /// - Parameters:
   ///   - changes: What to change.
+  ///   - byteCount: What they take in the journal.
   ///   - commit: Makes the changes of several requests durable, all or none.
   /// - Throws: What the commit throws.
   func submit(
-    _ changes: [StoreChange], commit: ([StoreChange]) throws(StoreError) -> Void
+    _ changes: [StoreChange], byteCount: Int,
+    commit: ([StoreChange]) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let (batch, place, role) = join(changes)
+    let (batch, place, role) = join(changes, byteCount)
     switch role {
-    case .follower: batch.answered.wait()
+    case .follower: batch.answered?.wait()
     case .leader where place > 0: lead(batch, commit: commit)
     case .leader, .nextLeader:
-      if role == .nextLeader { batch.turn.wait() }
+      if role == .nextLeader { batch.turn?.wait() }
       if gather(batch, wasAnswered: role == .leader) {
         lead(batch, commit: commit)
       } else {
-        batch.answered.wait()
+        batch.answered?.wait()
       }
     }
     try batch.results.withLock { $0[place] }.get()
   }
 
   /// Joins the last batch, or begins one, whose leader is the first in it.
-  private func join(_ changes: [StoreChange]) -> (batch: Batch, place: Int, role: Role) {
-    let byteCount = changes.reduce(0) { $0 + $1.recordByteCount }
-    return state.withLock { state in
+  private func join(
+    _ changes: [StoreChange], _ byteCount: Int
+  ) -> (batch: Batch, place: Int, role: Role) {
+    state.withLock { state in
       if let batch = state.batches.last,
         batch.byteCount + byteCount <= Self.largestBatchByteCount
       {
         batch.requests.append(changes)
         batch.byteCount += byteCount
         let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
-        if isComplete { batch.isTaken = true }
+        if isComplete { batch.isTaken = true } else { batch.beAwaited() }
         return (batch, batch.requests.count - 1, isComplete ? .leader : .follower)
       }
-      let batch = Batch(changes, byteCount)
+      let batch = Batch(changes, byteCount, hasToWait: state.isLed)
       state.batches.append(batch)
       defer { state.isLed = true }
       return (batch, 0, state.isLed ? .nextLeader : .leader)
@@ -93,10 +96,11 @@ final class CommitQueue: Sendable {
       let left = state.last.end + most - .now
       guard missingCount > 0, state.batches.count == 1, left > .zero else { return nil }
       batch.completeCount = batch.requests.count + missingCount
+      batch.beAwaited()
       return left
     }
     guard let patience else { return true }
-    if batch.answered.wait(timeout: .now() + patience / .seconds(1)) == .success { return false }
+    if batch.answered?.wait(timeout: .now() + patience / .seconds(1)) == .success { return false }
     return state.withLock { _ in
       defer { batch.isTaken = true }
       return !batch.isTaken
@@ -127,9 +131,9 @@ final class CommitQueue: Sendable {
       state.isLed = !state.batches.isEmpty
       return state.batches.first
     }
-    next?.turn.signal()
+    next?.turn?.signal()
     // Wakes all of them at once.
-    batch.answered.leave()
+    batch.answered?.leave()
   }
 
   private static func result(
@@ -155,15 +159,23 @@ final class CommitQueue: Sendable {
     var isTaken = false
     /// What became of each request, once they are answered.
     let results = Mutex<[Result<Void, StoreError>]>([])
-    /// Signalled when it is the batch's turn.
-    let turn = DispatchSemaphore(value: 0)
-    /// Left when there are results.
-    let answered = DispatchGroup()
+    /// Signalled when it is the batch's turn, if that has to be waited for.
+    let turn: DispatchSemaphore?
+    /// Left when there are results, if anyone waits for them; not changed once nobody can join.
+    private(set) var answered: DispatchGroup?
 
-    init(_ changes: [StoreChange], _ byteCount: Int) {
+    init(_ changes: [StoreChange], _ byteCount: Int, hasToWait: Bool) {
       requests = [changes]
       self.byteCount = byteCount
-      answered.enter()
+      turn = hasToWait ? DispatchSemaphore(value: 0) : nil
+    }
+
+    /// Makes sure that the results can be waited for.
+    func beAwaited() {
+      guard answered == nil else { return }
+      let group = DispatchGroup()
+      group.enter()
+      answered = group
     }
   }
 }

@@ -13,8 +13,8 @@ extension SealedFileStore {
   ///   not, and the next use reads the file anew; `accessDenied` or `io`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    try checkSizes(changes)
-    try commits.submit(changes) { changes throws(StoreError) in
+    let byteCount = try checkedByteCount(of: changes)
+    try commits.submit(changes, byteCount: byteCount) { changes throws(StoreError) in
       try self.writing { writer throws(StoreError) in
         try self.commit(changes, &writer)
         self.compactIfDue(&writer)
@@ -22,7 +22,8 @@ extension SealedFileStore {
     }
   }
 
-  private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
+  /// What changes take in the journal, if they are not too large.
+  private func checkedByteCount(of changes: [StoreChange]) throws(StoreError) -> Int {
     var total = 0
     for change in changes {
       if case .put(let value, for: let key) = change,
@@ -41,6 +42,7 @@ extension SealedFileStore {
         reason: "one change would take \(total) bytes of the journal",
         remedy: "Make several changes of at most \(Self.largestChangeByteCount) bytes")
     }
+    return total
   }
 
   private func commit(
