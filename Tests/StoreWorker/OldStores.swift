@@ -17,7 +17,8 @@ func makeOldStores() throws {
     ("compacted", makeCompacted),
     ("rotated", makeRotated),
     ("revoked", makeRevoked),
-    ("unfinished-tail", makeUnfinishedTail),
+    ("unfinished-tail", { try makeUnfinished(&$0) { Array($0.dropLast(100)) } }),
+    ("unfinished-in-reserve", { try makeUnfinished(&$0, makeUnflagged) }),
     ("pending-rotation", { try makePending(&$0, isRevocation: false) }),
     ("pending-revocation", { try makePending(&$0, isRevocation: true) }),
   ]
@@ -96,8 +97,10 @@ private func makeRevoked(_ old: inout OldStore) throws {
   try old.put("e", "behind the revocation")
 }
 
-/// The last change is cut where a crash would have: it was not confirmed.
-private func makeUnfinishedTail(_ old: inout OldStore) throws {
+/// The last change is as a crash would have left it: it was not confirmed.
+private func makeUnfinished(
+  _ old: inout OldStore, _ leave: (ArraySlice<UInt8>) -> [UInt8]
+) throws {
   try makeChanges(&old)
   let before = try RecordedDisk.read(old.path)
   try old.store.apply([
@@ -105,11 +108,18 @@ private func makeUnfinishedTail(_ old: inout OldStore) throws {
     .put(SecretBytes(utf8: "unfinished"), for: old.key("item 5")),
   ])
   var after = try RecordedDisk.read(old.path)
-  let journal = after["journal"] ?? []
-  after["journal"] = Array(journal.dropLast(100))
+  let confirmed = before["journal"] ?? []
+  after["journal"] = confirmed + leave((after["journal"] ?? [])[confirmed.count...])
   after["mark"] = before["mark"]
   try old.replaceFiles(after)
   old.findings = ["tail"]
+}
+
+/// All of a change but the flags with which it begins, and a reserve.
+private func makeUnflagged(_ change: ArraySlice<UInt8>) -> [UInt8] {
+  var change = Array(change)
+  change[4] = 0
+  return change + [UInt8](repeating: 0, count: 1000)
 }
 
 /// The journal is the new one, and both headers are those of before.

@@ -71,9 +71,10 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     #expect(
       kinds.isSuperset(of: [
         "empty", "values", "every-slot", "removed-items", "changes-of-several", "compacted",
-        "rotated", "revoked", "unfinished-tail", "pending-rotation", "pending-revocation",
+        "rotated", "revoked", "unfinished-tail", "unfinished-in-reserve", "pending-rotation",
+        "pending-revocation",
       ]))
-    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.1.0"]))
+    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.1.0", "0.2.0"]))
     let empty = OldStore.all.filter { $0.items.isEmpty }
     #expect(empty.allSatisfy { $0.text.name == "empty" })
   }
