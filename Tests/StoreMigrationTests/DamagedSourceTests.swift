@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import StoreTestSupport
 import TestThreads
 import Testing
 
@@ -17,9 +18,16 @@ import Testing
 
   /// Puts an item, and tells where its record is in the journal.
   private func put(_ text: String, as identifier: String) throws -> Range<Int> {
-    let start = try Data(contentsOf: URL(filePath: journalFile)).count
+    let start = try journalByteCount
     try source.store.put(SecretBytes(utf8: text), for: try key(identifier))
-    return start..<(try Data(contentsOf: URL(filePath: journalFile)).count)
+    return start..<(try journalByteCount)
+  }
+
+  private var journalByteCount: Int {
+    get throws {
+      let files = try RecordedDisk.read(source.path(of: "."))
+      return try #require(files["journal"]).count
+    }
   }
 
   private func damage(_ record: Range<Int>) throws {

@@ -128,7 +128,7 @@ enum Demo {
   }
 
   private static func findFlippedBit(_ store: SealedFileStore, _ directory: DemoDirectory) throws {
-    let offset = try directory.journal.count - 40
+    let offset = try store.verify().journalByteCount - 40
     try title("One bit of the journal is flipped, at byte \(offset)")
     try directory.flipBit(at: offset)
     let report = try store.verify()
