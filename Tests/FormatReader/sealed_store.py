@@ -27,7 +27,7 @@ REMOVED, FIRST, LAST = 1, 2, 4
 WRAPPED = 24 + 48                 # nonce, then a 32-byte key with its AEAD tag
 JOURNAL_HEAD, PREFIX, BOUND, OVERHEAD = 64, 48, 32, 24 + 16
 START = re.compile(rb"[\2\3\6\7]\0\0\0")   # flags of a record that starts a change, and the zeros behind them
-MAX_VALUE, MAX_PART, MAX_BEHIND = 16 << 20, 4096, 1 << 30
+MAX_VALUE, MAX_PART, MAX_BEHIND = 16 << 20, 4096, (1 << 30) + (32 << 10)
 
 
 class StoreError(Exception):

@@ -2,7 +2,6 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import StoreTestSupport
 import TestThreads
 import Testing
 
@@ -18,16 +17,9 @@ import Testing
 
   /// Puts an item, and tells where its record is in the journal.
   private func put(_ text: String, as identifier: String) throws -> Range<Int> {
-    let start = try journalByteCount
+    let start = try source.journalByteCount
     try source.store.put(SecretBytes(utf8: text), for: try key(identifier))
-    return start..<(try journalByteCount)
-  }
-
-  private var journalByteCount: Int {
-    get throws {
-      let files = try RecordedDisk.read(source.path(of: "."))
-      return try #require(files["journal"]).count
-    }
+    return start..<(try source.journalByteCount)
   }
 
   private func damage(_ record: Range<Int>) throws {

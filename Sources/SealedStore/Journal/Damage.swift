@@ -44,6 +44,7 @@ struct BreakExamination {
   let confirmedAhead: [JournalPosition]
   /// Where the reserve begins: behind what else there is behind the end.
   private let reserveStart: Int
+  private let isTooLong: Bool
 
   /// - Throws: `io`.
   init(
@@ -58,13 +59,12 @@ struct BreakExamination {
     self.keys = keys
     self.confirmedAhead = confirmedAhead
     let behind = min(end.byteCount, fileByteCount)..<fileByteCount
-    // No writer leaves more than one change, and a sparse file of terabytes must not keep a
-    // reader busy for hours.
-    isTooLong = behind.count > SealedFileStore.largestChangeByteCount
+    // No writer leaves more than one change and its reserve, and a sparse file of terabytes must
+    // not keep a reader busy for hours.
+    isTooLong =
+      behind.count > SealedFileStore.largestChangeByteCount + JournalReserve.largestByteCount
     reserveStart = isTooLong ? fileByteCount : try file.startOfTrailingZeros(in: behind)
   }
-
-  private let isTooLong: Bool
 
   /// Bytes behind the end without the reserve.
   var tailByteCount: Int { reserveStart - end.byteCount }

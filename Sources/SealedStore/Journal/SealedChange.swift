@@ -9,6 +9,7 @@ struct SealedChange {
   let buffer: ByteBuffer
   private let start: Int
   private let byteCount: Int
+  private let firstFlags: UInt8
 
   /// Seals records, one or more.
   ///
@@ -40,6 +41,7 @@ struct SealedChange {
       offset += entry.recordByteCount
     }
     self.end = sealer.position
+    firstFlags = buffer.load(UInt8.self, at: RecordPrefix.flagsOffset)
   }
 
   /// Whether there is a reserve behind the records.
@@ -57,11 +59,9 @@ struct SealedChange {
   func write(to file: OpenFile, withReserve: Bool) throws(StoreError) -> Int {
     let written = 0..<(withReserve ? buffer.byteCount : byteCount)
     let flagsOffset = RecordPrefix.flagsOffset
-    let flags = buffer.load(UInt8.self, at: flagsOffset)
     buffer.store(UInt8(0), at: flagsOffset)
-    defer { buffer.store(flags, at: flagsOffset) }
     try file.write(buffer, written, at: start)
-    buffer.store(flags, at: flagsOffset)
+    buffer.store(firstFlags, at: flagsOffset)
     try file.write(buffer, flagsOffset..<flagsOffset + 1, at: start + flagsOffset)
     return start + written.count
   }

@@ -1,6 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import TestSupport
 
 /// The stores that migrations go between here.
@@ -31,8 +32,13 @@ final class TestStore: Sendable {
   /// Changes a byte of the newest record of a sealed one.
   func damageLastRecord() throws {
     var bytes = try Data(contentsOf: URL(filePath: path(of: "journal")))
-    bytes[bytes.count - 120] ^= 1
+    bytes[try journalByteCount - 120] ^= 1
     try bytes.write(to: URL(filePath: path(of: "journal")))
+  }
+
+  /// How long the journal of a sealed one is without its reserve.
+  var journalByteCount: Int {
+    get throws { try RecordedDisk.read(directory["store"])["journal"]?.count ?? 0 }
   }
 
   /// A file of a sealed store.
