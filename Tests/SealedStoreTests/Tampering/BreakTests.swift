@@ -76,7 +76,9 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "old"])
   }
 
-  @Test func `a tail that is longer than any change and reserve is damage, and is not searched`() throws {
+  @Test func `a tail that is longer than any change and reserve is damage, and is not searched`()
+    throws
+  {
     try store.put("1", as: "a")
     let byteCount = try scratch.bytes(of: "journal").count
     #expect(unsafe truncate(scratch.file("journal"), byteCount + (1 << 30) + (32 << 10) + 1) == 0)
