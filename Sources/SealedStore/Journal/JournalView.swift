@@ -47,6 +47,11 @@ final class JournalView: @unchecked Sendable {
   /// The length of records that are of no more use.
   var deadByteCount: Int { end.byteCount - JournalHead.byteCount - live.byteCount }
 
+  /// Up to where records may stand: the end, or that of the file where the journal is damaged.
+  ///
+  /// The file may have been cut since its head was read.
+  var recordsEnd: Int { damage == nil ? end.byteCount : max(end.byteCount, fileByteCount) }
+
   /// Makes an entry the newest of its item, or takes the item out.
   func apply(_ entry: ItemIndex.Entry, isRemoved: Bool) {
     live.apply(entry, isRemoved: isRemoved)

@@ -36,8 +36,9 @@ extension SealedFileStore {
     let (file, journal, keys, end, index, behind) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
-      let end = view.damage == nil ? view.end.byteCount : view.fileByteCount
-      return (view.file, view.head.journal, open.keys, end, view.index, view.damage)
+      return (
+        view.file, view.head.journal, open.keys, view.recordsEnd, view.index, view.damage
+      )
     }
     defer { keys.endUse() }
     let survey = try JournalSurvey(

@@ -48,9 +48,8 @@ private struct Verifier {
     }
     try checkMark(of: view)
     // Behind a break as well, so that the items there can be named.
-    let end = view.damage == nil ? view.end.byteCount : view.fileByteCount
     let survey = try JournalSurvey(
-      view.file, in: JournalHead.byteCount..<end, journal: view.head.journal,
+      view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
     var damaged = checkRecords(of: view, survey)
     if let damage = view.damage {
