@@ -68,9 +68,7 @@ final class JournalView: @unchecked Sendable {
   /// - Throws: `io`.
   func isSameBehindEnd() throws(StoreError) -> Bool {
     guard fileByteCount > end.byteCount else { return true }
-    let count = try readStart()
-    return startsChange(count)
-      ? startBuffer.bytes(0..<count) == startBehindEnd : startBehindEnd.isEmpty
+    return try readChangeStart() == startBehindEnd
   }
 
   /// Whether no change was written behind the end since another look at the same file.
@@ -78,20 +76,14 @@ final class JournalView: @unchecked Sendable {
     end == other.end && startBehindEnd == other.startBehindEnd
   }
 
-  /// Reads the first bytes behind the end; how many there are.
-  private func readStart() throws(StoreError) -> Int {
-    try file.read(at: end.byteCount, into: startBuffer, 0..<startBuffer.byteCount)
-  }
-
-  /// Whether what was read is the start of a change: its flags are what is written last.
-  private func startsChange(_ count: Int) -> Bool {
-    count > RecordPrefix.flagsOffset
-      && startBuffer.load(UInt8.self, at: RecordPrefix.flagsOffset) != 0
-  }
-
+  /// Reads the first bytes behind the end; none where no change starts: its flags are what is
+  /// written last.
   private func readChangeStart() throws(StoreError) -> [UInt8] {
-    let count = try readStart()
-    return startsChange(count) ? startBuffer.bytes(0..<count) : []
+    let count = try file.read(at: end.byteCount, into: startBuffer, 0..<startBuffer.byteCount)
+    let isStarted =
+      count > RecordPrefix.flagsOffset
+      && startBuffer.load(UInt8.self, at: RecordPrefix.flagsOffset) != 0
+    return isStarted ? startBuffer.bytes(0..<count) : []
   }
 
   /// Where the first record of a change is that does not open; `nil` when all do.
