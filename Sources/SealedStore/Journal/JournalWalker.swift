@@ -4,42 +4,61 @@ import SessionToolsBase
 ///
 /// Nothing is decrypted.
 struct JournalWalker {
-  private var window: JournalWindow
-  private var chain: RecordChain
-  /// Bytes behind this one do not count: the file may grow meanwhile.
-  let fileByteCount: Int
+  /// Shorter journals are read before another thread is awake.
+  private static let smallestSharedByteCount = 16 << 20
+
+  private enum Source {
+    case alone(JournalPartReader)
+    case shared(SharedWalk)
+  }
+
+  private var source: Source
+  private var part: JournalPart
+  private var nextIndex = 0
+  /// The end of what was walked.
+  private(set) var position: JournalPosition
 
   init(
     _ file: OpenFile, fileByteCount: Int, from position: JournalPosition, chainKey: KeyBytes
   ) {
-    window = JournalWindow(
-      walking: file, from: position.byteCount, spanning: fileByteCount - position.byteCount)
-    self.fileByteCount = fileByteCount
-    chain = RecordChain(after: position, chainKey: chainKey)
+    func reader() -> JournalPartReader {
+      JournalPartReader(file, fileByteCount: fileByteCount, from: position, chainKey: chainKey)
+    }
+    source =
+      fileByteCount - position.byteCount < Self.smallestSharedByteCount
+      ? .alone(reader()) : .shared(SharedWalk(reader(), reader(), from: position))
+    part = JournalPart(at: position)
+    self.position = position
   }
-
-  /// The end of what was walked.
-  var position: JournalPosition { chain.position }
 
   /// The next record, when it is whole and chained to the one before; `nil` at the end or at
   /// a break, where ``position`` stays.
   ///
   /// - Throws: `io`.
   mutating func next() throws(StoreError) -> RecordPrefix? {
-    let start = position.byteCount
-    guard start + RecordPrefix.byteCount <= fileByteCount,
-      let offset = try window.offset(of: start..<start + RecordPrefix.byteCount),
-      let prefix = RecordPrefix(window.buffer, at: offset),
-      prefix.number == position.number + 1,
-      start + prefix.recordByteCount <= fileByteCount
-    else { return nil }
-    chain.begin(window.buffer, at: offset)
+    while nextIndex == part.records.count {
+      guard !part.isLast, let next = try nextPart() else { return nil }
+      part = next
+      nextIndex = 0
+    }
+    let record = part.records[nextIndex]
+    nextIndex += 1
+    position = JournalPosition(
+      byteCount: position.byteCount + record.recordByteCount, number: record.number,
+      chain: record.chain)
+    return record
+  }
 
-    let end = start + prefix.recordByteCount
-    guard let tag = try window.offset(of: end - Sodium.tagByteCount..<end),
-      chain.value(window.buffer, tagOffset: tag) == prefix.chain
-    else { return nil }
-    chain.advance(prefix.recordByteCount, number: prefix.number, chain: prefix.chain)
-    return prefix
+  private mutating func nextPart() throws(StoreError) -> JournalPart? {
+    switch source {
+    case .alone(var reader):
+      try reader.load(JournalPartReader.pageStart(of: position.byteCount))
+      var part = try reader.part(from: position)
+      reader.check(&part, from: position)
+      source = .alone(reader)
+      return part
+    case .shared(let walk):
+      return try walk.nextPart()
+    }
   }
 }

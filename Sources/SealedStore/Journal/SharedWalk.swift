@@ -1,0 +1,201 @@
+import Dispatch
+import SessionToolsBase
+import Synchronization
+
+/// Reads and checks the parts of a long journal on two threads: the caller's, and one of its own.
+///
+/// Parts are read before it is known where their first record starts, which the part before tells
+/// as soon as it is read. Then its chain can be checked by one thread while the other goes on,
+/// since every record bears the chain value that the next one needs. Where a part turns out to be
+/// broken, nobody asks for those behind it.
+final class SharedWalk {
+  private let parts: Parts
+  private var reader: JournalPartReader
+  private let helper: Helper
+  // Its own, and not one that everybody's work may have filled.
+  private let queue = DispatchQueue(label: "session-tools.sealed-store.walk")
+  private var nextNumber = 0
+
+  /// - Parameters:
+  ///   - reader: For the caller's thread.
+  ///   - helpingReader: The same for the other one.
+  ///   - start: Where the first part starts.
+  init(
+    _ reader: JournalPartReader, _ helpingReader: JournalPartReader, from start: JournalPosition
+  ) {
+    self.reader = reader
+    parts = Parts(from: start)
+    helper = Helper(helpingReader, parts)
+    helpIfUseful()
+  }
+
+  deinit {
+    parts.stop()
+    // The helper uses the store's keys, which may be gone soon.
+    queue.sync {}
+  }
+
+  /// The next part; `nil` behind the last.
+  ///
+  /// Takes later ones until it is there.
+  /// Not to be called again after an error.
+  ///
+  /// - Throws: `io`.
+  func nextPart() throws(StoreError) -> JournalPart? {
+    while !parts.isThere(nextNumber), parts.take(&reader) {}
+    let part = parts.fetch(nextNumber)
+    nextNumber += 1
+    helpIfUseful()
+    return try part.get()
+  }
+
+  private func helpIfUseful() {
+    guard parts.beginHelping() else { return }
+    queue.async { [helper] in helper.run() }
+  }
+}
+
+/// Takes parts on another thread.
+///
+/// Its reader is used by one block of a serial queue at a time: this makes the unchecked
+/// conformance true.
+private final class Helper: @unchecked Sendable {
+  private var reader: JournalPartReader
+  private let parts: Parts
+
+  init(_ reader: JournalPartReader, _ parts: Parts) {
+    self.reader = reader
+    self.parts = parts
+  }
+
+  func run() {
+    while parts.take(&reader, helping: true) {}
+  }
+}
+
+/// The parts of a journal, in the order of their numbers, each taken by one thread.
+private final class Parts: Sendable {
+  /// A part that is being read, or was.
+  ///
+  /// `start` is written before `isStartKnown` is signalled, by the thread that has the part
+  /// before, and `result` before `isDone`, by the one that has this part; each is read after
+  /// that. This makes the unchecked conformance true.
+  final class Place: @unchecked Sendable {
+    let isStartKnown = DispatchSemaphore(value: 0)
+    /// `nil` when the part before was the last.
+    var start: JournalPosition?
+    let isDone = DispatchSemaphore(value: 0)
+    /// Whether that was signalled: a wait that ends at once would call the kernel.
+    let isThere = Atomic(false)
+    /// `nil` when no part starts here.
+    var result: Result<JournalPart?, StoreError> = .success(nil)
+  }
+
+  private struct State {
+    var nextNumber = 0
+    var fetchedCount = 0
+    var isOver = false
+    var isHelped = false
+    /// Whether records were short in the part before, so that the next ones have records as well.
+    var isDense = false
+
+    // One place is for the start of the part behind the last one that was taken.
+    var room: Int { isOver ? 0 : fetchedCount + Parts.placeCount - 1 - nextNumber }
+  }
+
+  /// What was taken and not fetched yet takes some hundred kilobytes.
+  private static let placeCount = 8
+  /// A part with so many records has short ones.
+  private static let denseCount = 8
+
+  private let places = (0..<placeCount).map { _ in Place() }
+  /// Where the first part begins in the file.
+  private let firstByte: Int
+  private let state = Mutex(State())
+
+  init(from start: JournalPosition) {
+    firstByte = JournalPartReader.pageStart(of: start.byteCount)
+    begin(0, at: start)
+  }
+
+  private func place(_ number: Int) -> Place { places[number % Self.placeCount] }
+
+  private func begin(_ number: Int, at start: JournalPosition?) {
+    place(number).start = start
+    place(number).isStartKnown.signal()
+  }
+
+  /// Reads and checks the next part; `false` when there is none, or enough were taken.
+  func take(_ reader: inout JournalPartReader, helping: Bool = false) -> Bool {
+    let next = state.withLock { state -> (number: Int, isDense: Bool)? in
+      guard state.room > 0 else {
+        if helping { state.isHelped = false }
+        return nil
+      }
+      defer { state.nextNumber += 1 }
+      return (state.nextNumber, state.isDense)
+    }
+    guard let (number, isDense) = next else { return false }
+    do throws(StoreError) {
+      place(number).result = .success(try part(number, by: &reader, isDense: isDense))
+    } catch {
+      stop()
+      begin(number + 1, at: nil)
+      place(number).result = .failure(error)
+    }
+    place(number).isThere.store(true, ordering: .releasing)
+    place(number).isDone.signal()
+    return true
+  }
+
+  private func part(
+    _ number: Int, by reader: inout JournalPartReader, isDense: Bool
+  ) throws(StoreError) -> JournalPart? {
+    let partByteCount = JournalPartReader.partByteCount
+    let range = firstByte + number * partByteCount..<firstByte + (number + 1) * partByteCount
+    if isDense { try reader.load(range.lowerBound) }
+    place(number).isStartKnown.wait()
+    guard let start = place(number).start else {
+      begin(number + 1, at: nil)
+      return nil
+    }
+    var part = JournalPart(at: start)
+    if range.contains(start.byteCount) {
+      if !isDense { try reader.load(range.lowerBound) }
+      part = try reader.part(from: start)
+    }
+    state.withLock { state in
+      state.isDense = part.records.count >= Self.denseCount
+      if part.isLast { state.isOver = true }
+    }
+    begin(number + 1, at: part.isLast ? nil : part.end)
+    reader.check(&part, from: start)
+    return part
+  }
+
+  /// Whether nobody has to wait for a part.
+  func isThere(_ number: Int) -> Bool { place(number).isThere.load(ordering: .acquiring) }
+
+  /// Waits for a part that was taken; makes room for another.
+  func fetch(_ number: Int) -> Result<JournalPart?, StoreError> {
+    let place = place(number)
+    place.isDone.wait()
+    place.isThere.store(false, ordering: .relaxed)
+    state.withLock { $0.fetchedCount += 1 }
+    return place.result
+  }
+
+  /// Whether a helper shall begin: there is none, and enough to do to wake one.
+  func beginHelping() -> Bool {
+    state.withLock { state in
+      guard !state.isHelped, state.room >= Self.placeCount / 2 else { return false }
+      state.isHelped = true
+      return true
+    }
+  }
+
+  /// Lets nobody take any more.
+  func stop() {
+    state.withLock { $0.isOver = true }
+  }
+}
