@@ -129,69 +129,55 @@ final class JournalView: @unchecked Sendable {
   private func look(
     to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
   ) throws(StoreError) {
-    var walker = JournalWalker(
-      file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
-    var pending = PendingRecords()
-    var reason = "the journal breaks off"
-    let isLookedAtBefore = end.number > 0
-    var confirmed = ConfirmedPositions(positions, from: end)
     let furthest = positions.max { $0.byteCount < $1.byteCount }
     // Taken out and put back, so that no record costs a check for exclusive access to it.
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
-    if !isLookedAtBefore, let furthest {
+    func walk(trustingFirst byteCount: Int) throws(StoreError) -> JournalWalk {
+      var walk = JournalWalk(behind: (lastChangeByteCount, end), confirmed: positions)
+      var walker = JournalWalker(
+        file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
+      try walk.go(along: &walker, into: &live, trustingFirst: byteCount)
+      return walk
+    }
+    var walked: JournalWalk
+    if end.number == 0, let furthest {
+      // One that failed on the way may have left some.
+      live = LiveRecords()
       let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-      let expectedCount = min(Int(clamping: furthest.number), most)
-      live.reserve(expectedCount)
-      pending.reserve(expectedCount)
-    }
-    var breakByteCount = end.byteCount
-    // The last whole change, and the one before. Kept here until nothing can fail any more: what
-    // was read until then is read again.
-    var last = (start: lastChangeByteCount, end: end)
-    var before = last
-    while true {
-      breakByteCount = walker.position.byteCount
-      guard let prefix = try walker.next() else { break }
-      guard prefix.flags.contains(.first) != pending.isInChange else {
-        reason = "a record is not where its change says"
-        break
+      live.reserve(min(Int(clamping: furthest.number), most))
+      walked = try walk(trustingFirst: furthest.byteCount)
+      if !walked.isAsConfirmed {
+        live = LiveRecords()
+        walked = try walk(trustingFirst: 0)
       }
-      pending.append(prefix, at: breakByteCount)
-      guard prefix.flags.contains(.last) else { continue }
-      // A change is synced before another follows, so only the last one can be torn.
-      confirmed.pass(last.end)
-      (before, last) = (last, (last.end.byteCount, walker.position))
-      pending.endChange()
-      pending.moveSettled(to: &live)
+    } else {
+      walked = try walk(trustingFirst: 0)
     }
-    if last.end.byteCount > max(confirmedByteCount, furthest?.byteCount ?? 0),
-      let torn = try offsetOfTornRecord(in: pending.lastChange, keys: keys)
+    if walked.last.end.byteCount > max(confirmedByteCount, furthest?.byteCount ?? 0),
+      let torn = try offsetOfTornRecord(in: walked.lastChange, keys: keys)
     {
-      breakByteCount = torn
-      last = before
-      pending.dropLastChange()
+      walked.dropLastChange(tornAt: torn)
     }
-    confirmed.pass(last.end)
-    pending.moveAll(to: &live)
-    (lastChangeByteCount, end) = last
+    walked.end(&live)
+    // Not before: what was read until something fails is read again.
+    (lastChangeByteCount, end) = walked.last
     self.fileByteCount = fileByteCount
     confirmedByteCount = max(confirmedByteCount, min(furthest?.byteCount ?? 0, end.byteCount))
 
     let examination = try BreakExamination(
       file: file, fileByteCount: fileByteCount, end: end,
-      breakByteCount: breakByteCount, journal: head.journal, keys: keys,
-      confirmedAhead: confirmed.ahead)
+      breakByteCount: walked.breakByteCount, journal: head.journal, keys: keys,
+      confirmedAhead: walked.confirmed.ahead)
     tailByteCount = examination.tailByteCount
-    if let contradicted = confirmed.contradicted {
+    if let contradicted = walked.confirmed.contradicted {
       damage = Damage(
         "the journal is not the one that was confirmed", at: contradicted.byteCount,
         tagsBehind: nil)
     } else if try examination.isDamage() {
-      if let furthest, furthest.byteCount > end.byteCount + tailByteCount {
-        reason = "the journal ends before what was confirmed"
-      }
+      let isShort = (furthest?.byteCount ?? 0) > end.byteCount + tailByteCount
+      let reason = isShort ? "the journal ends before what was confirmed" : walked.reason
       damage = Damage(reason, at: end.byteCount, tagsBehind: try examination.tagsBehind())
     } else {
       damage = nil

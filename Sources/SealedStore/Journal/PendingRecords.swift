@@ -10,25 +10,29 @@ struct PendingRecords {
   private var records: [Element] = []
   /// The last whole change.
   private var last = 0..<0
-
   /// Whether the last record does not end its change.
-  var isInChange: Bool { records.count > last.upperBound }
+  private(set) var isInChange = false
 
   /// The records of the last whole change.
   var lastChange: ArraySlice<Element> { records[last] }
 
-  /// Makes room: address space, and no memory until it is filled.
-  mutating func reserve(_ count: Int) {
-    records.reserveCapacity(count)
-  }
-
   mutating func append(_ prefix: RecordPrefix, at offset: Int) {
     records.append((ItemIndex.Entry(prefix, at: offset), prefix.flags.contains(.removed)))
+    isInChange = true
   }
 
   /// Makes what was appended since the last change a change.
   mutating func endChange() {
     last = last.upperBound..<records.count
+    isInChange = false
+  }
+
+  /// Moves all, whether their change has ended or not, when that is much.
+  mutating func moveUnsettled(to live: inout LiveRecords) {
+    guard records.count >= Self.movedAtOnceCount else { return }
+    live.apply(records[...])
+    records.removeAll(keepingCapacity: true)
+    last = 0..<0
   }
 
   /// Moves all but the last change, when that is much.
@@ -43,6 +47,7 @@ struct PendingRecords {
   mutating func dropLastChange() {
     records.removeLast(records.count - last.lowerBound)
     last = records.count..<records.count
+    isInChange = false
   }
 
   /// Moves all whole changes, and forgets what follows them.

@@ -98,6 +98,20 @@ import Testing
     #expect(try scratch.open().verify().isSound)
   }
 
+  @Test func `of a large confirmed change that is broken at its end no item counts`() throws {
+    let store = try scratch.create()
+    for identifier in ["a", "b", "c"] { try store.put("1", as: identifier) }
+    var changes: [StoreChange] = [.remove(try name("a"))]
+    for number in 0..<3000 {
+      changes.append(.put(SecretBytes([2]), for: try name("item \(number)")))
+    }
+    try store.apply(changes)
+    try scratch.flip("journal", at: scratch.bytes(of: "journal").count - 1)
+    let report = try scratch.open().verify()
+    #expect(!report.isSound)
+    #expect(report.itemCount == 3)
+  }
+
   @Test func `a journal that is cut while it is read ahead is broken, and nobody waits`() throws {
     _ = try fill([3000, 200, 9000], byteCount: 18 << 20)
     let path = scratch.file("journal")
