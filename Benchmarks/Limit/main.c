@@ -1,7 +1,7 @@
 // The yardstick: the bytes and the system calls of the store's operations and nothing else.
 //
 //   store-limit durable-put DIRECTORY KEYFILE FIRST COUNT   one item at a time, each durable
-//   store-limit put-eights DIRECTORY KEYFILE FIRST COUNT    eight in a change, each durable
+//   store-limit put-threads DIRECTORY KEYFILE FIRST COUNT   eight threads, an item each at a time, durable
 //   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
 //   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random ones of the items 0..<ITEMS
 //   store-limit list DIRECTORY KEYFILE ITEMS                the key of every item
@@ -16,11 +16,15 @@
 #include "store.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -182,15 +186,46 @@ static uint64_t bulk(store *store, size_t first, size_t count) {
   return now() - begin;
 }
 
-// As eight writers would that share each write, if it cost nothing to be several.
-static uint64_t put_eights(store *store, size_t first, size_t count) {
-  uint8_t *values = values_of(first, count);
-  identifier *names = identifiers_of(first, count);
-  uint64_t begin = now();
-  for (size_t at = 0; at < count; at += 8) {
-    size_t left = count - at;
-    put_change(store, values + at * VALUE_BYTES, names + at, left < 8 ? left : 8);
+// Eight threads that share each write: the last that comes writes for all and wakes them.
+enum { WRITERS = 8 };
+
+static struct {
+  store *store;
+  const uint8_t *values;
+  const identifier *names;
+  size_t count;
+  atomic_size_t coming;
+  atomic_uint written;
+} shared;
+
+static void *write_shared(void *unused) {
+  (void)unused;
+  for (size_t at = 0; at < shared.count; at += WRITERS) {
+    unsigned before = atomic_load(&shared.written);
+    if (atomic_fetch_add(&shared.coming, 1) == WRITERS - 1) {
+      atomic_store(&shared.coming, 0);
+      put_change(shared.store, shared.values + at * VALUE_BYTES, shared.names + at, WRITERS);
+      atomic_fetch_add(&shared.written, 1);
+      syscall(SYS_futex, &shared.written, FUTEX_WAKE_PRIVATE, WRITERS, NULL, NULL, 0);
+    } else {
+      while (atomic_load(&shared.written) == before)
+        syscall(SYS_futex, &shared.written, FUTEX_WAIT_PRIVATE, before, NULL, NULL, 0);
+    }
   }
+  return NULL;
+}
+
+static uint64_t put_threads(store *store, size_t first, size_t count) {
+  shared.store = store;
+  shared.values = values_of(first, count);
+  shared.names = identifiers_of(first, count);
+  shared.count = count;
+  require(count % WRITERS == 0, "as many items for every thread");
+  pthread_t threads[WRITERS];
+  uint64_t begin = now();
+  for (size_t at = 0; at < WRITERS; at += 1)
+    require(pthread_create(threads + at, NULL, write_shared, NULL) == 0, "a thread");
+  for (size_t at = 0; at < WRITERS; at += 1) pthread_join(threads[at], NULL);
   return now() - begin;
 }
 
@@ -365,7 +400,7 @@ static size_t number_of(const char *text) {
 static void leave_with_usage(void) {
   fprintf(
     stderr,
-    "usage: store-limit durable-put|put-eights|bulk|remove DIRECTORY KEYFILE FIRST COUNT\n"
+    "usage: store-limit durable-put|put-threads|bulk|remove DIRECTORY KEYFILE FIRST COUNT\n"
     "       store-limit get DIRECTORY KEYFILE ITEMS COUNT\n"
     "       store-limit list|compact|check DIRECTORY KEYFILE ITEMS\n"
     "       store-limit open DIRECTORY KEYFILE\n");
@@ -389,11 +424,11 @@ int main(int argument_count, char **arguments) {
   int is_check = strcmp(operation, "check") == 0;
   int is_get = strcmp(operation, "get") == 0;
   int is_put = strcmp(operation, "durable-put") == 0;
-  int is_eights = strcmp(operation, "put-eights") == 0;
+  int is_threads = strcmp(operation, "put-threads") == 0;
   int is_remove = strcmp(operation, "remove") == 0;
   int is_bulk = strcmp(operation, "bulk") == 0;
   int is_whole = is_list || is_compact || is_check;
-  int is_part = is_get || is_put || is_eights || is_remove || is_bulk;
+  int is_part = is_get || is_put || is_threads || is_remove || is_bulk;
   if (!(is_whole && number_count == 1) && !(is_part && number_count == 2)) leave_with_usage();
   // The first of these is not timed.
   size_t untimed = is_put || is_remove;
@@ -402,7 +437,7 @@ int main(int argument_count, char **arguments) {
   store store;
   item_index index = {0};
   store_open(&store, path, key_path);
-  store_walk(&store, is_put || is_eights || is_bulk ? NULL : &index);
+  store_walk(&store, is_put || is_threads || is_bulk ? NULL : &index);
   if (is_whole) require(index.count == numbers[0], "the number of items");
   uint64_t nanoseconds = 0;
   if (is_list) nanoseconds = list(&store, &index);
@@ -410,7 +445,7 @@ int main(int argument_count, char **arguments) {
   if (is_check) check(&store, &index, numbers[0]);
   if (is_get) nanoseconds = get_many(&store, &index, numbers[0], numbers[1]);
   if (is_put) nanoseconds = durable_put(&store, numbers[0], numbers[1]);
-  if (is_eights) nanoseconds = put_eights(&store, numbers[0], numbers[1]);
+  if (is_threads) nanoseconds = put_threads(&store, numbers[0], numbers[1]);
   if (is_remove) nanoseconds = remove_each(&store, &index, numbers[0], numbers[1]);
   if (is_bulk) nanoseconds = bulk(&store, numbers[0], numbers[1]);
   print_time(operation, is_whole ? numbers[0] : numbers[1] - untimed, nanoseconds);

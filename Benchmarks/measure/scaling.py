@@ -24,7 +24,7 @@ def measure(
             lambda pair: _threads(programs, new_store("threads-one"), 1, 500),
             lambda pair: _threads(
                 programs, new_store("threads-many"), thread_count, 500 * thread_count)))
-    made[-1].limit = _multiple_without_threads(programs, new_store, pair_count)
+    made[-1].limit = _limit_of_threads(programs, new_store, pair_count)
     made[-1].target, made[-1].is_met = "≥ 4 ×", made[-1].ours >= 4
     for process_count in (2, 4):
         made.append(_row(
@@ -45,15 +45,15 @@ def _multiples(title: str, pair_count: int, one, many) -> list[float]:
         for one, many in zip(ones, manies)]
 
 
-def _multiple_without_threads(programs: Programs, new_store, pair_count: int) -> float:
-    """What eight in a write can gain on this disk: the limit writes them, and nobody has to wait."""
+def _limit_of_threads(programs: Programs, new_store, pair_count: int) -> float:
+    """What eight threads gain in C, that share each write and do nothing else."""
     def put(operation: str, store: pathlib.Path, count: int) -> dict:
         return programs.run(programs.limit, operation, store, 0, count)
 
     return statistics.median(_multiples(
-        "eight in a write", pair_count,
-        lambda pair: put("durable-put", new_store("eights-one"), 500),
-        lambda pair: put("put-eights", new_store("eights-many"), 4000)))
+        "eight threads in C", pair_count,
+        lambda pair: put("durable-put", new_store("limit-one"), 500),
+        lambda pair: put("put-threads", new_store("limit-many"), 4000)))
 
 
 def _threads(programs: Programs, store: pathlib.Path, thread_count: int, count: int) -> dict:
