@@ -1,7 +1,7 @@
 // The yardstick: the bytes and the system calls of the store's operations and nothing else.
 //
 //   store-limit durable-put DIRECTORY KEYFILE FIRST COUNT   one item at a time, each durable
-//   store-limit put-threads DIRECTORY KEYFILE FIRST COUNT   eight threads, an item each at a time, durable
+//   store-limit put-threads DIRECTORY KEYFILE FIRST COUNT   eight threads, each put durable
 //   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
 //   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random ones of the items 0..<ITEMS
 //   store-limit list DIRECTORY KEYFILE ITEMS                the key of every item
