@@ -11,7 +11,9 @@ final class JournalView: @unchecked Sendable {
   /// The newest record of every item.
   private(set) var live = LiveRecords()
   /// The end of the last whole change.
-  var end: JournalPosition
+  var end: JournalPosition { didSet { sortedKeys = nil } }
+  /// The keys of all items, if they were listed since the last change.
+  var sortedKeys: [StoreKey]?
   /// Whether this process knows that the directory was synced since the file got its name.
   var isNameDurable = false
   /// Where the last whole change starts, as far as it was read.

@@ -35,7 +35,9 @@ extension SealedFileStore {
 
   /// The keys of one namespace, or of all, in ascending order.
   ///
-  /// Names are sealed with their values, so every item is read and opened.
+  /// Names are sealed with their values, so every item is read and opened. Up to 10,000 names
+  /// are kept in memory then, until the store is changed or locked: to list them again is one look
+  /// at the journal, and opens nothing.
   ///
   /// - Throws: `locked`, `corrupt` when anything that could be an item was changed,
   ///   `accessDenied` or `io`.
@@ -49,33 +51,63 @@ extension SealedFileStore {
   public func keys(
     in namespace: Namespace?, progress: StoreProgress?
   ) throws(StoreError) -> [StoreKey] {
+    let (known, itemCount) = try withState { open throws(StoreError) in
+      try open.refresh(from: loader)
+      let view = try open.soundJournal(path: path)
+      return (view.sortedKeys, view.index.count)
+    }
+    let isKept = itemCount <= Self.largestKeptKeyCount
+    guard isKept else { return try readKeys(in: namespace, progress: progress).keys }
+    let keys = if let known { known } else { try readAllKeys(progress: progress) }
+    return namespace == nil ? keys : keys.filter { $0.namespace == namespace }
+  }
+
+  /// The names of so many items take about 2 MB.
+  private static var largestKeptKeyCount: Int { 10_000 }
+
+  /// Reads all keys, and keeps them.
+  private func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
+    let (keys, mark) = try readKeys(in: nil, progress: progress)
+    withStateIfOpen { open in
+      guard case .usable(let view) = open.journal, view.mark == mark else { return }
+      view.sortedKeys = keys
+    }
+    return keys
+  }
+
+  private func readKeys(
+    in namespace: Namespace?, progress: StoreProgress?
+  ) throws(StoreError) -> (keys: [StoreKey], asOf: Mark) {
     var keys: [StoreKey] = []
     var reader = CanonicalKeyReader()
-    try forEachItem(progress: progress) { record, entry throws(StoreError) in
+    let mark = try forEachItem(progress: progress) { record, entry throws(StoreError) in
       guard let key = record.key(by: &reader) else {
         throw corruptRecord(entry.offset, "its key is none")
       }
       if namespace == nil || key.namespace == namespace { keys.append(key) }
     }
-    return keys.sorted()
+    return (keys.sorted(), mark)
   }
 
   /// Calls a closure with the newest record of every item, in the order of the journal.
   ///
+  /// - Returns: How far the journal went whose items these were.
   /// - Throws: `locked`, `corrupt`, `accessDenied`, `io`, or what the closure throws.
+  @discardableResult
   func forEachItem(
     progress: StoreProgress?,
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let (file, journal, keys, entries) = try withState { open throws(StoreError) in
+  ) throws(StoreError) -> Mark {
+    let (file, mark, keys, entries) = try withState { open throws(StoreError) in
       try open.refresh(from: loader)
       let view = try open.soundJournal(path: path)
       open.keys.beginUse()
-      return (view.file, view.head.journal, open.keys, view.index.entries)
+      return (view.file, view.mark, open.keys, view.index.entries)
     }
     defer { keys.endUse() }
-    try ItemReader(file, journal: journal, keys: keys).forEach(
+    try ItemReader(file, journal: mark.journal, keys: keys).forEach(
       entries, progress: progress, failure: { corruptRecord($0.offset, "it was changed") }, body)
+    return mark
   }
 
   private struct FoundItem {

@@ -1,0 +1,97 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import Testing
+
+/// Lists that are asked for again.
+@Suite struct ListingTests {
+  let scratch: Scratch
+  let disk = FaultyFileSystem()
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    try scratch.create().apply((0..<300).map { .put(secret("v"), for: try name("item \($0)")) })
+    store = try scratch.open(StoreEnvironment(fileSystem: disk))
+  }
+
+  /// Lists, and counts how often the journal is read for that.
+  private func list(_ namespace: Namespace? = nil) throws -> (keys: [StoreKey], readCount: Int) {
+    disk.setRule(nil)
+    let keys = try store.keys(in: namespace)
+    return (keys, disk.calls.count { $0.kind == .read && $0.name == "journal" })
+  }
+
+  @Test func `a list that is asked for again opens nothing`() throws {
+    let first = try list()
+    #expect(first.keys.count == 300)
+    // More than to look behind the end.
+    #expect(first.readCount > 1)
+    for namespace in [nil, "com.example.test"] as [Namespace?] {
+      let again = try list(namespace)
+      #expect(again.keys == first.keys)
+      #expect(again.readCount == 1)
+    }
+    let none = try list("nobody")
+    #expect(none.keys == [])
+    #expect(none.readCount == 1)
+  }
+
+  @Test func `a list has every change of this process and of others`() throws {
+    let other = try scratch.open()
+    for (round, (writer, reader)) in [(store, store), (other, store), (store, other)].enumerated() {
+      let before = try reader.keys(in: nil)
+      try writer.put("new", as: "new \(round)")
+      #expect(try reader.keys(in: nil).count == before.count + 1)
+      try writer.put("newer", as: "new \(round)")
+      #expect(try reader.keys(in: nil).count == before.count + 1)
+      try writer.remove(name("item \(round)"))
+      let after = try reader.keys(in: nil)
+      #expect(after.count == before.count)
+      let (put, removed) = (try name("new \(round)"), try name("item \(round)"))
+      #expect(after.contains(put) && !after.contains(removed))
+      #expect(after == after.sorted())
+    }
+  }
+
+  @Test func `a list is the same after compacting, rotating and repairing by another process`()
+    throws
+  {
+    let other = try scratch.open()
+    let first = try store.keys(in: nil)
+    try other.compact()
+    #expect(try store.keys(in: nil) == first)
+    try other.rotate()
+    #expect(try store.keys(in: nil) == first)
+    try other.remove(name("item 7"))
+    try other.compact()
+    #expect(try store.keys(in: nil).count == 299)
+  }
+
+  @Test func `names are not kept when the store is locked`() throws {
+    let first = try list()
+    store.lock()
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.locked)
+    try store.unlock(with: scratch.key)
+    let again = try list()
+    #expect(again.keys == first.keys)
+    #expect(again.readCount > 1)
+  }
+
+  @Test func `a damaged journal is not listed, even if it was listed before`() throws {
+    _ = try store.keys(in: nil)
+    let other = try scratch.open()
+    try other.put("1", as: "new")
+    try scratch.flip("journal", at: scratch.bytes(of: "journal").count - 1)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+  }
+
+  @Test func `the names of very many items are not kept`() throws {
+    try store.apply((300..<10_001).map { .put(secret("v"), for: try name("item \($0)")) })
+    let (first, again) = (try list(), try list())
+    #expect(first.keys.count == 10_001)
+    #expect(again.keys == first.keys)
+    #expect(again.readCount > 1)
+    #expect(try store.keys(in: "nobody") == [])
+  }
+}
