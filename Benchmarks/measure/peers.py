@@ -12,7 +12,7 @@ from .programs import HERE, Programs, progress
 
 INSTALL = HERE / "Peers" / "install"
 OURS = "SessionTools"
-OPERATIONS = ("put", "get", "list", "remove")
+OPERATIONS = ("put", "get", "list", "list-again", "remove")
 # What no step may take longer than.
 PATIENCE = 300
 # How long the timed operations of a step should take, about, and how many they are.
@@ -89,6 +89,8 @@ class OurStore(Peer):
             return self._ours("remove", item_count, count + 1)
         if operation == "get":
             return self._ours("get", item_count, count)
+        if operation == "list-again":
+            return self._ours("list-again", item_count, count)
         return {**self._ours("list", item_count), "count": 1}
 
     def check(self, item_count: int) -> None:

@@ -161,7 +161,10 @@ static void measure(size_t item_count, const char *operation, size_t count) {
   if (strcmp(operation, "put") == 0) nanoseconds = put_new(item_count, count);
   else if (strcmp(operation, "get") == 0) nanoseconds = get_random(item_count, count);
   else if (strcmp(operation, "list") == 0) nanoseconds = list_all(item_count, count);
-  else if (strcmp(operation, "remove") == 0) nanoseconds = remove_new(item_count, count);
+  else if (strcmp(operation, "list-again") == 0) {
+    list_all(item_count, 1);
+    nanoseconds = list_all(item_count, count);
+  } else if (strcmp(operation, "remove") == 0) nanoseconds = remove_new(item_count, count);
   else fail(operation, "there is no such operation");
   printf(
     "{\"operation\": \"%s\", \"count\": %zu, \"nanoseconds\": %llu}\n", operation, count,
@@ -173,7 +176,7 @@ static void describe(void) {
   printf(
     "{\"name\": \"%s\", \"version\": \"%s\", \"what\": \"%s\", \"durable\": \"%s\", "
     "\"durableBecause\": \"%s\", \"sealed\": \"%s\", \"start\": \"%s\", "
-    "\"operations\": [\"put\", \"get\", \"list\", \"remove\"]}\n",
+    "\"operations\": [\"put\", \"get\", \"list\", \"list-again\", \"remove\"]}\n",
     it.name, it.version, it.what, it.durable, it.durable_because, it.sealed, it.start);
 }
 
@@ -184,7 +187,7 @@ static noreturn void leave_with_usage(void) {
     stderr,
     "usage: PEER describe\n"
     "       PEER prepare DIRECTORY ITEMS\n"
-    "       PEER measure DIRECTORY ITEMS put|get|list|remove COUNT\n"
+    "       PEER measure DIRECTORY ITEMS put|get|list|list-again|remove COUNT\n"
     "       PEER check DIRECTORY ITEMS\n");
   exit(2);
 }

@@ -42,7 +42,7 @@ class Description:
     durableBecause: str
     sealed: str
     start: str
-    operations: tuple[str, ...] = ("put", "get", "list", "remove")
+    operations: tuple[str, ...] = ("put", "get", "list", "list-again", "remove")
 
 
 class Peer(abc.ABC):
@@ -158,6 +158,11 @@ def timed_list(peer: Peer, item_count: int, count: int) -> int:
     return nanoseconds
 
 
+def timed_list_again(peer: Peer, item_count: int, count: int) -> int:
+    timed_list(peer, item_count, 1)
+    return timed_list(peer, item_count, count)
+
+
 def timed_remove(peer: Peer, item_count: int, count: int) -> int:
     new = [identifier_of(number) for number in range(item_count, item_count + count)]
     begin = time.perf_counter_ns()
@@ -170,7 +175,9 @@ def timed_remove(peer: Peer, item_count: int, count: int) -> int:
     return time.perf_counter_ns() - begin
 
 
-TIMED = {"put": timed_put, "get": timed_get, "list": timed_list, "remove": timed_remove}
+TIMED = {
+    "put": timed_put, "get": timed_get, "list": timed_list, "list-again": timed_list_again,
+    "remove": timed_remove}
 
 
 def measure(peer: Peer, item_count: int, operation: str, count: int) -> None:

@@ -133,6 +133,18 @@ struct Workload {
     return Measurement(operation: "list", count: count, time: time)
   }
 
+  /// Lists all items again, which nobody has changed since they were listed.
+  func list(_ itemCount: Int, again count: Int) throws -> Measurement {
+    let store = try SealedFileStore.open(at: path, key: key)
+    func list() throws {
+      let count = try store.keys(in: nil).count
+      guard count == itemCount else { throw WorkloadError("\(count) items are listed") }
+    }
+    try list()
+    let time = try timed { for _ in 0..<count { try list() } }
+    return Measurement(operation: "list-again", count: count, time: time)
+  }
+
   /// Opens the store, and tells what that costs in time and in memory.
   ///
   /// - Parameters:

@@ -7,6 +7,7 @@ let usage = """
          store-workload durable-put|bulk|remove DIRECTORY KEYFILE FIRST COUNT
          store-workload put-threads DIRECTORY KEYFILE FIRST COUNT THREADS
          store-workload list|compact DIRECTORY KEYFILE ITEMS
+         store-workload list-again DIRECTORY KEYFILE ITEMS COUNT
          store-workload get DIRECTORY KEYFILE ITEMS COUNT
          store-workload open DIRECTORY KEYFILE ITEMS EMPTY-DIRECTORY
          store-workload check DIRECTORY KEYFILE ITEMS
@@ -34,6 +35,8 @@ func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
     return try workload.create()
   case ("list", 1):
     return try workload.list(number(rest[0]))
+  case ("list-again", 2):
+    return try workload.list(number(rest[0]), again: number(rest[1]))
   case ("compact", 1):
     return try workload.compact(number(rest[0]))
   case ("put-threads", 3) where number(rest[1]) > 0 && number(rest[2]) > 0:

@@ -10,7 +10,7 @@ enum Command {
   static let usage = """
     usage: crypto-peer chachapoly|aesgcm describe
            crypto-peer chachapoly|aesgcm prepare DIRECTORY ITEMS
-           crypto-peer chachapoly|aesgcm measure DIRECTORY ITEMS put|get|list|remove COUNT
+           crypto-peer chachapoly|aesgcm measure DIRECTORY ITEMS put|get|list|list-again|remove COUNT
            crypto-peer chachapoly|aesgcm check DIRECTORY ITEMS
     """
 

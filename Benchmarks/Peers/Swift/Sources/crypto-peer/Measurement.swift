@@ -1,6 +1,8 @@
 /// What can be timed.
 enum Operation: String, CaseIterable, Encodable {
-  case put, get, list, remove
+  case put, get, list
+  case listAgain = "list-again"
+  case remove
 }
 
 /// What `measure` tells.

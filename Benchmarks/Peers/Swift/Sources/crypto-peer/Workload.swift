@@ -32,6 +32,7 @@ struct Workload: ~Copyable {
       case .put: try put(Item.all(new))
       case .get: try getRandom(count)
       case .list: try list(count)
+      case .listAgain: try listAgain(count)
       case .remove: try remove(Item.all(new))
       }
     return Measurement(operation, count: count, time: time)
@@ -66,6 +67,11 @@ struct Workload: ~Copyable {
       }
     }
     return begin.duration(to: .now)
+  }
+
+  private func listAgain(_ count: Int) throws(Failure) -> Duration {
+    _ = try list(1)
+    return try list(count)
   }
 
   private func remove(_ items: [Item]) throws(Failure) -> Duration {
