@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// One that is read ahead by another thread, and one that is not.
+  /// One that is read by one thread, and one that is read by two.
   static let byteCounts = [9 << 20, 20 << 20]
 
   @Test(
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `a break anywhere in a journal that is read ahead is found`() throws {
+  @Test func `a break anywhere in a journal that two threads read is found`() throws {
     _ = try fill([3000, 200, 9000, 2_000_000], byteCount: 18 << 20)
     let journal = try scratch.bytes(of: "journal")
     for border in [1 << 20, 2 << 20, 17 << 20] {
@@ -112,7 +112,7 @@ import Testing
     #expect(report.itemCount == 3)
   }
 
-  @Test func `a journal that is cut while it is read ahead is broken, and nobody waits`() throws {
+  @Test func `a journal that is cut while two threads read it is broken, and nobody waits`() throws {
     _ = try fill([3000, 200, 9000], byteCount: 18 << 20)
     let path = scratch.file("journal")
     let disk = disk { number in
