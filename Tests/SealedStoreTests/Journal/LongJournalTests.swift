@@ -112,7 +112,8 @@ import Testing
     #expect(report.itemCount == 3)
   }
 
-  @Test func `a journal that is cut while two threads read it is broken, and nobody waits`() throws {
+  @Test func `a journal that is cut while two threads read it is broken, and nobody waits`() throws
+  {
     _ = try fill([3000, 200, 9000], byteCount: 18 << 20)
     let path = scratch.file("journal")
     let disk = disk { number in
