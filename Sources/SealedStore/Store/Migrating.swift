@@ -26,7 +26,8 @@ extension SealedFileStore {
   /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
   public func listing() throws(StoreError) -> StoreListing {
     do throws(StoreError) {
-      return StoreListing(keys: try keys(in: nil))
+      // Read anew, and not names that were kept: what does not open is to be told of.
+      return StoreListing(keys: try readAllKeys(progress: nil))
     } catch let error where error.code == StoreError.corrupt {
       return try damagedListing(error)
     }

@@ -66,7 +66,9 @@ extension SealedFileStore {
   private static var largestKeptKeyCount: Int { 10_000 }
 
   /// Reads all keys, and keeps them.
-  private func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
+  ///
+  /// - Throws: As ``keys(in:)-(Namespace?)``.
+  func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
     let (keys, mark) = try readKeys(in: nil, progress: progress)
     withStateIfOpen { open in
       guard case .usable(let view) = open.journal, view.mark == mark else { return }
