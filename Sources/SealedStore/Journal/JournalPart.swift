@@ -9,9 +9,8 @@ struct JournalPart: Sendable {
   var isLast = false
 
   /// A part without records, which ends where it starts.
-  init(at start: JournalPosition, isLast: Bool = false) {
+  init(at start: JournalPosition) {
     end = start
-    self.isLast = isLast
   }
 }
 
@@ -23,7 +22,6 @@ struct JournalPart: Sendable {
 struct JournalPartReader {
   /// How far apart the first bytes of a part's first and last record are at the most.
   static let partByteCount = 256 << 10
-  private static let pageByteCount = 4096
 
   private let file: OpenFile
   /// Bytes behind this one do not count: the file may grow meanwhile.
@@ -49,14 +47,8 @@ struct JournalPartReader {
     self.fileByteCount = fileByteCount
     self.chainKey = chainKey
     let span = max(fileByteCount - position.byteCount, 0)
-    buffer = ByteBuffer(byteCount: min(span, Self.partByteCount) + Self.pageByteCount)
+    buffer = ByteBuffer(byteCount: min(span, Self.partByteCount) + JournalPage.byteCount)
   }
-
-  /// The beginning of the page in which a record starts.
-  ///
-  /// Whole pages are read to whole pages: when source and target are a few bytes apart within
-  /// their pages, some processors copy six times slower.
-  static func pageStart(of offset: Int) -> Int { offset & ~(pageByteCount - 1) }
 
   /// Reads a part of the file from the beginning of a page on.
   ///

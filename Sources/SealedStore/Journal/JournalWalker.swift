@@ -52,7 +52,7 @@ struct JournalWalker {
   private mutating func nextPart() throws(StoreError) -> JournalPart? {
     switch source {
     case .alone(var reader):
-      try reader.load(JournalPartReader.pageStart(of: position.byteCount))
+      try reader.load(JournalPage.start(of: position.byteCount))
       var part = try reader.part(from: position)
       reader.check(&part, from: position)
       source = .alone(reader)

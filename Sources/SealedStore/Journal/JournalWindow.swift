@@ -6,10 +6,9 @@ import SessionToolsBase
 /// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
 struct JournalWindow {
   /// The longest range that can be asked for.
-  static let largestRangeByteCount = largestBufferByteCount - pageByteCount
+  static let largestRangeByteCount = largestBufferByteCount - JournalPage.byteCount
 
   private static let largestBufferByteCount = 256 << 10
-  private static let pageByteCount = 4096
 
   private let file: OpenFile
   let buffer: ByteBuffer
@@ -23,7 +22,7 @@ struct JournalWindow {
   init(_ file: OpenFile, spanning spanByteCount: Int) {
     self.file = file
     // From the beginning of the page in which it starts.
-    let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + Self.pageByteCount
+    let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + JournalPage.byteCount
     // Wiped in the end, because records may be opened in it.
     buffer = ByteBuffer(byteCount: needed, isSecret: true)
   }
@@ -33,9 +32,7 @@ struct JournalWindow {
   /// - Throws: `io`.
   mutating func offset(of range: Range<Int>) throws(StoreError) -> Int? {
     if range.lowerBound < loaded.lowerBound || range.upperBound > loaded.upperBound {
-      // Whole pages to whole pages: when source and target are a few bytes apart within their
-      // pages, some processors copy six times slower.
-      let start = range.lowerBound & ~(Self.pageByteCount - 1)
+      let start = JournalPage.start(of: range.lowerBound)
       let count = try file.read(at: start, into: buffer, 0..<buffer.byteCount)
       loaded = start..<start + count
       guard range.upperBound <= loaded.upperBound else { return nil }
@@ -50,7 +47,7 @@ struct JournalWindow {
   func skippableByteCount(from offset: Int) -> Int {
     guard loaded.contains(offset) else { return 0 }
     let start = offset - loaded.lowerBound
-    let block = min(Self.pageByteCount, loaded.count - start)
+    let block = min(JournalPage.byteCount, loaded.count - start)
     guard block > MemoryLayout<UInt32>.size, buffer.isZero(start..<start + block) else { return 0 }
     return block - MemoryLayout<UInt32>.size
   }

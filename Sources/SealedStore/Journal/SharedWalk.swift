@@ -114,7 +114,7 @@ private final class Parts: Sendable {
   private let state = Mutex(State())
 
   init(from start: JournalPosition) {
-    firstByte = JournalPartReader.pageStart(of: start.byteCount)
+    firstByte = JournalPage.start(of: start.byteCount)
     begin(0, at: start)
   }
 
