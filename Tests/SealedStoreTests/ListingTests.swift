@@ -54,9 +54,7 @@ import Testing
     }
   }
 
-  @Test func `a list is the same after compacting, rotating and repairing by another process`()
-    throws
-  {
+  @Test func `a list is the same after another process compacts and rotates`() throws {
     let other = try scratch.open()
     let first = try store.keys(in: nil)
     try other.compact()
