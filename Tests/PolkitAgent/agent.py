@@ -12,8 +12,9 @@ each.
 
 import os
 import pty
-import select
 import sys
+import termios
+import time
 
 NAME = "org.freedesktop.PolicyKit1"
 PATH = "/org/example/Agent"
@@ -21,6 +22,15 @@ PATH = "/org/example/Agent"
 
 def say(line):
     print(line, flush=True)
+
+
+def turned_off_echo(descriptor):
+    """Waits until what is typed is not shown; `False` when it takes more than ten seconds."""
+    for _ in range(1000):
+        if not termios.tcgetattr(descriptor)[3] & termios.ECHO:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def terminal(process, password):
@@ -37,21 +47,19 @@ def terminal(process, password):
     os.read(reader, 1)  # It closes its end when it is registered.
     say("ready")
     written = b""
-    is_asked = False
     while True:
-        if select.select([descriptor], [], [], 1)[0]:
-            try:
-                written += os.read(descriptor, 4096)
-            except OSError:
-                return
-            is_asked = written.rstrip().endswith(b":") and b"assword" in written
-            if is_asked:
-                say("asked")
-                written = b""
-        # Once more when nothing came of it: what is typed between its question and its turning off
-        # the echo, pkttyagent throws away.
-        if is_asked:
-            os.write(descriptor, password.encode() + b"\n")
+        try:
+            written += os.read(descriptor, 4096)
+        except OSError:
+            return
+        if not (written.rstrip().endswith(b":") and b"assword" in written):
+            continue
+        say("asked")
+        written = b""
+        # What is typed before that, pkttyagent throws away.
+        if not turned_off_echo(descriptor):
+            sys.exit("pkttyagent asked for a password that everybody could read")
+        os.write(descriptor, password.encode() + b"\n")
 
 
 def on_bus(process, conduct):
