@@ -5,9 +5,14 @@ public final class TemporaryDirectory: Sendable {
   /// Where it is.
   public let path: String
 
-  /// Makes one.
-  public init() throws {
-    var template = Array("\(NSTemporaryDirectory())session-tools-XXXXXX".utf8CString)
+  /// Makes one where such directories are made.
+  public convenience init() throws {
+    try self.init(in: NSTemporaryDirectory())
+  }
+
+  /// Makes one in another place.
+  public init(in place: String) throws {
+    var template = Array("\(place)/session-tools-XXXXXX".utf8CString)
     let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
       unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
     }

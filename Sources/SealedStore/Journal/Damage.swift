@@ -69,11 +69,6 @@ struct BreakExamination {
   /// Bytes behind the end without the reserve.
   var tailByteCount: Int { reserveStart - end.byteCount }
 
-  /// Forged lengths could make every offset cost a megabyte.
-  ///
-  /// Beyond this many bytes tried, the answer is the careful one: damage.
-  private var largestTriedByteCount: Int { max(64 << 20, 4 * tailByteCount) }
-
   private var opener: RecordOpener { RecordOpener(journal: journal, keys: keys) }
 
   /// Whether the bytes behind the end are damage and not an unfinished write.
@@ -94,7 +89,7 @@ struct BreakExamination {
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
     var window = JournalWindow(file, spanning: tailByteCount)
-    var triedByteCount = 0
+    var budget = TrialBudget(searching: tailByteCount)
     var start = end.byteCount + 1
     let last = min(reserveStart, fileByteCount - RecordPlaintext.smallestRecordByteCount)
     while start <= last,
@@ -112,8 +107,8 @@ struct BreakExamination {
         if word >> 35 == 0,
           let prefix = candidate(window.buffer, offset + step, at: start + step)
         {
-          triedByteCount += prefix.recordByteCount
-          if triedByteCount > largestTriedByteCount { return true }
+          // The careful answer.
+          guard budget.take(prefix.recordByteCount) else { return true }
           if try record(at: start + step) != nil { return true }
         }
         step += 1

@@ -56,9 +56,7 @@ struct JournalSurvey {
     let opener = RecordOpener(journal: journal, keys: keys)
     var window = JournalWindow(file, spanning: range.count)
     var steps = ProgressSteps(progress, total: range.upperBound, step: 1 << 20)
-    // Forged lengths could make every offset cost a megabyte: what is behind them is given up.
-    let largestTriedByteCount = max(64 << 20, 4 * range.count)
-    var triedByteCount = 0
+    var budget = TrialBudget(searching: range.count)
     var start = range.lowerBound
     var gapStart: Int?
     var gapPrefix: RecordPrefix?
@@ -79,8 +77,8 @@ struct JournalSurvey {
         start += prefix.recordByteCount
         continue
       }
-      triedByteCount += prefix?.recordByteCount ?? 0
-      if triedByteCount > largestTriedByteCount {
+      // What is behind is given up.
+      guard budget.take(prefix?.recordByteCount ?? 0) else {
         gapStart = gapStart ?? start
         break
       }
@@ -145,10 +143,10 @@ struct JournalSurvey {
   private static func prefix(
     at start: Int, in range: Range<Int>, _ window: inout JournalWindow
   ) throws(StoreError) -> RecordPrefix? {
-    guard start + RecordPlaintext.smallestRecordByteCount <= range.upperBound,
+    guard range.upperBound - start >= RecordPlaintext.smallestRecordByteCount,
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount),
       let prefix = RecordPrefix(window.buffer, at: offset),
-      start + prefix.recordByteCount <= range.upperBound
+      prefix.recordByteCount <= range.upperBound - start
     else { return nil }
     return prefix
   }

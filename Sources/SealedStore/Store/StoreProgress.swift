@@ -16,7 +16,7 @@ struct ProgressSteps {
   private let progress: StoreProgress?
   private let total: Int
   private let step: Int
-  private var next = 0
+  private var last: Int?
 
   init(_ progress: StoreProgress?, total: Int, step: Int) {
     self.progress = progress
@@ -25,8 +25,8 @@ struct ProgressSteps {
   }
 
   mutating func reached(_ done: Int) {
-    guard done >= next else { return }
-    next = done + step
+    if let last, done - last < step { return }
+    last = done
     progress?.report(done, total)
   }
 

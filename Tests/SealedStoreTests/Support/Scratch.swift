@@ -12,7 +12,11 @@ struct Scratch: Sendable {
   let keyBytes: SecretBytes
 
   init() throws {
-    directory = try TemporaryDirectory()
+    try self.init(in: TemporaryDirectory())
+  }
+
+  init(in directory: TemporaryDirectory) throws {
+    self.directory = directory
     keyBytes = RawKey.random()
     key = try RawKey(keyBytes)
   }

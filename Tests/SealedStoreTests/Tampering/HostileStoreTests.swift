@@ -13,7 +13,11 @@ import Testing
   let journal: [UInt8]
 
   init() throws {
-    scratch = try Scratch()
+    try self.init(in: Scratch())
+  }
+
+  private init(in scratch: Scratch) throws {
+    self.scratch = scratch
     key = try scratch.writeKeyFile()
     let store = try scratch.create()
     try store.put(secret("value"), for: StoreKey("item", in: "worker"))
@@ -95,6 +99,28 @@ import Testing
     #expect(status.st_size == 1 << 40)
     #expect(status.st_blocks * 512 < 2 << 20)
     #expect(try scratch.open().contents().count == 1)
+  }
+
+  /// Where a file may have any length: other file systems refuse what is longer than their disks
+  /// could be.
+  private static let memoryFileSystem = "/dev/shm"
+
+  @Test(arguments: [1 << 61 + 4096, 1 << 62, Int.max])
+  func `a journal as long as a number can say is damaged, and can be repaired`(byteCount: Int)
+    throws
+  {
+    let directory = try TemporaryDirectory(in: Self.memoryFileSystem)
+    let store = try HostileStoreTests(in: Scratch(in: directory))
+    #expect(unsafe truncate(store.scratch.file("journal"), byteCount) == 0)
+    #expect(try store.scratch.open().listing().damage?.code == StoreError.corrupt)
+    let report = try store.probe()
+    #expect(
+      report.outcomes == [
+        "open": "ok", "value": "corrupt", "keys": "corrupt", "verify": "ok", "put": "corrupt",
+        "repair": "ok",
+      ])
+    #expect(try isFair(report))
+    #expect(try store.scratch.open().contents().count == 1)
   }
 
   @Test func `an unfinished write of megabytes is searched through once, not for every read`()
