@@ -82,8 +82,11 @@ extension SealedFileStore {
     }
     let head = ByteBuffer(byteCount: JournalHead.byteCount)
     let headByteCount = try file.read(at: 0, into: head, 0..<head.byteCount)
-    guard headByteCount == head.byteCount else { throw noSalvage("the journal is cut off") }
+    // It may have been cut since the head was read.
     let byteCount = try file.status().byteCount
+    guard min(headByteCount, byteCount) >= head.byteCount else {
+      throw noSalvage("the journal is cut off")
+    }
     let mark = try loader.mark(keys: keys)
     let successor = mark?.successor(chainKey: keys.chainKey)
     var candidates = [JournalIdentifier(bytes: Bytes16(head, at: 32))]

@@ -221,4 +221,27 @@ import Testing
     }
     #expect(number > 50)
   }
+
+  @Test func `a journal that is cut below its head at any moment of a repair is no crash`() throws {
+    try scratch.flip("journal", at: 64 + 216 + 40)
+    let damaged = try RecordedDisk.read(scratch.path)
+    var number = 1
+    while true {
+      let path = scratch["repair \(number)"]
+      try RecordedDisk.write(damaged, to: path)
+      let disk = FaultyFileSystem { [number] in
+        if $0.number == number { #expect(unsafe truncate("\(path)/journal", 10) == 0) }
+        return nil
+      }
+      let outcome = try code {
+        _ = try SealedFileStore.open(
+          at: path, key: scratch.key, environment: StoreEnvironment(fileSystem: disk)
+        ).repair()
+      }
+      #expect([nil, StoreError.corrupt].contains(outcome), "\(number)")
+      if disk.calls.count < number { break }
+      number += 1
+    }
+    #expect(number > 50)
+  }
 }
