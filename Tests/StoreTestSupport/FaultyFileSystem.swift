@@ -18,10 +18,13 @@ package final class FaultyFileSystem: FileSystem {
     ///
     /// Unlike descriptors, these are never used again; 0 when the call has no descriptor.
     package let opening: Int
-    /// How many bytes a write is to write.
-    package let byteCount: Int
+    /// Which bytes of the file are to be read or written; none when the call does neither.
+    package let range: Range<Int>
     /// How many calls came before, this one included.
     package let number: Int
+
+    /// How many bytes are to be read or written.
+    package var byteCount: Int { range.count }
   }
 
   /// What happens in a call's place.
@@ -90,14 +93,14 @@ package final class FaultyFileSystem: FileSystem {
   package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
 
   private func fault(
-    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, byteCount: Int = 0
+    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, range: Range<Int> = 0..<0
   ) throws(SystemCallError) -> Int? {
     let (rule, call) = state.withLock { state -> (Rule?, Call) in
       state.count += 1
       let opening = descriptor.flatMap { state.open[$0] }
       let call = Call(
         kind: kind, name: opening?.name ?? name, opening: opening?.number ?? 0,
-        byteCount: byteCount, number: state.count)
+        range: range, number: state.count)
       state.calls.append(call)
       return (state.rule, call)
     }
@@ -161,7 +164,7 @@ package final class FaultyFileSystem: FileSystem {
   package func read(
     _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(SystemCallError) -> Int {
-    _ = try fault(.read, "", descriptor)
+    _ = try fault(.read, "", descriptor, range: offset..<offset + range.count)
     return try real.read(descriptor, at: offset, into: buffer, range)
   }
 
@@ -175,7 +178,8 @@ package final class FaultyFileSystem: FileSystem {
   package func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int {
-    let most = try fault(.write, "", descriptor, byteCount: range.count) ?? range.count
+    let wanted = offset..<offset + range.count
+    let most = try fault(.write, "", descriptor, range: wanted) ?? range.count
     let part = range.lowerBound..<range.lowerBound + min(most, range.count)
     return try real.write(buffer, part, to: descriptor, at: offset)
   }

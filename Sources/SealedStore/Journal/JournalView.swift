@@ -108,6 +108,8 @@ final class JournalView: @unchecked Sendable {
 
   /// Reads on from the end to a length of the file that was asked for after the mark was read.
   ///
+  /// After an error, the view is of no more use.
+  ///
   /// - Parameters:
   ///   - fileByteCount: The file's length.
   ///   - positions: Where the journal was confirmed, as far as that is known.
@@ -145,8 +147,6 @@ final class JournalView: @unchecked Sendable {
     }
     var walked: JournalWalk
     if end.number == 0, let furthest {
-      // One that failed on the way may have left some.
-      live = LiveRecords()
       let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
       live.reserve(min(Int(clamping: furthest.number), most))
       walked = try walk(trustingFirst: furthest.byteCount)

@@ -55,7 +55,13 @@ struct OpenState {
     // The mark first, then the length: so the mark is never ahead of what is read.
     let mark = try loader.mark(of: view.head.journal, keys: keys)
     let byteCount = try view.file.status().byteCount
-    try view.extend(to: byteCount, confirmed: mark.map { [$0.position] } ?? [], keys: keys)
+    do throws(StoreError) {
+      try view.extend(to: byteCount, confirmed: mark.map { [$0.position] } ?? [], keys: keys)
+    } catch {
+      // Some of what it read before the error may be in its index, and may not count.
+      journal = .unusable(error)
+      throw error
+    }
     // Believed when it is seen twice: another process may have been at work.
     if view.damage != nil { try reload(with: loader) }
   }

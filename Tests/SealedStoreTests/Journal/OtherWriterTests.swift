@@ -57,6 +57,31 @@ import Testing
     #expect(number > 5)
   }
 
+  /// A large change goes into the index before its end was seen.
+  @Test(arguments: [64, 300_000])
+  func `what a look that failed had read by then does not count`(byteCount: Int) throws {
+    let scratch = try Scratch()
+    let store = try scratch.create()
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let changes = try (0..<10_000).map { StoreChange.put(secret("v"), for: try name("item \($0)")) }
+    try store.apply(changes)
+    disk.setRule { call in
+      call.kind == .read && call.name == "journal" && call.range.contains(1_000_000)
+        ? .fail(EIO) : nil
+    }
+    #expect(try code { _ = try reader.contains(name("item 0")) } == StoreError.io)
+    disk.setRule(nil)
+    // As if the change had never been finished.
+    #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
+    #expect(unsafe unlink(scratch.file("mark")) == 0)
+    #expect(try !reader.contains(name("item 0")))
+    #expect(try reader.text("item 0") == nil)
+    #expect(try reader.keys(in: nil) == [])
+    try reader.put("new", as: "item 1")
+    try reader.compact()
+    #expect(try scratch.open().contents().count == 1)
+  }
+
   @Test func `a journal that is cut below its head while it is opened is damaged, and that is all`()
     throws
   {
