@@ -17,7 +17,8 @@ extension SealedFileStore: LockableSecretStore {
   /// Until the store is unlocked, everything that needs them throws `locked`.
   ///
   /// Waits for reads and the one change that are under way. The index, which holds no names,
-  /// goes as well. Locking a locked store does nothing.
+  /// goes as well, and so do names that a list kept; Swift's strings cannot be wiped. Locking a
+  /// locked store does nothing.
   public func lock() {
     let keys = state.withLock { $0.take()?.keys }
     keys?.wipe()

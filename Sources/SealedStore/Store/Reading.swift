@@ -56,20 +56,22 @@ extension SealedFileStore {
       let view = try open.soundJournal(path: path)
       return (view.sortedKeys, view.index.count)
     }
-    let isKept = itemCount <= Self.largestKeptKeyCount
-    guard isKept else { return try readKeys(in: namespace, progress: progress).keys }
+    guard itemCount <= Self.largestKeptKeyCount else {
+      return try readKeys(in: namespace, progress: progress).keys
+    }
     let keys = if let known { known } else { try readAllKeys(progress: progress) }
     return namespace == nil ? keys : keys.filter { $0.namespace == namespace }
   }
 
-  /// The names of so many items take about 2 MB.
+  /// Ordinary names of so many items take about 2 MB.
   private static var largestKeptKeyCount: Int { 10_000 }
 
-  /// Reads all keys, and keeps them.
+  /// Reads all keys, and keeps them if they are few.
   ///
   /// - Throws: As ``keys(in:)-(Namespace?)``.
   func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
     let (keys, mark) = try readKeys(in: nil, progress: progress)
+    guard keys.count <= Self.largestKeptKeyCount else { return keys }
     withStateIfOpen { open in
       guard case .usable(let view) = open.journal, view.mark == mark else { return }
       view.sortedKeys = keys
