@@ -150,6 +150,24 @@ func useAfterFork() throws {
   say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
 }
 
+/// Opens a store, forks, and opens it in the child: `open-in-fork DIRECTORY KEYFILE IDENTIFIER`.
+///
+/// Says what comes of reading an item in both.
+func openInFork() throws {
+  let name = try StoreKey(argument(3), in: "worker")
+  say("parent " + storeOutcome { _ = try openStore().value(for: name) })
+  let child = fork()
+  if child == 0 {
+    // Ends it if it waits for what never happens.
+    alarm(60)
+    say("child " + storeOutcome { _ = try openStore().value(for: name) })
+    _exit(0)
+  }
+  var status: Int32 = 0
+  unsafe waitpid(child, &status, 0)
+  say("child ended with \(status)")
+}
+
 /// Uses a store that may be hostile: `probe DIRECTORY KEYFILE IDENTIFIER`.
 ///
 /// Opens, reads, lists, verifies and changes it, and says what came of it and the most memory

@@ -68,6 +68,7 @@ do {
   case "dump": try dumpCore()
   case "memory-limit": try useUnlockableMemory()
   case "fork": try useAfterFork()
+  case "open-in-fork": try openInFork()
   case "probe": try probe()
   case "fill": try fillFileSystem()
   case "live": try live()

@@ -50,7 +50,7 @@ struct JournalPartReader {
     buffer = ByteBuffer(byteCount: min(span, Self.partByteCount) + JournalPage.byteCount)
   }
 
-  /// Reads a part of the file from the beginning of a page on.
+  /// Reads as much of the file as a part needs, from the beginning of a page on.
   ///
   /// - Throws: `io`.
   mutating func load(_ start: Int) throws(StoreError) {
@@ -58,14 +58,15 @@ struct JournalPartReader {
     loaded = start..<start + count
   }
 
-  /// The records that start in what was read, as far as they are whole and have the right
-  /// numbers.
+  /// The records of what was read that start before some byte, as far as they are whole and have
+  /// the right numbers.
   ///
   /// ``check(_:from:)`` looks at their chain.
   ///
   /// - Throws: `io`.
-  func part(from start: JournalPosition) throws(StoreError) -> JournalPart {
-    let partEnd = loaded.lowerBound + Self.partByteCount
+  func part(
+    from start: JournalPosition, before partEnd: Int
+  ) throws(StoreError) -> JournalPart {
     var part = JournalPart(at: start)
     while part.end.byteCount < partEnd {
       let offset = part.end.byteCount

@@ -52,8 +52,10 @@ struct JournalWalker {
   private mutating func nextPart() throws(StoreError) -> JournalPart? {
     switch source {
     case .alone(var reader):
-      try reader.load(JournalPage.start(of: position.byteCount))
-      var part = try reader.part(from: position)
+      let start = JournalPage.start(of: position.byteCount)
+      try reader.load(start)
+      var part = try reader.part(
+        from: position, before: start + JournalPartReader.partByteCount)
       reader.check(&part, from: position)
       source = .alone(reader)
       return part

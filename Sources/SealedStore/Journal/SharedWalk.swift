@@ -30,9 +30,8 @@ final class SharedWalk {
   }
 
   deinit {
-    parts.stop()
     // The helper uses the store's keys, which may be gone soon.
-    queue.sync {}
+    parts.stopAndWaitForHelper()
   }
 
   /// The next part; `nil` behind the last.
@@ -50,7 +49,7 @@ final class SharedWalk {
   }
 
   private func helpIfUseful() {
-    guard parts.beginHelping() else { return }
+    guard parts.callHelper() else { return }
     queue.async { [helper] in helper.run() }
   }
 }
@@ -69,7 +68,8 @@ private final class Helper: @unchecked Sendable {
   }
 
   func run() {
-    while parts.take(&reader, helping: true) {}
+    guard parts.beginHelping() else { return }
+    while parts.take(&reader) || parts.goOnHelping() {}
   }
 }
 
@@ -91,11 +91,18 @@ private final class Parts: Sendable {
     var result: Result<JournalPart?, StoreError> = .success(nil)
   }
 
+  private enum HelperState {
+    /// Shall come, and never does in a forked child, where Dispatch has no threads.
+    case called
+    case atWork
+    case away
+  }
+
   private struct State {
     var nextNumber = 0
     var fetchedCount = 0
     var isOver = false
-    var isHelped = false
+    var helper = HelperState.away
     /// Whether records were short in the part before, so that the next ones have records as well.
     var isDense = false
 
@@ -112,6 +119,8 @@ private final class Parts: Sendable {
   /// Where the first part begins in the file.
   private let firstByte: Int
   private let state = Mutex(State())
+  /// Signalled when the helper has left for good.
+  private let isHelperGone = DispatchSemaphore(value: 0)
 
   init(from start: JournalPosition) {
     firstByte = JournalPage.start(of: start.byteCount)
@@ -126,12 +135,9 @@ private final class Parts: Sendable {
   }
 
   /// Reads and checks the next part; `false` when there is none, or enough were taken.
-  func take(_ reader: inout JournalPartReader, helping: Bool = false) -> Bool {
+  func take(_ reader: inout JournalPartReader) -> Bool {
     let next = state.withLock { state -> (number: Int, isDense: Bool)? in
-      guard state.room > 0 else {
-        if helping { state.isHelped = false }
-        return nil
-      }
+      guard state.room > 0 else { return nil }
       defer { state.nextNumber += 1 }
       return (state.nextNumber, state.isDense)
     }
@@ -153,7 +159,8 @@ private final class Parts: Sendable {
   ) throws(StoreError) -> JournalPart? {
     let partByteCount = JournalPartReader.partByteCount
     let range = firstByte + number * partByteCount..<firstByte + (number + 1) * partByteCount
-    if isDense { try reader.load(range.lowerBound) }
+    // In vain when it fails: there may be a bad sector in a record's bytes that nobody needs.
+    let isLoaded = isDense && (try? reader.load(range.lowerBound)) != nil
     place(number).isStartKnown.wait()
     guard let start = place(number).start else {
       begin(number + 1, at: nil)
@@ -161,8 +168,8 @@ private final class Parts: Sendable {
     }
     var part = JournalPart(at: start)
     if range.contains(start.byteCount) {
-      if !isDense { try reader.load(range.lowerBound) }
-      part = try reader.part(from: start)
+      if !isLoaded { try reader.load(JournalPage.start(of: start.byteCount)) }
+      part = try reader.part(from: start, before: range.upperBound)
     }
     state.withLock { state in
       state.isDense = part.records.count >= Self.denseCount
@@ -185,17 +192,47 @@ private final class Parts: Sendable {
     return place.result
   }
 
-  /// Whether a helper shall begin: there is none, and enough to do to wake one.
-  func beginHelping() -> Bool {
+  /// Whether a helper shall come: there is none, and enough to do to wake one.
+  func callHelper() -> Bool {
     state.withLock { state in
-      guard !state.isHelped, state.room >= Self.placeCount / 2 else { return false }
-      state.isHelped = true
+      guard state.helper == .away, state.room >= Self.placeCount / 2 else { return false }
+      state.helper = .called
       return true
     }
   }
 
+  /// Whether a helper that was called is still wanted.
+  func beginHelping() -> Bool {
+    state.withLock { state in
+      guard !state.isOver else { return false }
+      state.helper = .atWork
+      return true
+    }
+  }
+
+  /// Whether there is more to take for the helper, which is away otherwise.
+  func goOnHelping() -> Bool {
+    state.withLock { state in
+      guard state.room == 0 else { return true }
+      state.helper = .away
+      if state.isOver { isHelperGone.signal() }
+      return false
+    }
+  }
+
   /// Lets nobody take any more.
-  func stop() {
+  private func stop() {
     state.withLock { $0.isOver = true }
+  }
+
+  /// Lets nobody take any more, and waits until the helper does nothing any longer.
+  ///
+  /// Not for one that has not come yet: it will find that it came too late.
+  func stopAndWaitForHelper() {
+    let isAtWork = state.withLock { state in
+      state.isOver = true
+      return state.helper == .atWork
+    }
+    if isAtWork { isHelperGone.wait() }
   }
 }

@@ -214,4 +214,17 @@ import Testing
       lines == operations.map { "\($0) unavailable" } + ["child ended with 0", "parent ok"])
     #expect(try scratch.open().contents().values.map { $0 } == [Array("parent".utf8)])
   }
+
+  /// There Dispatch has no threads, of which a long journal is read by one.
+  @Test func `a forked child can open a store anew, also a large one`() throws {
+    let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
+    let store = try scratch.create()
+    for identifier in ["one", "two"] {
+      try store.put(value, for: StoreKey(identifier, in: "worker"))
+    }
+    let worker = try Worker("open-in-fork", scratch.path, scratch.writeKeyFile(), "one")
+    let lines = worker.lines()
+    #expect(worker.wait() == 0)
+    #expect(lines == ["parent ok", "child ok", "child ended with 0"])
+  }
 }
