@@ -18,6 +18,7 @@ $SESSION_TOOLS_BROWSER is the socket between them, in a directory of its own, wh
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -29,7 +30,7 @@ import time
 import urllib.error
 import urllib.request
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 class Driver:
@@ -37,12 +38,9 @@ class Driver:
 
     def __init__(self):
         self.profile = tempfile.mkdtemp()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.address = f"http://127.0.0.1:{port}"
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(["chromedriver", f"--port={port}"], **quiet)
+        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True, **quiet)
+        self.address = f"http://127.0.0.1:{self.port()}"
         self.session = ""
         end = time.monotonic() + PATIENCE
         while not self.is_ready():
@@ -55,6 +53,15 @@ class Driver:
         options = {"goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}
         made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": options}})
         self.session = "/session/" + made["sessionId"]
+
+    def port(self):
+        """The port that chromedriver has chosen, which it says when it has started."""
+        for line in self.process.stdout:
+            if found := re.search(r"successfully on port (\d+)", line):
+                # It goes on saying things, for which nobody waits.
+                threading.Thread(target=self.process.stdout.read, daemon=True).start()
+                return int(found[1])
+        raise RuntimeError("chromedriver did not start")
 
     def is_ready(self):
         try:

@@ -9,12 +9,14 @@ import selectors
 import socket
 import sys
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 def send(port):
+    # Before it connects: whoever says nothing is thrown out.
+    content = sys.stdin.buffer.read()
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        connection.sendall(sys.stdin.buffer.read())
+        connection.sendall(content)
         while part := connection.recv(1 << 16):
             sys.stdout.buffer.write(part)
 

@@ -93,7 +93,8 @@ extension `one at a time` {
       }
       let page = try await stage.chromium.perform(.again)
       #expect(page == "/callback The login has had its answer already.")
-      #expect(try !stage.hasPending(), "a verifier is used once")
+      // The page is there a moment before the login goes on.
+      try await wait(until: "the verifier is gone, which is used once") { try !stage.hasPending() }
       try await stage.server.set("hold=0")
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
@@ -118,6 +119,7 @@ extension `one at a time` {
         #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(query)")
         #expect(!answer.contains(state), "nothing of the request is in the answer")
       }
+      try await waitForPage(of: stage)
       _ = try await stage.chromium.perform(.allow)
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
@@ -130,9 +132,7 @@ extension `one at a time` {
       let ending = Task { [login] in try await login.start() }
       _ = try await browser.address()
       try await stage.server.set("named=2")
-      try await wait(until: "the page is there") {
-        (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
-      }
+      try await waitForPage(of: stage)
       #expect(
         try await stage.chromium.perform(.allow).contains("not the answer that the login waits"))
       ending.cancel()
@@ -216,7 +216,7 @@ extension `one at a time` {
     }
 
     @Test func `waits for a slow server as long as its client does`() async throws {
-      let stage = try LoginStage(http: FoundationHTTPClient(timeout: .seconds(1)))
+      let stage = try LoginStage(http: FoundationHTTPClient(timeout: .seconds(10)))
       _ = try await stage.client.server()
       try await stage.server.set("hold=1")
       let error = await #expect(throws: WebLoginError.self) {
@@ -242,6 +242,13 @@ extension `one at a time` {
       }
       let counts = try await stage.server.counts()
       #expect(counts.logins == 21 && counts.signIns == 21 && counts.codesRefused == 0)
+    }
+
+    /// Waits until the browser shows the page at which a person logs in.
+    private func waitForPage(of stage: LoginStage) async throws {
+      try await wait(until: "the page is there") {
+        (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
+      }
     }
 
     private func openDescriptorCount() throws -> Int {

@@ -203,7 +203,7 @@ extension `one at a time` {
       let outcome = try stage.tool.run(
         """
         for i in $(seq 50); do
-          session-tools token --store store --service mail > token.$i 2> complaint.$i &
+          session-tools token --store store --service mail --timeout 300 >token.$i 2>complaint.$i &
           pids="$pids $!"
         done
         for pid in $pids; do wait $pid || echo failed; done
