@@ -87,10 +87,10 @@ final class PseudoTerminal {
     """
 
   /// Reads until a text has been shown that was not waited for before; `false` when the
-  /// process ends without it or takes more than 30 seconds.
+  /// process ends without it or takes more than five minutes.
   func shows(_ text: String) -> Bool {
     let wanted = Array(text.utf8)
-    let deadline = Date(timeIntervalSinceNow: 30)
+    let deadline = Date(timeIntervalSinceNow: 300)
     while true {
       if let end = Self.end(of: wanted, in: unread) {
         unread.removeFirst(end)
@@ -121,7 +121,7 @@ final class PseudoTerminal {
   ///
   /// - Returns: The exit status, or 128 and the number of the signal as shells have it.
   func end() -> Int32 {
-    let deadline = Date(timeIntervalSinceNow: 30)
+    let deadline = Date(timeIntervalSinceNow: 300)
     while read(timeout: 100) {
       if Date() > deadline { kill(process, SIGKILL) }
     }
