@@ -94,9 +94,10 @@ import Testing
         group.addTask { [address = bus.address] in
           await #expect(processExitsWith: .success) {
             [address = address as String, number = number as Int, rounds = rounds as Int] in
+            var options = SecretServiceOptions()
+            options.timeout = patience
             let store = SecretServiceStore(
-              collection: .default, options: SecretServiceOptions(),
-              bus: SessionBus(address: address))
+              collection: .default, options: options, bus: SessionBus(address: address))
             try Self.work(store, worker: "worker process \(number)", rounds: rounds)
           }
         }

@@ -61,6 +61,7 @@ import Testing
       try await provider.set(method, "late 150")
       let patient = bus.store()
       try await expect(nil, of: call, patient, method)
+      try await provider.set(method, "late 5000")
       let hasty = bus.store { $0.timeout = .milliseconds(100) }
       try await expect(StoreError.timedOut, of: call, hasty, method)
       try await provider.set(method, "")
