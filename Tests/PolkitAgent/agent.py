@@ -25,8 +25,8 @@ def say(line):
 
 
 def turned_off_echo(descriptor):
-    """Waits until what is typed is not shown; `False` when it takes more than ten seconds."""
-    for _ in range(1000):
+    """Waits until what is typed is not shown; `False` when it takes more than five minutes."""
+    for _ in range(30_000):
         if not termios.tcgetattr(descriptor)[3] & termios.ECHO:
             return True
         time.sleep(0.01)

@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `a question that nobody answers in time is taken off the screen`() async throws {
-    let worker = try await worker(seconds: 2)
+    let worker = try await worker(seconds: 10)
     let agent = try await service.agent(for: worker.process, "wait")
     try worker.send("begin")
     let question = try await agent.line()

@@ -3,15 +3,23 @@ import TestSupport
 
 extension FileHandle {
   /// The next line, without its end; `nil` when there are no more.
+  ///
+  /// - Throws: `NeverHappened` when there is none for too long.
   func line() async throws -> String? {
     // It waits, and the pool has few threads.
     try await onThread { [self] in
+      let end = ContinuousClock.now + patience
       var line = Data()
-      while let byte = try read(upToCount: 1), !byte.isEmpty {
+      while true {
+        var waiting = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&waiting, 1, 1000) > 0 else {
+          guard ContinuousClock.now < end else { throw NeverHappened(what: "a line") }
+          continue
+        }
+        guard let byte = try read(upToCount: 1), !byte.isEmpty else { return nil }
         if byte[0] == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
         line += byte
       }
-      return nil
     }
   }
 }
