@@ -2,9 +2,10 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
-@Suite struct GroupCommitTests {
+@Suite(.onOwnThread) struct GroupCommitTests {
   let scratch: Scratch
   let disk: FaultyFileSystem
   let store: SealedFileStore

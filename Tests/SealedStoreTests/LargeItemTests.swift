@@ -1,10 +1,11 @@
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestThreads
 import Testing
 
 /// Items that are longer than the buffers they are read and rewritten through.
-@Suite struct LargeItemTests {
+@Suite(.onOwnThread) struct LargeItemTests {
   let scratch: Scratch
 
   init() throws {

@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `several accounts` {
+@Suite(.timeLimit(.minutes(20))) struct `several accounts` {
   let store = MemoryStore()
   let poster = Recorder()
   let accounts: Accounts<User>

@@ -82,7 +82,7 @@ import Testing
     let counter = Unguarded()
     async let fromThreads: [Bool] = onThreads(4) { _ in
       for _ in 0..<200 {
-        try? store.withExclusiveAccess(to: one, timeout: .seconds(60)) { counter.count += 1 }
+        try? store.withExclusiveAccess(to: one, timeout: .seconds(300)) { counter.count += 1 }
       }
       return true
     }
@@ -90,7 +90,7 @@ import Testing
       for _ in 0..<4 {
         group.addTask {
           for _ in 0..<200 {
-            try? await store.withExclusiveAccess(to: one, timeout: .seconds(60)) {
+            try? await store.withExclusiveAccess(to: one, timeout: .seconds(300)) {
               let count = counter.count
               await Task.yield()
               counter.count = count + 1

@@ -4,7 +4,7 @@ import SessionToolsTesting
 import Testing
 
 /// Refreshes of an item whose store fails.
-@Suite(.timeLimit(.minutes(2))) struct `a refresh whose store fails` {
+@Suite(.timeLimit(.minutes(20))) struct `a refresh whose store fails` {
   /// What goes wrong with one call.
   enum Kind: CaseIterable {
     case failing, locked, madeButNotSaid, notMadeAndNotSaid

@@ -3,7 +3,7 @@ import SessionToolsBase
 import SessionToolsTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `the outcome of a refresh` {
+@Suite(.timeLimit(.minutes(20))) struct `the outcome of a refresh` {
   let clock: ManualClock
   let server: TokenServer
   let poster = Recorder()

@@ -105,7 +105,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `the states of a session whose store was locked` {
+@Suite(.timeLimit(.minutes(20))) struct `the states of a session whose store was locked` {
   @Test func `they recover when it is unlocked, though the store does not tell`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())

@@ -4,7 +4,7 @@ import SessionToolsTesting
 import Testing
 
 /// What is known of a token that may have been spent.
-@Suite(.timeLimit(.minutes(2))) struct `a token that may be spent` {
+@Suite(.timeLimit(.minutes(20))) struct `a token that may be spent` {
   let server = TokenServer()
   let store = MemoryStore()
 

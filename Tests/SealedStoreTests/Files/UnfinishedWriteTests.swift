@@ -121,7 +121,7 @@ import Testing
     #expect(try cut() != nil)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a tail that is cut by someone else while it is kept is kept as far as it goes`() throws {
     try scratch.create().put("before", as: "item")
     let byteCount = try scratch.bytes(of: "journal").count

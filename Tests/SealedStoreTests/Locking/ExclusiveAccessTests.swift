@@ -30,7 +30,7 @@ import Testing
     try inThreads(8) { thread in
       for _ in 0..<25 {
         try (thread.isMultiple(of: 2) ? store : other)
-          .withExclusiveAccess(to: name("counter"), timeout: .seconds(60)) {
+          .withExclusiveAccess(to: name("counter"), timeout: .seconds(300)) {
             counter.addSlowly()
           }
       }
@@ -46,7 +46,7 @@ import Testing
         group.addTask { [store] in
           for _ in 0..<25 {
             try await (task.isMultiple(of: 2) ? store : other)
-              .withExclusiveAccess(to: name("counter"), timeout: .seconds(60)) {
+              .withExclusiveAccess(to: name("counter"), timeout: .seconds(300)) {
                 await Task.yield()
                 counter.addSlowly()
               }

@@ -4,10 +4,11 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 import TestSupport
+import TestThreads
 import Testing
 
 /// Looks for keys in the memory of a process that used a store.
-@Suite struct KeyMemoryTests {
+@Suite(.onOwnThread) struct KeyMemoryTests {
   let scratch: Scratch
 
   init() throws {
