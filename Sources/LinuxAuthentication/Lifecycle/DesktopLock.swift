@@ -21,7 +21,7 @@ struct DesktopLock: Sendable {
       isLocked = true
       return .sessionLocked
     }
-    return change(to: false)
+    return unlock()
   }
 
   /// The desktop says whether it is locked.
@@ -30,12 +30,16 @@ struct DesktopLock: Sendable {
   mutating func state(isLocked: Bool) -> SystemEvent? {
     guard saysLocked != isLocked else { return nil }
     saysLocked = isLocked
-    return change(to: isLocked)
+    guard isLocked else { return unlock() }
+    // Also after a request, which may have been followed only now: the person may have unlocked the
+    // program since.
+    self.isLocked = true
+    return .sessionLocked
   }
 
-  private mutating func change(to isLocked: Bool) -> SystemEvent? {
-    guard self.isLocked != isLocked else { return nil }
-    self.isLocked = isLocked
-    return isLocked ? .sessionLocked : .sessionUnlocked
+  private mutating func unlock() -> SystemEvent? {
+    guard isLocked else { return nil }
+    isLocked = false
+    return .sessionUnlocked
   }
 }

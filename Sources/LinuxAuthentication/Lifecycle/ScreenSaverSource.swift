@@ -75,9 +75,10 @@ public struct ScreenSaverSource: LifecycleSource {
         state.set(isActive, for: sender)
       }
       for service in Self.services {
-        // One that ends leaves the desktop as it is, which the next one knows.
-        if case .some(.some) = signal.owner(of: service.name) {
-          await Self.ask(service, state, connection)
+        switch signal.owner(of: service.name) {
+        case .some(.some): await Self.ask(service, state, connection)
+        case .some(nil): state.forget(service.name)
+        case nil: break
         }
       }
     }
@@ -98,6 +99,7 @@ public struct ScreenSaverSource: LifecycleSource {
 private final class ScreenSaverState {
   private let receive: (SystemEvent) -> Void
   private var active: Set<String> = []
+  private var isCoverTold = false
 
   init(_ receive: @escaping (SystemEvent) -> Void) {
     self.receive = receive
@@ -106,6 +108,17 @@ private final class ScreenSaverState {
   func set(_ isActive: Bool, for service: String) {
     let wasCovered = !active.isEmpty
     if isActive { active.insert(service) } else { active.remove(service) }
-    if active.isEmpty == wasCovered { receive(wasCovered ? .sessionUnlocked : .sessionLocked) }
+    if isActive, !wasCovered {
+      isCoverTold = true
+      receive(.sessionLocked)
+    } else if active.isEmpty, isCoverTold {
+      isCoverTold = false
+      receive(.sessionUnlocked)
+    }
+  }
+
+  /// A service has ended, and leaves the desktop as it is, which the next one knows.
+  func forget(_ service: String) {
+    active.remove(service)
   }
 }

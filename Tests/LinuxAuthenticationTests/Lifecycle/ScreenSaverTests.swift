@@ -48,6 +48,20 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
   }
 
+  @Test func `one that ended while it covered the desktop keeps no lock from being told`()
+    async throws
+  {
+    let lost = try await MockScreenSaver(on: bus, isActive: true)
+    let gnome = try await MockScreenSaver(on: bus, name: MockScreenSaver.gnome, isActive: false)
+    let log = log()
+    try await log.wait(for: .sessionLocked)
+    lost.kill()
+    try await gnome.say(isActive: true)
+    try await log.wait(for: .sessionLocked, .sessionLocked)
+    try await gnome.say(isActive: false)
+    try await log.wait(for: .sessionLocked, .sessionLocked, .sessionUnlocked)
+  }
+
   @Test func `a bus that is started anew is listened to`() async throws {
     let first = try await MockScreenSaver(on: bus, isActive: true)
     let log = log()
