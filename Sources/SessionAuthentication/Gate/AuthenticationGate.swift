@@ -166,8 +166,9 @@ public final class AuthenticationGate: Sendable {
     // Let go of without the lock: what they hold may call the gate when it ends.
     withExtendedLifetime(replaced) {}
     if !isActive { shield?.handle(.willResignActive) }
-    perform(.connect(scene, isActive: isActive))
-    if isActive { shield?.handle(.didBecomeActive) }
+    perform(.connect(scene, isActive: isActive)) {
+      if isActive { shield?.handle(.didBecomeActive) }
+    }
   }
 
   /// Adds a scene, whose directives are to be read from a stream; it ends when the scene is
@@ -191,13 +192,17 @@ public final class AuthenticationGate: Sendable {
 
   /// Tells what happens to a scene.
   ///
-  /// When this returns after it lost the focus, its content is obscured.
+  /// When this returns after it lost the focus, its content is obscured, unless another thread is
+  /// calling what reveals it, and obscures it then.
   public func handle(_ event: SceneEvent, in scene: SceneIdentifier) {
     let shield = inside.withLock { $0.shields[scene] }
-    // Nothing is revealed before it is known whether it may be seen.
-    if event != .didBecomeActive { shield?.handle(event) }
-    perform(.scene(event, scene))
-    if event == .didBecomeActive { shield?.handle(event) }
+    guard event == .didBecomeActive else {
+      shield?.handle(event)
+      return perform(.scene(event, scene))
+    }
+    // In its turn, which another thread may be at: nothing is revealed before the shield has been told
+    // whether it may be seen.
+    perform(.scene(event, scene)) { shield?.handle(event) }
   }
 
   // MARK: - The system

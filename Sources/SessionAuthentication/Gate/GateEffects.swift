@@ -27,7 +27,10 @@ extension AuthenticationGate {
     var afterWiping: CheckedContinuation<Void, Never>?
   }
 
-  func perform(_ event: GateMachine.Event) {
+  /// - Parameters:
+  ///   - event: What happened.
+  ///   - call: Called after all that comes of it.
+  func perform(_ event: GateMachine.Event, then call: (@Sendable () -> Void)? = nil) {
     let (wiped, removed) = inside.withLock { inside in
       let now = clock.instant
       var wiped: [GatedResource] = []
@@ -40,6 +43,7 @@ extension AuthenticationGate {
           inside.shields.removeValue(forKey: scene), inside.receivers.removeValue(forKey: scene)
         )
       }
+      if let call { calls.add(call) }
       if !wiped.isEmpty { inside.wipingCount += 1 }
       tellState(&inside, now)
       setTimer(&inside, now)

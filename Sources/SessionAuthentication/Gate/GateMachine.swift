@@ -159,6 +159,7 @@ package struct GateMachine {
   // MARK: - Scenes
 
   private mutating func connect(_ scene: SceneIdentifier, isActive: Bool) {
+    let replacesFront = scenes.contains(scene) && !isNobodyInFront
     scenes.insert(scene)
     if isOpen(at: now) {
       tell(scene, .authenticated)
@@ -167,7 +168,11 @@ package struct GateMachine {
     } else {
       tell(scene, failure.map { .failed($0) } ?? .locked)
     }
-    guard isActive, scenes.handle(.didBecomeActive, in: scene) else { return }
+    guard isActive, scenes.handle(.didBecomeActive, in: scene) else {
+      // A window that is made anew gets the focus in a moment, and one that is hidden does not.
+      if replacesFront { lockIfNobodyIsInFront(max(graceDuration, configuration.promptSettling)) }
+      return
+    }
     cameBack()
     requestUnasked(in: scene)
   }

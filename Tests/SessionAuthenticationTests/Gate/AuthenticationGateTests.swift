@@ -113,6 +113,20 @@ struct AuthenticationGateTests {
     #expect(test.gate.requiresAuthentication)
   }
 
+  @Test(arguments: [true, false])
+  func `a window that is made anew without the focus leaves nobody in front`(
+    isShownSoon: Bool
+  ) async throws {
+    let test = TestGate { $0.requestsAutomatically = false }
+    test.connect("a", isActive: true)
+    try await test.open()
+    test.connect("a")
+    #expect(!test.gate.requiresAuthentication)
+    if isShownSoon { test.gate.handle(.didBecomeActive, in: "a") }
+    test.clock.advance(by: .seconds(600))
+    #expect(test.gate.requiresAuthentication == !isShownSoon)
+  }
+
   @Test func `what the desktop does locks, and nobody is asked behind its lock`() async throws {
     let test = TestGate()
     test.connect("a", isActive: true)

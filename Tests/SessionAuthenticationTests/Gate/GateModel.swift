@@ -75,9 +75,14 @@ struct GateModel {
     switch event {
     case .connect(let scene, let isActive):
       turns += 1
+      let wasThere = windows[scene] != nil && !isNobodyThere
       windows[scene] = Window(turn: turns)
       hasHadWindows = true
-      if isActive { becomeActive(scene, &outcome) }
+      if isActive {
+        becomeActive(scene, &outcome)
+      } else if wasThere {
+        mayBeAbsent(configuration.promptSettling, &outcome)
+      }
     case .disconnect(let scene): disconnect(scene, &outcome)
     case .scene(let event, let scene):
       guard windows[scene] != nil else { break }

@@ -85,6 +85,27 @@ struct PrivacyShieldTests {
     #expect(window.events.all.count == 4)
   }
 
+  @Test func `nothing is revealed between a lock and what its scene hears of it`() async throws {
+    // Scenes are told in any order.
+    for number in 0..<20 {
+      let (speaker, other) = (SceneIdentifier("a\(number)"), SceneIdentifier("b\(number)"))
+      let test = TestGate { $0.requestsAutomatically = false }
+      let lockedReveals = Recorder<SceneIdentifier>()
+      let shield = PrivacyShield {
+      } reveal: { [gate = test.gate] in
+        if gate.requiresAuthentication { lockedReveals.append(other) }
+      }
+      test.gate.connect(other, shield: shield) { _ in }
+      try await test.open()
+      test.gate.connect(speaker, isActive: true) { [weak gate = test.gate] directive in
+        if case .locked = directive { gate?.handle(.didBecomeActive, in: other) }
+      }
+      test.gate.invalidate()
+      #expect(shield.reasons == [.locked])
+      #expect(lockedReveals.all.isEmpty)
+    }
+  }
+
   @Test func `threads that give and take reasons leave it as they say`() async {
     let events = Recorder<Bool>()
     let shield = PrivacyShield {
