@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Nothing is made by reading: a keychain that does not exist has no items. The first item that
 /// is stored makes it.
-final class Keychain: BlockingSecretStore {
+final class Keychain: BlockingSecretStore, IdentifiedStore {
   var queue: DispatchQueue { lanes.queue }
   private let lanes = BlockingLanes("session-tools.keychain", count: 8)
   /// Where it is.
@@ -49,6 +49,9 @@ final class Keychain: BlockingSecretStore {
         largestValueByteCount: SealedFileStore.largestValueByteCount,
         protection: "not made yet; will be sealed and \(config.protection.intention)")
   }
+
+  /// The store's: all objects of one keychain are one.
+  func identity() throws(StoreError) -> String? { try existing()?.identity() }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     try existing()?.value(for: key)

@@ -1,3 +1,5 @@
+import SessionToolsBase
+
 /// Why a login, a token request or a resumption did not work, told apart by what to do next.
 ///
 /// ```swift
@@ -110,7 +112,7 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
   public var description: String {
     let name = refusal.map { " (\($0.error))" } ?? ""
     let end = remedy.map { ". \($0)." } ?? "."
-    let seconds = retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+    let seconds = retryAfter?.wholeSeconds
     return reason + name + end + (seconds.map { " Try again in \($0) s." } ?? "")
   }
 

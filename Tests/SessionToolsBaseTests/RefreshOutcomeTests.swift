@@ -88,6 +88,26 @@ import Testing
     await passing.value
   }
 
+  @Test(arguments: [true, false])
+  func `what the login before had to wait for, the next one does not`(isOther: Bool) async throws {
+    try session.didLogIn(server.token(in: .zero))
+    // No clock, and no text, takes it for more than it is.
+    server.next { _ in .transientFailure(TestError(), retryAfter: .seconds(1e19)) }
+    let error = await expectFailure(SessionError.temporarilyFailed) {
+      try await session.validItem()
+    }
+    #expect("\(try #require(error))".hasSuffix("Try again in 1000000000000000 s."))
+    let next = server.token(in: .zero, number: 7)
+    if isOther {
+      // By another process, of which this one has no session.
+      try StoreContainer<Token>(store, service: "mail").storeItem(next, forIdentifier: "token")
+    } else {
+      try session.userDidLogOut(logoutError: nil)
+      try session.didLogIn(next)
+    }
+    #expect(try await session.validItem().number == 8)
+  }
+
   @Test func `what the handler throws is a failure that passes`() async throws {
     try session.didLogIn(server.token(in: .zero))
     server.next { _ in throw TestError() }
@@ -306,5 +326,18 @@ import Testing
     #expect(try await session.validItem().number == 1)
     clock.advance(by: .seconds(1))
     #expect(try await session.validItem().number == 2)
+  }
+
+  @Test func `dates that are stored without fractions are those of the same item`() async throws {
+    server.lifetime = .seconds(30)
+    clock.advance(by: .milliseconds(300))
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    encoder.dateEncodingStrategy = .iso8601
+    decoder.dateDecodingStrategy = .iso8601
+    let session = UserSession<Token>(
+      container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "other",
+      refresher: server.refresher(), itemEncoder: encoder, itemDecoder: decoder)
+    try session.didLogIn(server.token(in: .zero))
+    for _ in 0..<3 { #expect(try await session.validItem().number == 1) }
   }
 }

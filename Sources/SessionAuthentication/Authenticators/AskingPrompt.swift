@@ -11,7 +11,7 @@ extension AuthenticationPrompt {
     let given = await withTaskGroup(of: AuthenticationAnswer?.self) { group in
       group.addTask { await self.answer(to: question) }
       group.addTask {
-        try? await Task.sleep(for: timeout, clock: .continuous)
+        try? await SystemSessionClock().sleep(for: timeout)
         return nil
       }
       defer { group.cancelAll() }

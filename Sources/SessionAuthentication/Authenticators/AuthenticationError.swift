@@ -1,3 +1,5 @@
+import SessionToolsBase
+
 /// Why a person was not authenticated, told apart by what to do next.
 ///
 /// The codes are those that `LAError` has, and what Linux adds. The text never shows what a person
@@ -89,7 +91,7 @@ extension AuthenticationError.Code {
 extension AuthenticationError: CustomStringConvertible {
   /// What happened, and what to do.
   public var description: String {
-    let seconds = retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+    let seconds = retryAfter?.wholeSeconds
     return reason + "." + (remedy.map { " \($0)." } ?? "")
       + (seconds.map { " Try again in \($0) s." } ?? "")
   }

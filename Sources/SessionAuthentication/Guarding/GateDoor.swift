@@ -13,6 +13,7 @@ struct GateDoor: Sendable {
   /// - Throws: `locked`, `timedOut` or `cancelled`.
   func waitUntilOpen() async throws(StoreError) {
     guard gate.requiresAuthentication else { return }
+    if UnattendedRead.isUnderWay { throw locked(nil) }
     do throws(AuthenticationError) {
       switch policy.whenLocked {
       case .refuse: throw .nobodyAsked

@@ -1,6 +1,9 @@
 /// What happens to those who want a guarded item while nobody is authenticated.
 public struct GuardPolicy: Hashable, Sendable {
   /// What becomes of an `async` read.
+  ///
+  /// Reads of a session's state, and those of signing in and out, are refused whatever the policy is:
+  /// nobody has asked for the item.
   public enum WhenLocked: Hashable, Sendable {
     /// It fails with `locked`.
     case refuse

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Names are no secret here: listing them, and asking whether there is an item, is answered as the
 /// store does, and never asks anybody anything. Changes are made without authentication too, unless
-/// the policy says otherwise, so that a session can be refreshed, and ended, while nobody looks.
+/// the policy says otherwise, so that a session can be ended, and a refresh that is under way when the
+/// gate locks be stored, while nobody looks.
 ///
 /// The gate is in the program, so this is what the program's own user interface keeps to. What is
 /// protected from others is up to the store: attach that to the gate, too.

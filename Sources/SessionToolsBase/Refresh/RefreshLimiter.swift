@@ -8,6 +8,8 @@ struct RefreshLimiter {
     case exhausted(Duration)
   }
 
+  /// What could not be refreshed; `nil` when that is whatever is stored now.
+  private var version: ItemVersion?
   private var failures: [Duration] = []
   private var next: Duration = .zero
   /// What the last try failed with.
@@ -16,8 +18,14 @@ struct RefreshLimiter {
   /// The number of tries that failed since the last that worked.
   private(set) var failureCount = 0
 
-  /// What to do about a try.
-  mutating func verdict(at uptime: Duration, _ policy: RefreshPolicy) -> Verdict {
+  /// What to do about a try to refresh a version of the item.
+  mutating func verdict(
+    for version: ItemVersion, at uptime: Duration, _ policy: RefreshPolicy
+  ) -> Verdict {
+    // Others have signed in, perhaps, or have a token that can be refreshed: how long the older one
+    // was to wait says nothing of this one. Only the number of tries does.
+    if let other = self.version, other != version { next = .zero }
+    self.version = version
     failures.removeAll { uptime - $0 >= policy.tryWindow }
     if failures.count >= policy.largestTryCount, let oldest = failures.first {
       return .exhausted(max(oldest + policy.tryWindow, next) - uptime)
@@ -25,10 +33,12 @@ struct RefreshLimiter {
     return next > uptime ? .after(next - uptime) : .now
   }
 
-  /// A try failed.
+  /// A try failed to refresh a version of the item; `nil` is the one that is stored now.
   mutating func recordFailure(
-    _ error: any Error, at uptime: Duration, retryAfter: Duration?, _ policy: RefreshPolicy
+    _ error: any Error, of version: ItemVersion?, at uptime: Duration, retryAfter: Duration?,
+    _ policy: RefreshPolicy
   ) {
+    self.version = version
     lastError = error
     failureCount += 1
     failures.append(uptime)
@@ -38,8 +48,8 @@ struct RefreshLimiter {
     next = uptime + max(pause, retryAfter ?? .zero)
   }
 
-  /// A try worked.
-  mutating func recordSuccess() {
+  /// A try worked, or somebody else is signed in.
+  mutating func forget() {
     self = RefreshLimiter()
   }
 }

@@ -57,9 +57,13 @@ public struct SystemSessionClock: SessionClock {
 
   /// Waits by the clock of ``uptime``, which on Linux is Swift's `ContinuousClock`.
   ///
+  /// What is longer than a century is a century.
+  ///
   /// - Throws: `CancellationError` when the task is cancelled meanwhile.
   public func sleep(for duration: Duration) async throws {
-    try await Task.sleep(for: duration, clock: .continuous)
+    // The clock cannot reckon with what is close to the most that a `Duration` holds.
+    let century = Duration.seconds(100 * 365 * 86_400)
+    try await Task.sleep(for: min(duration, century), clock: .continuous)
   }
 }
 

@@ -66,7 +66,12 @@ extension SessionError.Code {
 extension SessionError: CustomStringConvertible {
   /// The session, what happened, and when to try again.
   public var description: String {
-    let seconds = retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+    let seconds = retryAfter?.wholeSeconds
     return "session \(session): \(reason)." + (seconds.map { " Try again in \($0) s." } ?? "")
   }
+}
+
+extension Duration {
+  /// Rounded up, for people; a server may have said any number.
+  package var wholeSeconds: Int { Int(min(max(self / .seconds(1), 0), 1e15).rounded(.up)) }
 }

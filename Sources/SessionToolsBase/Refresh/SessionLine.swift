@@ -58,8 +58,10 @@ final class SessionLine: Sendable {
 
   // MARK: - Tries
 
-  func verdict(at uptime: Duration, _ policy: RefreshPolicy) -> RefreshLimiter.Verdict {
-    state.withLock { $0.limiter.verdict(at: uptime, policy) }
+  func verdict(
+    for version: ItemVersion, at uptime: Duration, _ policy: RefreshPolicy
+  ) -> RefreshLimiter.Verdict {
+    state.withLock { $0.limiter.verdict(for: version, at: uptime, policy) }
   }
 
   var failures: (count: Int, last: (any Error)?) {
@@ -67,15 +69,24 @@ final class SessionLine: Sendable {
   }
 
   func recordFailure(
-    _ error: any Error, at uptime: Duration, retryAfter: Duration?, _ policy: RefreshPolicy
+    _ error: any Error, of version: ItemVersion?, at uptime: Duration, retryAfter: Duration?,
+    _ policy: RefreshPolicy
   ) {
     state.withLock {
-      $0.limiter.recordFailure(error, at: uptime, retryAfter: retryAfter, policy)
+      $0.limiter.recordFailure(error, of: version, at: uptime, retryAfter: retryAfter, policy)
     }
   }
 
   func recordSuccess() {
-    state.withLock { $0.limiter.recordSuccess() }
+    state.withLock { $0.limiter.forget() }
+  }
+
+  /// Another user is signed in, or nobody: how the refreshes of the one before failed counts no more.
+  func forgetRefresh() {
+    state.withLock { state in
+      state.unsaved = nil
+      state.limiter.forget()
+    }
   }
 
   // MARK: - Time
@@ -211,7 +222,8 @@ struct UserIdentifier: Equatable, @unchecked Sendable {
   }
 }
 
-/// That a session is on a line; the line ends with the last of them.
+/// That a session is on a line; the line ends with the last of them, unless it has an item that could
+/// not be stored yet: what it was exchanged for is spent.
 final class LineMembership: Sendable {
   private struct Shared {
     let line: SessionLine
@@ -241,7 +253,7 @@ final class LineMembership: Sendable {
     guard let identity else { return }
     Self.lines.withLock { lines in
       lines[identity]?.memberCount -= 1
-      if lines[identity]?.memberCount == 0 { lines[identity] = nil }
+      if lines[identity]?.memberCount == 0, line.unsaved == nil { lines[identity] = nil }
     }
   }
 }

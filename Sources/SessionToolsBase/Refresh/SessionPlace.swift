@@ -13,6 +13,9 @@ protocol SessionPlace<Item>: Sendable {
   /// The item as it is stored now.
   func snapshot() async throws -> ItemSnapshot<Item>?
 
+  /// An item as it is read when it has been stored: its dates may have lost their fractions.
+  func asStored(_ item: Item) throws -> Item
+
   /// Runs a closure while nobody else refreshes the item.
   func whileRefreshing<Result>(
     timeout: Duration, _ body: () async throws -> Result
@@ -65,6 +68,11 @@ struct StorePlace<Item: Codable>: SessionPlace {
     return ItemSnapshot(
       item: try coding.item(from: bytes, for: item.key, decoder: decoder),
       version: ItemVersion(bytes))
+  }
+
+  func asStored(_ new: Item) throws -> Item {
+    let bytes = try coding.bytes(of: new, for: item.key, encoder: encoder)
+    return try coding.item(from: bytes, for: item.key, decoder: decoder)
   }
 
   func whileRefreshing<Result>(
@@ -120,6 +128,9 @@ struct ContainerPlace<Item: Codable>: SessionPlace {
     return try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
       .map { ItemSnapshot(item: $0, version: version) }
   }
+
+  /// How the container stores it is not known.
+  func asStored(_ item: Item) -> Item { item }
 
   func whileRefreshing<Result>(
     timeout: Duration, _ body: () async throws -> Result

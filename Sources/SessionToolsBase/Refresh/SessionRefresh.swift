@@ -40,7 +40,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
   }
 
   private func step() async throws -> Step {
-    guard let snapshot = try await place.snapshot() else {
+    guard let snapshot = try await snapshot() else {
       // Of a user who has signed out; it harms nobody if it stays.
       try? await place.removeMark()
       throw session.notSignedIn
@@ -61,13 +61,19 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
       if let serverTime { line.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
     case .transientFailure(let error, let retryAfter, let wasSent):
-      line.recordFailure(error, at: clock.uptime, retryAfter: retryAfter, policy)
+      line.recordFailure(
+        error, of: snapshot.version, at: clock.uptime, retryAfter: retryAfter, policy)
       // A mark that stays says too much, which costs nothing but a word to the handler.
       if !wasSent, !wasMarked { try? await place.removeMark() }
       return .again(after: .zero)
     case .rejected(let error):
       return try await ending(of: snapshot, rejectedWith: error)
     }
+  }
+
+  /// What is stored now; waits for no person, because others wait for this refresh.
+  private func snapshot() async throws -> ItemSnapshot<Item>? {
+    try await UnattendedRead.make { try await place.snapshot() }
   }
 
   private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
@@ -81,7 +87,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
   ///
   /// - Throws: `temporarilyFailed` when it is not worth waiting.
   private func pauseBeforeTry(for snapshot: ItemSnapshot<Item>) throws -> Duration? {
-    switch line.verdict(at: clock.uptime, policy) {
+    switch line.verdict(for: snapshot.version, at: clock.uptime, policy) {
     case .now: return nil
     case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
     case .after(let pause):
@@ -118,7 +124,8 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     do {
       return try await save(item, over: snapshot)
     } catch {
-      line.recordFailure(error, at: clock.uptime, retryAfter: nil, policy)
+      line.recordFailure(
+        error, of: snapshot.version, at: clock.uptime, retryAfter: nil, policy)
       throw error
     }
   }
@@ -138,7 +145,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
       }
       // Somebody changed it, or signed in or out, meanwhile.
       guard case .another = outcome, let merge = refresher.merge,
-        let stored = try await place.snapshot(),
+        let stored = try await self.snapshot(),
         let both = merge(snapshot.item, item, stored.item)
       else { return .again(after: .zero) }
       (merged, replaced) = (both, stored.version)
@@ -146,6 +153,8 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
   }
 
   private func recordIssue(of item: Item) {
+    // It was stored, so it can be encoded; one that cannot be read again is told of by reading it.
+    let item = (try? place.asStored(item)) ?? item
     if let expiration = refresher.expiration(item) {
       line.recordIssue(until: expiration, clock: clock)
     }
@@ -153,7 +162,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
       "the refreshed item had expired already: set the clock, or pass the server's time")
-    line.recordFailure(error, at: clock.uptime, retryAfter: nil, policy)
+    line.recordFailure(error, of: nil, at: clock.uptime, retryAfter: nil, policy)
   }
 
   private func savingWhatWasNotSaved() async throws -> Step? {
@@ -163,7 +172,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     guard case .asWished = outcome else { return .again(after: .zero) }
     line.recordSuccess()
     // It may have been long ago, or have been stored then without a word.
-    guard let snapshot = try await place.snapshot(), !isWanted(of: snapshot),
+    guard let snapshot = try await snapshot(), !isWanted(of: snapshot),
       session.isGood(snapshot.item, line, refresher)
     else { return .again(after: .zero) }
     return .ended(.isNew(session, unsaved.user))

@@ -32,7 +32,9 @@ struct StoreItem: Sendable {
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
   ) async throws -> StoredItem {
     try await exclusively {
-      guard let stored = try await store.value(for: key) else { return .nothing }
+      // Of what a gate may be before: compared, and given to nobody. What a server gave in exchange for
+      // the stored item has to be stored also while nobody is authenticated.
+      guard let stored = try await store.innermost.value(for: key) else { return .nothing }
       guard versions.contains(ItemVersion(stored)) else { return .another }
       try await store.apply(changes)
       return .asWished

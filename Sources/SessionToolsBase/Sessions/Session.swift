@@ -104,9 +104,12 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   }
 
   /// Whether someone is signed in, now: ``state`` without blocking.
+  ///
+  /// Behind a gate that is locked it is `unavailable` at once, whatever the policy: nobody is asked for
+  /// the sake of it.
   open func currentState() async -> SessionState<T> {
     do {
-      if let item = try await item() { return .signedIn(item) }
+      if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }
       return .signedOut(try await line().reason)
     } catch {
       return .unavailable(error)

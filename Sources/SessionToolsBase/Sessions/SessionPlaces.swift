@@ -40,14 +40,14 @@ extension Session {
 
   /// Forgets what a refresh of the user who was signed in has left.
   func forgetRefresh(_ line: SessionLine) {
-    line.unsaved = nil
+    line.forgetRefresh()
     // A mark that stays costs nothing but a word to the next handler.
     try? storeItem()?.removeMark()
   }
 
   /// Forgets what a refresh of the user who was signed in has left.
   func forgetRefresh(_ line: SessionLine) async {
-    line.unsaved = nil
+    line.forgetRefresh()
     // A mark that stays costs nothing but a word to the next handler.
     try? await storeItem()?.removeMark()
   }
@@ -91,14 +91,16 @@ extension Session {
     guard let item = try storeItem() else {
       return (container.object.map { .container($0, storageIdentifier) }, true)
     }
-    var store = item.store
-    while let wrapper = store as? any WrappingStore { store = wrapper.base }
+    let store = item.store.innermost
     let object = type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
-    guard let store = store as? any MigratableStore else {
-      return (object.map { .object($0, item.key) }, true)
-    }
+    let identity: String?
     // A store that cannot tell now is asked again the next time.
-    guard let text = (try? store.identity()) ?? nil else {
+    switch store {
+    case let store as any MigratableStore: identity = (try? store.identity()) ?? nil
+    case let store as any IdentifiedStore: identity = (try? store.identity()) ?? nil
+    default: return (object.map { .object($0, item.key) }, true)
+    }
+    guard let text = identity else {
       return (object.map { .object($0, item.key) }, false)
     }
     return (.store(text, item.key), true)

@@ -141,13 +141,11 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///
   /// - Throws: As ``userDidLogIn(_:)``.
   open func logIn(_ user: sending T) async throws {
-    let previous = Self.hasIdentity ? (try? await item()) ?? nil : nil
-    let (identifier, replaced) = (
-      UserIdentifier(of: user), previous.flatMap(UserIdentifier.init(of:))
-    )
+    let previous = await storedUserIdentifier()
+    let identifier = UserIdentifier(of: user)
     try await store(user)
     await forgetRefresh(try await line())
-    announceLogIn(identifier, replacing: replaced)
+    announceLogIn(identifier, replacing: previous)
   }
 
   /// Signs the user out: ``userDidLogOut(logoutError:)`` without blocking.
@@ -155,8 +153,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Parameter error: The reason, when an error is it.
   /// - Throws: As ``userDidLogOut(logoutError:)``.
   open func logOut(_ error: (any Error)? = nil) async throws {
-    let previous = Self.hasIdentity ? (try? await item()) ?? nil : nil
-    let user = previous.flatMap(UserIdentifier.init(of:))
+    let user = await storedUserIdentifier()
     try await line().leaving(.loggedOut(error)) { try await remove() }
     announce(.loggedOut(error), user)
   }
@@ -255,5 +252,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private var storedUserIdentifier: UserIdentifier? {
     guard Self.hasIdentity, let user = (try? item()) ?? nil else { return nil }
     return UserIdentifier(of: user)
+  }
+
+  private func storedUserIdentifier() async -> UserIdentifier? {
+    guard Self.hasIdentity else { return nil }
+    // Nobody is asked who they are in order to sign out.
+    let user = (try? await UnattendedRead.make { try await item() }) ?? nil
+    return user.flatMap(UserIdentifier.init(of:))
   }
 }

@@ -78,7 +78,10 @@ extension Session {
       guard isGood else { throw expired("and the session has no refresher") }
       return snapshot
     }
-    if isGood, case .after = line.verdict(at: refresher.clock.uptime, refresher.policy) {
+    if isGood,
+      case .after = line.verdict(
+        for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
+    {
       return snapshot
     }
     do {

@@ -63,6 +63,56 @@ struct GuardedContainerTests {
     #expect(test.askedCount == 0)
   }
 
+  private struct Person: Codable, Identifiable, Sendable {
+    var id = "ada"
+  }
+
+  @Test(arguments: [GuardPolicy.WhenLocked.authenticate, .wait(.seconds(3600))])
+  func `a session's state and its end ask nobody, and wait for nobody`(
+    whenLocked: GuardPolicy.WhenLocked
+  ) async throws {
+    let test = TestGate(.waiting)
+    let base = try StoreContainer<Person>(MemoryStore(), service: "mail")
+    let session = UserSession<Person>(
+      container: GuardedContainer(base, behind: test.gate, policy: GuardPolicy(whenLocked)),
+      storageIdentifier: "a", notificationPoster: nil)
+    try await session.logIn(Person())
+    var states = session.states.makeAsyncIterator()
+    guard case .unavailable(StoreError.locked)? = await states.next() else {
+      throw NeverHappened()
+    }
+    guard case .unavailable(StoreError.locked) = await session.currentState() else {
+      throw NeverHappened()
+    }
+    try await session.logIn(Person(id: "eve"))
+    try await session.logOut()
+    #expect(try !base.containsItem(forIdentifier: "a"))
+    #expect(test.askedCount == 0)
+  }
+
+  @Test(arguments: [GuardPolicy.WhenLocked.refuse, .authenticate, .wait(.seconds(3600))])
+  func `what a refresh brings is stored though the gate was locked meanwhile`(
+    whenLocked: GuardPolicy.WhenLocked
+  ) async throws {
+    let test = TestGate()
+    let base = try StoreContainer<String>(MemoryStore(), service: "mail")
+    try base.storeItem("old", forIdentifier: "a")
+    let refresher = SessionRefresher<String>(clock: test.clock) { [gate = test.gate] _ in
+      gate.invalidate()
+      return .refreshed("new")
+    }
+    let session = Session<String>(
+      container: GuardedContainer(base, behind: test.gate, policy: GuardPolicy(whenLocked)),
+      storageIdentifier: "a", refresher: refresher)
+    try await test.open()
+    let refreshing = Task { try await session.validItem(.always) }
+    try await waitUntil { (try? base.item(forIdentifier: "a")) == "new" }
+    if whenLocked != .authenticate { try await test.gate.authenticate() }
+    // Refused where the policy says so, unless the gate was open again by then.
+    _ = try? await refreshing.value
+    #expect(try await session.item() == "new")
+  }
+
   @Test func `names are listed without asking`() async throws {
     let test = TestGate()
     let store = GuardedStore(MemoryStore(), behind: test.gate, policy: GuardPolicy(.authenticate))
