@@ -53,10 +53,19 @@ extension SealedFileStore {
       return (store, keyFile)
     } catch {
       // Only a key that certainly opens nothing: what failed may have left a store all the same.
-      if (try? SealedFileStore.identifier(at: path)) != identifier.bytes.hexadecimal {
+      if isStoreAbsent(identifier, at: path) {
         try? environment.fileSystem.remove(keyFile.path, in: .workingDirectory)
       }
       throw error
+    }
+  }
+
+  /// Whether it is certain that there is no store, or another one.
+  private static func isStoreAbsent(_ store: StoreIdentifier, at path: String) -> Bool {
+    do throws(StoreError) {
+      return try SealedFileStore.identifier(at: path) != store.bytes.hexadecimal
+    } catch {
+      return error.code == StoreError.unavailable
     }
   }
 }
