@@ -59,7 +59,7 @@ extension SealedFileStore {
       progress: progress)
     try install(view, after: old)
     tellConfirmed(view.mark, of: header.store, keys, &writer)
-    withStateIfOpen { $0.journal = .usable(view) }
+    take(view)
     return old.position.byteCount - view.end.byteCount
   }
 
@@ -84,6 +84,9 @@ extension SealedFileStore {
 
   /// Puts `journal.next` in the journal's place: the moment at which it counts.
   ///
+  /// If that worked, readers of this process are to be given the new one, by ``take(_:)`` or with keys
+  /// of its own.
+  ///
   /// - Parameters:
   ///   - view: The new journal.
   ///   - old: Where the old one ends, if it has an end to rely on.
@@ -94,16 +97,26 @@ extension SealedFileStore {
       // Whichever of the two is there after a crash, it is anchored.
       let marks = [old, view.mark].compactMap(\.self)
       try options.anchor?.keep(StoreAnchor(store: view.head.store, marks: marks), path: path)
+      withStateIfOpen { $0.isReplacingJournal = true }
       try directory.rename(StoreFile.journalNext, to: StoreFile.journal)
       view.isNameDurable = true
     } catch {
-      if error.code == StoreError.outcomeUnknown {
+      let isUnknown = error.code == StoreError.outcomeUnknown
+      withStateIfOpen { open in
+        open.isReplacingJournal = false
         // Either journal may be the one after a crash; both say the same. Look again.
-        withStateIfOpen { $0.journal = .unusable(error) }
-      } else {
-        directory.discard(StoreFile.journalNext)
+        if isUnknown { open.journal = .unusable(error) }
       }
+      if !isUnknown { directory.discard(StoreFile.journalNext) }
       throw error
+    }
+  }
+
+  /// Gives a journal that was installed to readers of this process.
+  func take(_ view: JournalView) {
+    withStateIfOpen { open in
+      open.journal = .usable(view)
+      open.isReplacingJournal = false
     }
   }
 }

@@ -23,6 +23,10 @@ struct OpenState {
   ///
   /// Its readers do not look there until that is durable.
   var isWriting = false
+  /// Whether this process is putting another journal in the place of the one it has open.
+  ///
+  /// Its readers keep to the old one, which says the same, until that is done.
+  var isReplacingJournal = false
 
   /// Whether something is wrong that may be so only because others were at work meanwhile.
   var isInDoubt: Bool {
@@ -36,6 +40,7 @@ struct OpenState {
   ///
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
   mutating func refresh(from loader: StoreLoader) throws(StoreError) {
+    if isReplacingJournal { return }
     guard case .usable(let view) = journal,
       let status = try loader.directory.status(of: StoreFile.journal),
       status.isSameFile(as: view.identity)

@@ -114,7 +114,7 @@ extension SealedFileStore {
       as: successor ?? JournalIdentifier(bytes: environment.random.bytes16()),
       store: header.store, keys: keys)
     try install(view, after: nil)
-    withStateIfOpen { $0.journal = .usable(view) }
+    take(view)
     return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
   }
 
@@ -157,11 +157,7 @@ extension SealedFileStore {
     var records = survey.records.sorted {
       ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
     }
-    while let last = records.last, last.prefix.number > confirmed,
-      !last.prefix.flags.contains(.last)
-    {
-      records.removeLast()
-    }
+    dropUnfinishedChange(&records, confirmed: confirmed)
     var newest: [ItemTag: JournalSurvey.Found] = [:]
     for record in records { newest[record.prefix.tag] = record }
     return newest.values.filter { record in
@@ -169,6 +165,27 @@ extension SealedFileStore {
       guard let chained, record.offset < chained.byteCount else { return true }
       return chained.index[record.prefix.tag] != nil
     }.map(\.entry)
+  }
+
+  /// Drops the records of a last change of which nothing says that it was ever finished.
+  ///
+  /// It may lack the records at its end, or only the first one, whose flags are written last.
+  private static func dropUnfinishedChange(
+    _ records: inout [JournalSurvey.Found], confirmed: UInt64
+  ) {
+    while let last = records.last, last.prefix.number > confirmed,
+      !last.prefix.flags.contains(.last)
+    {
+      records.removeLast()
+    }
+    let unconfirmed = records.firstIndex { $0.prefix.number > confirmed } ?? records.endIndex
+    let end = records[unconfirmed...].dropLast().lastIndex { $0.prefix.flags.contains(.last) }
+    let change = records[(end.map { $0 + 1 } ?? unconfirmed)...]
+    guard let first = change.first else { return }
+    let isWhole =
+      first.prefix.flags.contains(.first)
+      && zip(change, change.dropFirst()).allSatisfy { $1.prefix.number - $0.prefix.number == 1 }
+    if !isWhole { records.removeSubrange(change.indices) }
   }
 
   private func keep(_ file: OpenFile, as name: String) throws(StoreError) {

@@ -35,6 +35,27 @@ import Testing
     #expect(try scratch.open().texts() == ["b": "b"])
   }
 
+  @Test func `records of a last change of which only the start was not written do not come back`()
+    throws
+  {
+    let store = try scratch.open()
+    _ = try store.repair()
+    let mark = try scratch.bytes(of: "mark")
+    let start = try scratch.bytes(of: "journal").count
+    try store.apply(["a", "e", "f"].map { .put(secret("newest \($0)"), for: try name($0)) })
+    try scratch.overwrite("mark", with: mark)
+    // The flags of its first record, which are written last; and damage before.
+    let flags = try scratch.bytes(of: "journal")[start + 4]
+    for bit in [1, 2, 4] as [UInt8] where flags & bit != 0 {
+      try scratch.flip("journal", at: start + 4, bit: bit)
+    }
+    try scratch.flip("journal", at: 64 + 60)
+    #expect(try scratch.open().repair().wasNeeded)
+    let left = try scratch.open().texts()
+    #expect(left.count == 3)
+    #expect(left.values.allSatisfy { !$0.hasPrefix("newest") })
+  }
+
   @Test func `what is left of a last change that was confirmed comes back`() throws {
     try cutLastRecord()
     let report = try scratch.open().repair()
