@@ -89,7 +89,7 @@ struct BreakExamination {
 
   private func startsAnotherChange() throws(StoreError) -> Bool {
     var window = JournalWindow(file, spanning: tailByteCount)
-    var budget = TrialBudget(searching: tailByteCount)
+    var budget = TrialBudget()
     var start = end.byteCount + 1
     let last = min(reserveStart, fileByteCount - RecordPlaintext.smallestRecordByteCount)
     while start <= last,
@@ -114,6 +114,7 @@ struct BreakExamination {
         step += 1
       }
       start += step
+      budget.add(searched: step)
     }
     return false
   }

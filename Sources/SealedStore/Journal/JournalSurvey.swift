@@ -56,7 +56,7 @@ struct JournalSurvey {
     let opener = RecordOpener(journal: journal, keys: keys)
     var window = JournalWindow(file, spanning: range.count)
     var steps = ProgressSteps(progress, total: range.upperBound, step: 1 << 20)
-    var budget = TrialBudget(searching: range.count)
+    var budget = TrialBudget()
     var start = range.lowerBound
     var gapStart: Int?
     var gapPrefix: RecordPrefix?
@@ -75,6 +75,7 @@ struct JournalSurvey {
         add(Found(prefix: prefix, offset: start))
         names[prefix.tag] = key
         start += prefix.recordByteCount
+        budget.add(searched: prefix.recordByteCount)
         continue
       }
       // What is behind is given up.
@@ -96,7 +97,9 @@ struct JournalSurvey {
           continue
         }
       }
-      start = try window.nextCandidate(after: start, in: range)
+      let next = try window.nextCandidate(after: start, in: range)
+      budget.add(searched: min(next - start, JournalPage.byteCount))
+      start = next
     }
     if let begin = gapStart {
       let end = try file.startOfTrailingZeros(in: begin..<range.upperBound)

@@ -1,13 +1,16 @@
 /// How many bytes a search for records may try to open.
 ///
 /// Anyone can make every byte look like the start of a record of megabytes, so that trying them all
-/// would take for ever.
+/// would take for ever: it is several times what was searched through. Holes, which take no time to
+/// make, do not count.
 struct TrialBudget {
-  private var leftByteCount: Int
+  private static let factor = 4
 
-  /// - Parameter byteCount: How much is searched through. A file of holes can have any length.
-  init(searching byteCount: Int) {
-    leftByteCount = max(64 << 20, byteCount > Int.max / 4 ? Int.max : 4 * byteCount)
+  private var leftByteCount = 64 << 20
+
+  /// Adds what was searched through.
+  mutating func add(searched byteCount: Int) {
+    leftByteCount += Self.factor * byteCount
   }
 
   /// Takes the length of what will be tried; `false` when that is too much.

@@ -123,6 +123,20 @@ import Testing
     #expect(try store.scratch.open().contents().count == 1)
   }
 
+  @Test(.timeLimit(.minutes(10)))
+  func `forged lengths in front of a hole of terabytes are tried as often as there are bytes`()
+    throws
+  {
+    // Each of these could be the start of a record of 16 MiB.
+    let forged = Array(repeating: [UInt8]([0x28, 0, 0, 1, 2, 0, 0, 0]), count: 10_000)
+    try scratch.overwrite("journal", with: journal + forged.joined())
+    #expect(unsafe truncate(scratch.file("journal"), 1 << 42) == 0)
+    let report = try probe()
+    #expect(report.outcomes["verify"] == "ok")
+    #expect(report.outcomes["repair"] == "ok")
+    #expect(try scratch.open().contents().count == 1)
+  }
+
   @Test func `an unfinished write of megabytes is searched through once, not for every read`()
     throws
   {
