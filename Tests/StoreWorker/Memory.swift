@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import Synchronization
 
 /// Shows its memory: `keys DIRECTORY KEYFILE SEED`.
 ///
@@ -126,8 +127,25 @@ func useAfterFork() throws {
   let store = try openStore()
   let name = try StoreKey("item", in: "worker")
   try store.put(SecretBytes(utf8: "value"), for: name)
+  // Threads that are at work while this one forks leave in the child what they had taken.
+  let isOver = Mutex(false)
+  let threads = (0..<4).map { number in
+    Thread {
+      while !isOver.withLock({ $0 }) {
+        if number < 2 {
+          try? store.put(SecretBytes(utf8: "value"), for: name)
+        } else {
+          _ = try? store.value(for: name)
+        }
+      }
+    }
+  }
+  for thread in threads { thread.start() }
+  usleep(50_000)
   let child = fork()
   if child == 0 {
+    // Ends it if it waits for what never happens.
+    alarm(60)
     say("value " + storeOutcome { _ = try store.value(for: name) })
     say("contains " + storeOutcome { _ = try store.contains(name) })
     say("keys " + storeOutcome { _ = try store.keys(in: nil) })
@@ -142,11 +160,16 @@ func useAfterFork() throws {
     say("rotate " + storeOutcome { try store.rotate() })
     say("verify " + storeOutcome { _ = try store.verify() })
     say("addSlot " + storeOutcome { try store.addSlot(KeyFile(argument(2))) })
+    say("unlock " + storeOutcome { try store.unlock(with: KeyFile(argument(2))) })
+    store.lock()
+    say("locked \(store.isLocked)")
     _exit(0)
   }
   var status: Int32 = 0
   unsafe waitpid(child, &status, 0)
   say("child ended with \(status)")
+  isOver.withLock { $0 = true }
+  while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
   say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
 }
 

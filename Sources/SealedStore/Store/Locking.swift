@@ -3,13 +3,15 @@ import Synchronization
 
 extension SealedFileStore: LockableSecretStore {
   /// Whether the keys are gone from memory.
+  ///
+  /// `true` in a forked child, which is refused everything.
   public var isLocked: Bool {
-    state.withLock { $0 == nil }
+    isInForkedChild || state.withLock { $0 == nil }
   }
 
   /// Whether the system keeps the pages with the keys out of swap; `false` while locked.
   public var isKeyMemoryLocked: Bool {
-    state.withLock { $0?.keys.isMemoryLocked ?? false }
+    !isInForkedChild && state.withLock { $0?.keys.isMemoryLocked ?? false }
   }
 
   /// Wipes the keys from memory.
@@ -18,8 +20,10 @@ extension SealedFileStore: LockableSecretStore {
   ///
   /// Waits for reads and the one change that are under way. The index, which holds no names,
   /// goes as well, and so do names that a list kept; Swift's strings cannot be wiped. Locking a
-  /// locked store does nothing.
+  /// locked store does nothing, and neither does a forked child, which waits for no thread of its
+  /// parent's: what memory it has goes with it.
   public func lock() {
+    guard !isInForkedChild else { return }
     let keys = state.withLock { $0.take()?.keys }
     keys?.wipe()
   }
@@ -31,6 +35,8 @@ extension SealedFileStore: LockableSecretStore {
   /// - Throws: As ``open(at:key:options:)``.
   public func unlock(with key: some KeySource) throws(StoreError) {
     guard isLocked else { return }
+    // In a forked child this is not for a key to mend.
+    if isInForkedChild { try withState { _ in } }
     let opened = try loader.load(by: .source(key))
     if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     let unused = state.withLock { slot -> KeyRing? in

@@ -140,7 +140,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   func withState<Result>(
     _ body: (inout OpenState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    guard CurrentProcess.identifier == process else {
+    guard !isInForkedChild else {
       throw StoreError(
         StoreError.unavailable, store: path,
         reason: "the store was opened by the parent of this forked process",
@@ -153,6 +153,10 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
       return try body(&slot!)
     }
   }
+
+  /// Whether this is another process than the one that opened the store: what was locked when it was
+  /// forked, stays locked.
+  var isInForkedChild: Bool { CurrentProcess.identifier != process }
 
   private var lockedError: StoreError {
     StoreError(

@@ -14,6 +14,8 @@ extension SealedFileStore {
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
     let byteCount = try checkedByteCount(of: changes)
+    // The fork check comes before the queue, at which a thread of the parent may have been.
+    try withState { _ in }
     try commits.submit(changes, byteCount: byteCount) { changes throws(StoreError) in
       try self.writing { writer throws(StoreError) in
         try self.commit(changes, &writer)

@@ -209,10 +209,11 @@ import Testing
     #expect(worker.wait() == 0)
     let operations = [
       "value", "contains", "keys", "put", "remove", "exclusive", "compact", "rotate", "verify",
-      "addSlot",
+      "addSlot", "unlock",
     ]
     #expect(
-      lines == operations.map { "\($0) unavailable" } + ["child ended with 0", "parent ok"])
+      lines == operations.map { "\($0) unavailable" }
+        + ["locked true", "child ended with 0", "parent ok"])
     #expect(try scratch.open().contents().values.map { $0 } == [Array("parent".utf8)])
   }
 
