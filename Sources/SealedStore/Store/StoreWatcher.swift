@@ -76,9 +76,12 @@ final class StoreWatcher: Sendable {
     observers.tell(.resynchronize)
   }
 
-  /// Tells of a change made through this object, when the kernel does not.
+  /// Tells of a change made through this object.
+  ///
+  /// The kernel may have told of it before it was made, and says nothing more where the mark cannot be
+  /// written.
   func ownChangeWasMade(in store: SealedFileStore) {
-    guard !observers.isEmpty, state.withLock({ $0.source == nil }) else { return }
+    guard !observers.isEmpty else { return }
     queue.async { self.tellChanges(of: store) }
   }
 

@@ -146,6 +146,16 @@ import Testing
     #expect(worker.lines(for: .seconds(60)) == ["changed [\"alone\"]"])
   }
 
+  @Test func `own changes arrive also when the mark cannot be written`() async throws {
+    let changes = store.changes()
+    // Of two names nobody writes one.
+    try FileManager.default.linkItem(atPath: scratch.file("mark"), toPath: scratch["other"])
+    for identifier in ["a", "b", "c"] {
+      try await store.put(secret("1"), for: name(identifier))
+      try await news(of: identifier, in: changes)
+    }
+  }
+
   @Test func `streams end with their store`() async throws {
     var store: SealedFileStore? = try scratch.open()
     let changes = try #require(store).changes()
