@@ -5,8 +5,8 @@ public import SessionAuthentication
 /// Tells when the desktop is locked and when the machine sleeps, by systemd-logind.
 ///
 /// Requests to lock (`loginctl lock-session`) count as well as what the desktop says of itself
-/// (`LockedHint`), and one lock is told once. When the desktop is locked already, that is told at
-/// once. A program that belongs to no session, such as a service, is told of sleep only.
+/// (`LockedHint`); a lock of which both say so may be told twice, and its end is told once. When the
+/// desktop is locked already, that is told at once. A program that belongs to no session, such as a service, is told of sleep only.
 ///
 /// Sleep is delayed until the receiver has returned from `willSleep`, for as long as logind allows:
 /// commonly 5 s, `InhibitDelayMaxSec` in logind.conf(5).
