@@ -6,7 +6,8 @@ public import SessionAuthentication
 ///
 /// Requests to lock (`loginctl lock-session`) count as well as what the desktop says of itself
 /// (`LockedHint`); a lock of which both say so may be told twice, and its end is told once. When the
-/// desktop is locked already, that is told at once. A program that belongs to no session, such as a service, is told of sleep only.
+/// desktop is locked already, that is told at once. A program that belongs to no session, such as a
+/// service, is told of sleep only.
 ///
 /// Sleep is delayed until the receiver has returned from `willSleep`, for as long as logind allows:
 /// commonly 5 s, `InhibitDelayMaxSec` in logind.conf(5).
