@@ -94,6 +94,8 @@ struct JournalSurvey {
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
+          // One step, and no search.
+          budget.giveBack(prefix.recordByteCount)
           continue
         }
       }

@@ -32,6 +32,7 @@ final class SharedWalk {
   deinit {
     // The helper uses the store's keys, which may be gone soon.
     parts.stopAndWaitForHelper()
+    helper.letGo()
   }
 
   /// The next part; `nil` behind the last.
@@ -56,10 +57,10 @@ final class SharedWalk {
 
 /// Takes parts on another thread.
 ///
-/// Its reader is used by one block of a serial queue at a time: this makes the unchecked
-/// conformance true.
+/// Its reader is used by one block of a serial queue at a time, and let go when none will use it any
+/// more: this makes the unchecked conformance true.
 private final class Helper: @unchecked Sendable {
-  private var reader: JournalPartReader
+  private var reader: JournalPartReader?
   private let parts: Parts
 
   init(_ reader: JournalPartReader, _ parts: Parts) {
@@ -68,9 +69,12 @@ private final class Helper: @unchecked Sendable {
   }
 
   func run() {
-    guard parts.beginHelping() else { return }
+    guard parts.beginHelping(), var reader else { return }
     while parts.take(&reader) || parts.goOnHelping() {}
   }
+
+  /// Lets go of memory and file, once the parts are over: a block that never runs keeps this object.
+  func letGo() { reader = nil }
 }
 
 /// The parts of a journal, in the order of their numbers, each taken by one thread.

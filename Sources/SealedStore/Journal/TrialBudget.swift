@@ -13,6 +13,11 @@ struct TrialBudget {
     leftByteCount += Self.factor * byteCount
   }
 
+  /// Takes back what was taken.
+  mutating func giveBack(_ byteCount: Int) {
+    leftByteCount += byteCount
+  }
+
   /// Takes the length of what will be tried; `false` when that is too much.
   mutating func take(_ byteCount: Int) -> Bool {
     guard byteCount <= leftByteCount else { return false }

@@ -25,7 +25,7 @@ struct OpenState {
   var isWriting = false
   /// Whether this process is putting another journal in the place of the one it has open.
   ///
-  /// Its readers keep to the old one, which says the same, until that is done.
+  /// Its readers keep to the old one until that is done.
   var isReplacingJournal = false
 
   /// Whether something is wrong that may be so only because others were at work meanwhile.

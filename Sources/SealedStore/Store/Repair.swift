@@ -173,19 +173,25 @@ extension SealedFileStore {
   private static func dropUnfinishedChange(
     _ records: inout [JournalSurvey.Found], confirmed: UInt64
   ) {
-    while let last = records.last, last.prefix.number > confirmed,
-      !last.prefix.flags.contains(.last)
-    {
-      records.removeLast()
+    func dropChangeWithoutEnd() {
+      while let last = records.last, last.prefix.number > confirmed,
+        !last.prefix.flags.contains(.last)
+      {
+        records.removeLast()
+      }
     }
-    let unconfirmed = records.firstIndex { $0.prefix.number > confirmed } ?? records.endIndex
-    let end = records[unconfirmed...].dropLast().lastIndex { $0.prefix.flags.contains(.last) }
-    let change = records[(end.map { $0 + 1 } ?? unconfirmed)...]
-    guard let first = change.first else { return }
-    let isWhole =
-      first.prefix.flags.contains(.first)
-      && zip(change, change.dropFirst()).allSatisfy { $1.prefix.number - $0.prefix.number == 1 }
-    if !isWhole { records.removeSubrange(change.indices) }
+    dropChangeWithoutEnd()
+    // Where the first one is missing, so is a number.
+    guard var start = records.indices.last, records[start].prefix.number > confirmed else { return }
+    while start > 0, case let before = records[start - 1].prefix,
+      before.number + 1 == records[start].prefix.number, before.number > confirmed,
+      !before.flags.contains(.last)
+    {
+      start -= 1
+    }
+    guard !records[start].prefix.flags.contains(.first) else { return }
+    records.removeSubrange(start...)
+    dropChangeWithoutEnd()
   }
 
   private func keep(_ file: OpenFile, as name: String) throws(StoreError) {

@@ -56,6 +56,19 @@ import Testing
     #expect(left.values.allSatisfy { !$0.hasPrefix("newest") })
   }
 
+  @Test func `a whole last change comes back though the one before it has lost its end`() throws {
+    let store = try scratch.open()
+    _ = try store.repair()
+    let mark = try scratch.bytes(of: "mark")
+    try store.apply(["e", "f", "g"].map { .put(secret("new \($0)"), for: try name($0)) })
+    let end = try scratch.bytes(of: "journal").count
+    try store.put("h", as: "h")
+    try scratch.overwrite("mark", with: mark)
+    try scratch.flip("journal", at: end - recordByteCount + 60)
+    #expect(try scratch.open().repair().wasNeeded)
+    #expect(try scratch.open().texts()["h"] == "h")
+  }
+
   @Test func `what is left of a last change that was confirmed comes back`() throws {
     try cutLastRecord()
     let report = try scratch.open().repair()
