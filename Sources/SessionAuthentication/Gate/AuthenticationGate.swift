@@ -167,7 +167,7 @@ public final class AuthenticationGate: Sendable {
     withExtendedLifetime(replaced) {}
     if !isActive { shield?.handle(.willResignActive) }
     perform(.connect(scene, isActive: isActive)) {
-      if isActive { shield?.handle(.didBecomeActive) }
+      shield?.handle(isActive ? .didBecomeActive : .willResignActive)
     }
   }
 
@@ -196,12 +196,10 @@ public final class AuthenticationGate: Sendable {
   /// calling what reveals it, and obscures it then.
   public func handle(_ event: SceneEvent, in scene: SceneIdentifier) {
     let shield = inside.withLock { $0.shields[scene] }
-    guard event == .didBecomeActive else {
-      shield?.handle(event)
-      return perform(.scene(event, scene))
-    }
-    // In its turn, which another thread may be at: nothing is revealed before the shield has been told
-    // whether it may be seen.
+    // What is lost is obscured at once. In its turn, which another thread may be at, the shield hears of
+    // each event: so nothing is revealed before it has been told whether it may be seen, and nothing
+    // stays revealed that lost the focus meanwhile.
+    if event != .didBecomeActive { shield?.handle(event) }
     perform(.scene(event, scene)) { shield?.handle(event) }
   }
 

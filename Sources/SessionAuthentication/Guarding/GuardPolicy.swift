@@ -2,8 +2,8 @@
 public struct GuardPolicy: Hashable, Sendable {
   /// What becomes of an `async` read.
   ///
-  /// Reads of a session's state, and those of signing in and out, are refused whatever the policy is:
-  /// nobody has asked for the item.
+  /// Reads of a session's state, and those of signing in and out and of a refresh that is under way, are
+  /// refused whatever the policy is: nobody in front has asked for the item.
   public enum WhenLocked: Hashable, Sendable {
     /// It fails with `locked`.
     case refuse

@@ -106,6 +106,20 @@ struct PrivacyShieldTests {
     }
   }
 
+  @Test func `what loses the focus while another scene is told stays obscured`() async throws {
+    let test = TestGate { $0.requestsAutomatically = false }
+    let shield = PrivacyShield {
+    } reveal: {
+    }
+    test.gate.connect("b", shield: shield) { _ in }
+    test.gate.connect("a", isActive: true) { [weak gate = test.gate] directive in
+      guard case .authenticated = directive else { return }
+      for event in [SceneEvent.didBecomeActive, .willResignActive] { gate?.handle(event, in: "b") }
+    }
+    try await test.open()
+    #expect(shield.reasons == [.inactive])
+  }
+
   @Test func `threads that give and take reasons leave it as they say`() async {
     let events = Recorder<Bool>()
     let shield = PrivacyShield {
