@@ -108,21 +108,6 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `when the new item is to be stored, stores it though its session is gone`()
-    async throws
-  {
-    let server = TokenServer()
-    let store = FaultyStore(MemoryStore())
-    func refresh() async throws -> Int {
-      try await server.session(store).validItem().number
-    }
-    try server.session(store).didLogIn(server.token(in: .zero))
-    store.inject(.failing(StoreError.noSpace), into: [.apply], after: 1, times: 1)
-    await expectFailure(StoreError.noSpace) { try await refresh() }
-    #expect(try await refresh() == 1)
-    #expect(server.spent == [0])
-  }
-
   @Test func `by being slow, lets those go who have no time`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())

@@ -64,6 +64,14 @@ final class SessionLine: Sendable {
     state.withLock { $0.limiter.verdict(for: version, at: uptime, policy) }
   }
 
+  /// What the verdict would be, for one who does not try.
+  func expectedVerdict(
+    for version: ItemVersion, at uptime: Duration, _ policy: RefreshPolicy
+  ) -> RefreshLimiter.Verdict {
+    var limiter = state.withLock { $0.limiter }
+    return limiter.verdict(for: version, at: uptime, policy)
+  }
+
   var failures: (count: Int, last: (any Error)?) {
     state.withLock { ($0.limiter.failureCount, $0.limiter.lastError) }
   }
@@ -222,8 +230,7 @@ struct UserIdentifier: Equatable, @unchecked Sendable {
   }
 }
 
-/// That a session is on a line; the line ends with the last of them, unless it has an item that could
-/// not be stored yet: what it was exchanged for is spent.
+/// That a session is on a line; the line ends with the last of them.
 final class LineMembership: Sendable {
   private struct Shared {
     let line: SessionLine
@@ -253,7 +260,7 @@ final class LineMembership: Sendable {
     guard let identity else { return }
     Self.lines.withLock { lines in
       lines[identity]?.memberCount -= 1
-      if lines[identity]?.memberCount == 0, line.unsaved == nil { lines[identity] = nil }
+      if lines[identity]?.memberCount == 0 { lines[identity] = nil }
     }
   }
 }

@@ -139,6 +139,8 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Signs a user in: ``userDidLogIn(_:)`` without blocking.
   ///
+  /// Behind a gate that is locked nobody is asked who was signed in, so that one's end is not announced.
+  ///
   /// - Throws: As ``userDidLogIn(_:)``.
   open func logIn(_ user: sending T) async throws {
     let previous = await storedUserIdentifier()

@@ -79,7 +79,7 @@ extension Session {
       return snapshot
     }
     if isGood,
-      case .after = line.verdict(
+      case .after = line.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
     {
       return snapshot
