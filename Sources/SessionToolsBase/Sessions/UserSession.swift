@@ -106,13 +106,11 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Throws: What kept the user from being stored; nothing is announced then.
   open func userDidLogIn(_ user: T) throws {
     // A user who cannot be read can be replaced; a store that cannot be read fails below.
-    let previous = Self.hasIdentity ? (try? item()) ?? nil : nil
-    let (identifier, replaced) = (
-      UserIdentifier(of: user), previous.flatMap(UserIdentifier.init(of:))
-    )
+    let previous = storedUserIdentifier
+    let identifier = UserIdentifier(of: user)
     try updateItem(user)
     forgetRefresh(try line())
-    announceLogIn(identifier, replacing: replaced)
+    announceLogIn(identifier, replacing: previous)
   }
 
   /// Removes the user and announces `loggedOut`.
