@@ -142,10 +142,7 @@ func useAfterFork() throws {
   }
   for thread in threads { thread.start() }
   usleep(50_000)
-  let child = fork()
-  if child == 0 {
-    // Ends it if it waits for what never happens.
-    alarm(60)
+  inChild {
     say("value " + storeOutcome { _ = try store.value(for: name) })
     say("contains " + storeOutcome { _ = try store.contains(name) })
     say("keys " + storeOutcome { _ = try store.keys(in: nil) })
@@ -163,11 +160,7 @@ func useAfterFork() throws {
     say("unlock " + storeOutcome { try store.unlock(with: KeyFile(argument(2))) })
     store.lock()
     say("locked \(store.isLocked)")
-    _exit(0)
   }
-  var status: Int32 = 0
-  unsafe waitpid(child, &status, 0)
-  say("child ended with \(status)")
   isOver.withLock { $0 = true }
   while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
   say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
@@ -179,11 +172,18 @@ func useAfterFork() throws {
 func openInFork() throws {
   let name = try StoreKey(argument(3), in: "worker")
   say("parent " + storeOutcome { _ = try openStore().value(for: name) })
+  inChild {
+    say("child " + storeOutcome { _ = try openStore().value(for: name) })
+  }
+}
+
+/// Runs a closure in a forked child, and says how that ended.
+private func inChild(_ body: () -> Void) {
   let child = fork()
   if child == 0 {
     // Ends it if it waits for what never happens.
     alarm(60)
-    say("child " + storeOutcome { _ = try openStore().value(for: name) })
+    body()
     _exit(0)
   }
   var status: Int32 = 0
