@@ -99,6 +99,9 @@ let package = Package(
       name: "StoreTestSupport",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"],
       path: "Tests/StoreTestSupport"),
+    // Without the library: the commit protocol as the text of the format says it.
+    .target(name: "StoreModel", path: "Tests/StoreModel"),
+    .testTarget(name: "StoreModelTests", dependencies: ["StoreModel", "TestSupport"]),
     .target(
       name: "FuzzTargets",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
@@ -127,8 +130,8 @@ let package = Package(
     .testTarget(
       name: "SealedStoreTests",
       dependencies: [
-        "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreTestSupport",
-        "StoreWorker", "TestSupport", "TestThreads",
+        "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreModel",
+        "StoreTestSupport", "StoreWorker", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",

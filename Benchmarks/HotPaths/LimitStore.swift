@@ -6,11 +6,13 @@ final class LimitStore {
   private var store = HotPathLimit.store()
   private var key = [UInt8](repeating: 0, count: LARGEST_KEY_BYTES)
   private let keyByteCount: Int
+  private var tag: [UInt64] = [0, 0]
 
   init() {
     unsafe store_in_memory(&store)
     let identifier = "item-0000000"
     keyByteCount = unsafe canonical_key(&key, identifier, identifier.utf8.count)
+    unsafe item_tag(&store, key, keyByteCount, &tag)
   }
 
   /// A record, as `malloc` gives it.
@@ -31,24 +33,22 @@ final class LimitStore {
     let record = Record(byteCount: record_bytes(keyByteCount, value.count))
     unsafe value.withUnsafeBytes { value in
       unsafe _ = seal_record(
-        &store, record.bytes, Int32(FLAG_FIRST | FLAG_LAST), key, keyByteCount,
+        &store, record.bytes, Int32(KIND_FIRST | KIND_LAST), key, keyByteCount,
         value.baseAddress?.assumingMemoryBound(to: UInt8.self), value.count)
     }
     return record
   }
 
-  /// Opens a copy, as one that was read from a file.
+  /// Opens the value of a copy, as one that was read from a file.
   func open(_ sealed: Record, valueByteCount: Int) -> Data {
     let record = unsafe malloc(sealed.byteCount).assumingMemoryBound(to: UInt8.self)
     defer { unsafe free(record) }
     unsafe memcpy(record, sealed.bytes, sealed.byteCount)
     var entry = HotPathLimit.entry()
     unsafe memcpy(&entry.number_low, record + 8, 4)
-    unsafe memcpy(&entry.tag, record + 16, 16)
-    entry.sealed_bytes = UInt32(sealed.byteCount - PREFIX_BYTES)
-    guard
-      let value = unsafe open_record(
-        &store, record, &entry, key, keyByteCount, valueByteCount)
+    entry.tag = (tag[0], tag[1])
+    entry.record_bytes = UInt32(sealed.byteCount)
+    guard let value = unsafe open_record(&store, record, &entry, valueByteCount)
     else { preconditionFailure("the limit leaves when a record does not open") }
     return unsafe Data(bytes: value, count: valueByteCount)
   }

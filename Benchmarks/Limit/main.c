@@ -19,6 +19,7 @@
 #include <linux/futex.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +73,49 @@ static void print_time(const char *operation, size_t count, uint64_t nanoseconds
     (unsigned long long)nanoseconds);
 }
 
-// More than a record takes here, and what the length of a file with a reserve is a multiple of.
-enum { MOST_RECORD_BYTES = 2048, RESERVE_BYTES = 32 << 10 };
+enum {
+  // More than a record takes here.
+  MOST_RECORD_BYTES = 2048,
+  // What the length of a file with a reserve is a multiple of.
+  RESERVE_BYTES = 32 << 10,
+  // A removal is as long as what it removes, but no longer than this.
+  LARGEST_REMOVED_BYTES = 4096,
+  NONCE_COUNT = 128,
+};
+
+// MARK: looking
+
+// Whether a name still leads to a file; the file's length.
+static uint64_t check_name(const store *store, const char *name, const file_identity *file) {
+  struct statx status;
+  // Without the times, as the library does: whoever asks for them makes the next sync store them.
+  unsigned mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE;
+  require(statx(store->directory, name, AT_SYMLINK_NOFOLLOW, mask, &status) == 0, name);
+  require(
+    status.stx_ino == file->inode
+      && makedev(status.stx_dev_major, status.stx_dev_minor) == file->device,
+    name);
+  return status.stx_size;
+}
+
+static void check_mark(const store *store) {
+  uint8_t mark[MARK_BYTES];
+  require(pread(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
+  require(memcmp(mark, store->seen_mark, MARK_BYTES) == 0, "the mark was changed");
+}
+
+// What a reader looks at: always the mark, and from time to time the names.
+static void look(store *store) {
+  enum { LOOK_NANOSECONDS = 100000000 };
+  check_mark(store);
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  uint64_t at = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+  if (at - store->looked_at < LOOK_NANOSECONDS) return;
+  store->looked_at = at;
+  check_name(store, "journal", &store->journal_file);
+  check_name(store, "mark", &store->mark_file);
+}
 
 // MARK: writing
 
@@ -82,21 +124,35 @@ static void set_lock(const store *store, short kind) {
   require(fcntl(store->lock, F_OFD_SETLK, &request) == 0, "lock");
 }
 
-static void check_status(const store *store) {
-  struct statx status;
-  // Without the times, as the library does: whoever asks for them makes the next sync store them.
-  unsigned mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE;
+// Locks, and looks at all that a writer looks at.
+static void begin_writing(const store *store) {
+  static const uint8_t zeros[PREFIX_BYTES];
+  uint8_t chain[16], next[PREFIX_BYTES];
+  set_lock(store, F_WRLCK);
+  check_name(store, "lock", &store->lock_file);
   require(
-    statx(store->directory, "journal", AT_SYMLINK_NOFOLLOW, mask, &status) == 0, "journal");
-  require(
-    status.stx_ino == store->inode
-      && makedev(status.stx_dev_major, status.stx_dev_minor) == store->device
-      && status.stx_size == store->length,
-    "the journal was changed");
-  if (store->length == store->end) return;
-  uint8_t next[64] = {0};
-  require(pread(store->journal, next, sizeof next, (off_t)store->end) > 0, "pread");
-  require(next[FLAGS_OFFSET] == 0, "the journal was changed");
+    check_name(store, "journal", &store->journal_file) == store->length, "the journal's length");
+  check_name(store, "mark", &store->mark_file);
+  check_mark(store);
+  require(pread(store->journal, chain, sizeof chain, (off_t)store->chain_at) == 16, "pread");
+  require(memcmp(chain, store->chain, sizeof chain) == 0, "the journal was changed");
+  ssize_t count = pread(store->journal, next, sizeof next, (off_t)store->end);
+  require(count >= 0 && memcmp(next, zeros, (size_t)count) == 0, "behind the end");
+}
+
+static void end_writing(const store *store) { set_lock(store, F_UNLCK); }
+
+// A nonce for one of so many records that are still to be sealed, fetched with those of others.
+static const uint8_t *next_nonce(size_t missing) {
+  static uint8_t nonces[NONCE_COUNT][NONCE_BYTES];
+  static size_t used, filled;
+  if (used == filled) {
+    used = 0;
+    filled = missing < NONCE_COUNT ? missing : NONCE_COUNT;
+    randombytes_buf(nonces, filled * NONCE_BYTES);
+  }
+  used += 1;
+  return nonces[used - 1];
 }
 
 static void write_all(int file, const uint8_t *bytes, size_t count, uint64_t start) {
@@ -107,10 +163,9 @@ static void write_all(int file, const uint8_t *bytes, size_t count, uint64_t sta
   }
 }
 
-static void write_mark(const store *store) {
-  uint8_t mark[MARK_BYTES];
-  encode_mark(store, mark);
-  require(pwrite(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
+static void write_mark(store *store) {
+  encode_mark(store, store->seen_mark);
+  require(pwrite(store->mark, store->seen_mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
 }
 
 // What a change takes of the file: its own length, or with a new reserve if it does not fit.
@@ -120,13 +175,11 @@ static size_t reserved(const store *store, size_t bytes) {
 }
 
 // Writes a change that was sealed behind `start`, maybe with zeros behind it, and makes it count.
-static void commit(store *store, uint8_t *records, size_t bytes, uint64_t start) {
-  uint8_t flags = records[FLAGS_OFFSET];
-  records[FLAGS_OFFSET] = 0;
+static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
   write_all(store->journal, records, bytes, start);
   if (start + bytes > store->length) store->length = start + bytes;
-  write_all(store->journal, &flags, 1, start + FLAGS_OFFSET);
   require(fdatasync(store->journal) == 0, "fdatasync");
+  store->version += 1;
   write_mark(store);
 }
 
@@ -140,15 +193,14 @@ static uint64_t durable_put(store *store, size_t first, size_t count) {
     if (at == 1) begin = now();
     memset(record, 0, MOST_RECORD_BYTES);
     size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
-    set_lock(store, F_WRLCK);
-    check_status(store);
+    begin_writing(store);
     uint64_t start = store->end;
     size_t bytes = reserved(store, record_bytes(key_bytes, VALUE_BYTES));
     seal_record(
-      store, record, FLAG_FIRST | FLAG_LAST, key, key_bytes, values + at * VALUE_BYTES,
+      store, record, KIND_FIRST | KIND_LAST, key, key_bytes, values + at * VALUE_BYTES,
       VALUE_BYTES);
     commit(store, record, bytes, start);
-    set_lock(store, F_UNLCK);
+    end_writing(store);
   }
   return now() - begin;
 }
@@ -157,8 +209,7 @@ static uint64_t durable_put(store *store, size_t first, size_t count) {
 static void put_change(
   store *store, const uint8_t *values, const identifier *names, size_t count) {
   uint8_t key[LARGEST_KEY_BYTES];
-  set_lock(store, F_WRLCK);
-  check_status(store);
+  begin_writing(store);
   uint64_t start = store->end;
   // All identifiers have the same length, and so have the records.
   size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
@@ -167,14 +218,15 @@ static void put_change(
   uint8_t *records = calloc(written_bytes, 1);
   require(records != NULL, "memory");
   for (size_t at = 0; at < count; at += 1) {
-    int flags = (at == 0 ? FLAG_FIRST : 0) | (at == count - 1 ? FLAG_LAST : 0);
+    int kind = (at == 0 ? KIND_FIRST : 0) | (at == count - 1 ? KIND_LAST : 0);
     canonical_key(key, names[at].text, names[at].bytes);
-    bytes += seal_record(
-      store, records + bytes, flags, key, key_bytes, values + at * VALUE_BYTES, VALUE_BYTES);
+    bytes += seal_record_with(
+      store, records + bytes, next_nonce(count - at), kind, key, key_bytes,
+      values + at * VALUE_BYTES, VALUE_BYTES);
   }
   require(bytes == total, "lengths");
   commit(store, records, written_bytes, start);
-  set_lock(store, F_UNLCK);
+  end_writing(store);
   free(records);
 }
 
@@ -230,35 +282,41 @@ static uint64_t put_threads(store *store, size_t first, size_t count) {
 }
 
 static uint64_t remove_each(store *store, const item_index *index, size_t first, size_t count) {
+  enum { MOST_BYTES = MOST_RECORD_BYTES + LARGEST_REMOVED_BYTES };
   identifier *names = identifiers_of(first, count);
-  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES + RESERVE_BYTES] = {0};
+  uint8_t key[LARGEST_KEY_BYTES], nonce[NONCE_BYTES], record[MOST_BYTES + RESERVE_BYTES] = {0};
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1) {
     if (at == 1) begin = now();
-    memset(record, 0, MOST_RECORD_BYTES);
+    memset(record, 0, MOST_BYTES);
     uint64_t tag[2];
     size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
-    set_lock(store, F_WRLCK);
-    check_status(store);
+    begin_writing(store);
     item_tag(store, key, key_bytes, tag);
-    require(index_find(index, tag) != NULL, "the item is missing");
+    const entry *found = index_find(index, tag);
+    require(found != NULL, "the item is missing");
+    size_t name_bytes = sealed_name_bytes(key_bytes);
+    size_t value_bytes = found->record_bytes - PREFIX_BYTES - name_bytes - TAG_BYTES;
+    if (value_bytes > LARGEST_REMOVED_BYTES) value_bytes = LARGEST_REMOVED_BYTES;
+    uint8_t *name = record + PREFIX_BYTES;
+    memcpy(name, key, key_bytes);
+    plain_record plain = {name, name + name_bytes, name_bytes - TAG_BYTES, value_bytes};
     uint64_t start = store->end;
-    size_t bytes = reserved(store, record_bytes(key_bytes, 0));
-    seal_record(
-      store, record, FLAG_FIRST | FLAG_LAST | FLAG_REMOVED, key, key_bytes, record, 0);
+    size_t bytes = reserved(store, PREFIX_BYTES + name_bytes + value_bytes + TAG_BYTES);
+    randombytes_buf(nonce, NONCE_BYTES);
+    seal_plain(store, record, nonce, KIND_FIRST | KIND_LAST | KIND_REMOVED, tag, &plain);
     commit(store, record, bytes, start);
-    set_lock(store, F_UNLCK);
+    end_writing(store);
   }
   return now() - begin;
 }
 
-// All records in the order of the journal, as nothing was put twice.
+// All records in the order of the journal, as nothing was put twice, in one change.
 static uint64_t compact(store *store, const item_index *index) {
   enum { BATCH_BYTES = 1 << 20 };
+  require(index->count > 0, "items");
   uint64_t begin = now();
-  set_lock(store, F_WRLCK);
-  check_status(store);
-  write_mark(store);
+  begin_writing(store);
   require(fdatasync(store->mark) == 0, "mark");
   struct store next;
   store_successor(&next, store);
@@ -269,68 +327,60 @@ static uint64_t compact(store *store, const item_index *index) {
   uint64_t written = HEAD_BYTES;
   for (size_t at = 0; at < index->count; at += 1) {
     const entry *entry = index->entries + at;
-    size_t bytes = PREFIX_BYTES + entry->sealed_bytes;
-    const uint8_t *plaintext =
-      decrypt_record(store, window_at(&window, entry->offset, bytes), entry);
-    uint32_t lengths[2];
-    memcpy(lengths, plaintext, 8);
+    size_t bytes = entry->record_bytes;
+    int kind = (at == 0 ? KIND_FIRST : 0) | (at == index->count - 1 ? KIND_LAST : 0);
+    plain_record plain = open_plain(store, window_at(&window, entry->offset, bytes), entry);
     if (filled + bytes > BATCH_BYTES) {
       write_all(next.journal, batch, filled, written);
       written += filled;
       filled = 0;
     }
-    memset(batch + filled, 0, bytes);
-    filled += seal_record(
-      &next, batch + filled, FLAG_FIRST | FLAG_LAST, plaintext + 8, lengths[0],
-      plaintext + 8 + lengths[0], lengths[1]);
+    filled += seal_plain(
+      &next, batch + filled, next_nonce(index->count - at), kind, entry->tag, &plain);
   }
   write_all(next.journal, batch, filled, written);
   require(fsync(next.journal) == 0, "journal.next");
   require(renameat(store->directory, "journal.next", store->directory, "journal") == 0, "rename");
   require(fsync(store->directory) == 0, "directory");
   write_mark(&next);
-  set_lock(store, F_UNLCK);
+  end_writing(store);
   return now() - begin;
 }
 
 // MARK: reading
 
-static uint64_t list(const store *store, const item_index *index) {
+static uint64_t list(store *store, const item_index *index) {
   uint64_t begin = now();
-  check_status(store);
+  look(store);
   window window = window_of(store->journal);
   uint8_t *keys = malloc(index->count * LARGEST_KEY_BYTES);
   require(keys != NULL, "memory");
   for (size_t at = 0; at < index->count; at += 1) {
     const entry *entry = index->entries + at;
-    const uint8_t *plaintext = decrypt_record(
-      store, window_at(&window, entry->offset, PREFIX_BYTES + entry->sealed_bytes), entry);
-    uint32_t key_bytes;
-    memcpy(&key_bytes, plaintext, 4);
+    uint8_t *record = window_at(&window, entry->offset, entry->record_bytes);
+    size_t key_bytes = open_name(store, record, entry);
     require(key_bytes <= LARGEST_KEY_BYTES, "the length of a key");
-    memcpy(keys + at * LARGEST_KEY_BYTES, plaintext + 8, key_bytes);
+    memcpy(keys + at * LARGEST_KEY_BYTES, record + PREFIX_BYTES, key_bytes);
   }
   return now() - begin;
 }
 
-static void get(
-  const store *store, const item_index *index, const identifier *name, uint8_t *value
-) {
+static void get(store *store, const item_index *index, const identifier *name, uint8_t *value) {
   uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES];
   uint64_t tag[2];
+  look(store);
   size_t key_bytes = canonical_key(key, name->text, name->bytes);
   item_tag(store, key, key_bytes, tag);
-  check_status(store);
   const entry *found = index_find(index, tag);
   require(found != NULL, "the item is missing");
-  size_t bytes = PREFIX_BYTES + found->sealed_bytes;
+  size_t bytes = found->record_bytes;
   require(bytes <= sizeof record, "the length of a record");
   require(pread(store->journal, record, bytes, (off_t)found->offset) == (ssize_t)bytes, "pread");
-  memcpy(value, open_record(store, record, found, key, key_bytes, VALUE_BYTES), VALUE_BYTES);
+  memcpy(value, open_record(store, record, found, VALUE_BYTES), VALUE_BYTES);
 }
 
 static uint64_t get_many(
-  const store *store, const item_index *index, size_t item_count, size_t count
+  store *store, const item_index *index, size_t item_count, size_t count
 ) {
   // In the order in which they are asked for: where a program has its names is its own affair.
   identifier *names = malloc(count * sizeof(identifier));
@@ -348,7 +398,7 @@ static uint64_t get_many(
   return now() - begin;
 }
 
-static void check(const store *store, const item_index *index, size_t item_count) {
+static void check(store *store, const item_index *index, size_t item_count) {
   identifier *names = identifiers_of(0, item_count);
   uint8_t value[VALUE_BYTES], expected[VALUE_BYTES];
   for (size_t at = 0; at < item_count; at += 1) {

@@ -13,7 +13,26 @@
 #error "the yardstick is for little-endian machines"
 #endif
 
-enum { WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES, CHUNK_BYTES = 256 << 10, PAGE_BYTES = 4096 };
+enum {
+  WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES,
+  COMMITMENT_BYTES = 16,
+  CHUNK_BYTES = 256 << 10,
+  PAGE_BYTES = 4096,
+  NAME_STEP = 64,
+  SMALLEST_VALUE_BYTES = 64,
+  // Of the journal's head.
+  JOURNAL_ID_OFFSET = 32,
+  VERSION_OFFSET = 48,
+  PREDECESSOR_OFFSET = 56,
+  HEAD_CHAIN_OFFSET = 72,
+  // What a record's chain value is made of: the one before, and of the record the first 32 bytes,
+  // the nonce, and both seals.
+  CHAINED_NAME_OFFSET = 16 + CHAIN_OFFSET,
+  CHAINED_VALUE_OFFSET = CHAINED_NAME_OFFSET + TAG_BYTES,
+  CHAINED_BYTES = CHAINED_VALUE_OFFSET + TAG_BYTES,
+  // As many places of the index as a processor waits for at the same time, and more.
+  PENDING_COUNT = 32,
+};
 
 static const char service[] = "com.example.benchmark";
 
@@ -43,6 +62,20 @@ static int unwrap(
     key) == 0;
 }
 
+static int is_committed(
+  const uint8_t *slot, size_t leading, const uint8_t key[32], const uint8_t *header
+) {
+  static const char context[] = "SSNTOOLS slot";
+  crypto_generichash_state state;
+  uint8_t commitment[COMMITMENT_BYTES];
+  crypto_generichash_init(&state, key, 32, COMMITMENT_BYTES);
+  crypto_generichash_update(&state, (const uint8_t *)context, sizeof context - 1);
+  crypto_generichash_update(&state, header + 16, 16);
+  crypto_generichash_update(&state, slot, leading);
+  crypto_generichash_final(&state, commitment, COMMITMENT_BYTES);
+  return sodium_memcmp(commitment, slot + leading, COMMITMENT_BYTES) == 0;
+}
+
 static size_t read_file(const store *store, const char *name, uint8_t *out, size_t most) {
   int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   require(file >= 0, name);
@@ -52,8 +85,14 @@ static size_t read_file(const store *store, const char *name, uint8_t *out, size
   return (size_t)count;
 }
 
+static void derive_short(uint8_t out[16], uint64_t id, const uint8_t key[32]) {
+  uint8_t whole[32];
+  derive(whole, id, key);
+  memcpy(out, whole, 16);
+}
+
 static void unwrap_keys(store *store, const char *key_path) {
-  uint8_t raw_key[32], store_key[32], data_key[32], header_key[32], chain_key[32];
+  uint8_t raw_key[32], store_key[32], data_key[32], header_key[32];
   int key_file = open(key_path, O_RDONLY | O_CLOEXEC);
   require(key_file >= 0 && read(key_file, raw_key, 32) == 32, "key file");
   close(key_file);
@@ -68,22 +107,31 @@ static void unwrap_keys(store *store, const char *key_path) {
   size_t offset = 32;
   for (int slot = 0; slot < slot_count; slot += 1) {
     size_t leading = 4 + (size_t)(header[offset + 2] | header[offset + 3] << 8);
-    is_found = is_found || (header[offset] == 1
-      && unwrap(store_key, header + offset + leading, raw_key, header, header + offset, leading));
-    offset += leading + WRAPPED_BYTES;
+    const uint8_t *at = header + offset;
+    size_t bound = leading + COMMITMENT_BYTES;
+    is_found = is_found || (at[0] == 1 && is_committed(at, leading, raw_key, header)
+      && unwrap(store_key, at + bound, raw_key, header, at, bound));
+    offset += bound + WRAPPED_BYTES;
   }
   require(is_found, "no raw key slot opens");
   require(unwrap(data_key, header + offset, store_key, header, "data", 4), "data key");
   derive(header_key, 1, store_key);
   crypto_generichash(mac, 32, header, length - 32, header_key, 32);
   require(sodium_memcmp(mac, header + length - 32, 32) == 0, "header MAC");
-  derive(store->name_key, 2, data_key);
-  derive(store->record_key, 3, data_key);
-  derive(chain_key, 4, data_key);
-  memcpy(store->chain_key, chain_key, 16);
+  derive_short(store->tag_key, 2, data_key);
+  derive(store->value_key, 3, data_key);
+  derive_short(store->chain_key, 4, data_key);
+  derive(store->name_key, 5, data_key);
+  derive_short(store->mask_key, 6, data_key);
 }
 
 // MARK: opening
+
+static file_identity identity_of(int file) {
+  struct stat status;
+  require(fstat(file, &status) == 0, "fstat");
+  return (file_identity){status.st_ino, status.st_dev};
+}
 
 void store_open(store *store, const char *path, const char *key_path) {
   require(sodium_init() >= 0, "libsodium");
@@ -95,13 +143,22 @@ void store_open(store *store, const char *path, const char *key_path) {
   store->lock = openat(store->directory, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   require(store->journal >= 0 && store->mark >= 0 && store->lock >= 0, path);
 
+  store->journal_file = identity_of(store->journal);
+  store->mark_file = identity_of(store->mark);
+  store->lock_file = identity_of(store->lock);
+  store->looked_at = 0;
+
   uint8_t head[HEAD_BYTES], chain[16];
   require(pread(store->journal, head, HEAD_BYTES, 0) == HEAD_BYTES, "journal");
-  crypto_shorthash_siphashx24(chain, head, 48, store->chain_key);
-  require(memcmp(chain, head + 48, 16) == 0, "journal head");
-  memcpy(store->journal_id, head + 32, 16);
+  crypto_shorthash_siphashx24(chain, head, HEAD_CHAIN_OFFSET, store->chain_key);
+  require(memcmp(chain, head + HEAD_CHAIN_OFFSET, 16) == 0, "journal head");
+  memcpy(store->journal_id, head + JOURNAL_ID_OFFSET, 16);
   memcpy(store->chain, chain, 16);
+  memcpy(&store->version, head + VERSION_OFFSET, 8);
+  // The first change of a journal that has a predecessor is no change of the store.
+  if (!sodium_is_zero(head + PREDECESSOR_OFFSET, 16)) store->version -= 1;
   store->end = HEAD_BYTES;
+  store->chain_at = HEAD_CHAIN_OFFSET;
   store->number = 0;
 }
 
@@ -138,54 +195,86 @@ static void check_reserve(const store *store, window *window) {
   }
 }
 
+// What a record's prefix says: its kind, and the tag of its item.
+static int unmask(const store *store, const uint8_t *prefix, uint64_t tag[2]) {
+  uint64_t mask[2], masked[2];
+  crypto_shorthash_siphashx24(
+    (uint8_t *)mask, prefix + BOUND_BYTES, NONCE_BYTES, store->mask_key);
+  memcpy(masked, prefix + 16, 16);
+  masked[0] ^= mask[0];
+  masked[1] ^= mask[1];
+  tag[0] = masked[0] >> 8 | masked[1] << 56;
+  tag[1] = masked[1] >> 8;
+  return (int)(masked[0] & 0xff);
+}
+
+// Puts into the index what was fetched ahead.
+static void put_pending(item_index *index, const entry *pending, size_t *count) {
+  for (size_t at = 0; at < *count; at += 1) index_put(index, pending + at);
+  *count = 0;
+}
+
 void store_walk(store *store, item_index *index) {
-  uint8_t mark[MARK_BYTES], check[16];
+  uint8_t *mark = store->seen_mark, check[16];
+  uint64_t length, version;
   require(pread(store->mark, mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
   crypto_shorthash_siphashx24(check, mark, 48, store->chain_key);
   require(memcmp(check, mark + 48, 16) == 0, "mark");
+  require(memcmp(mark, store->journal_id, 16) == 0, "the mark of another journal");
+  memcpy(&length, mark + 16, 8);
+  memcpy(&version, mark + 24, 8);
   struct stat status;
   require(fstat(store->journal, &status) == 0, "journal");
-  store->inode = status.st_ino;
-  store->device = status.st_dev;
   store->length = (uint64_t)status.st_size;
+  require(length <= store->length, "the mark is ahead of the journal");
 
   window window = window_of(store->journal);
-  if (index) {
-    uint64_t record_count;
-    memcpy(&record_count, mark + 24, 8);
-    index_reserve(index, record_count + 1);
-  }
-  uint8_t input[64];
+  uint8_t input[CHAINED_BYTES];
+  memcpy(input, store->chain, 16);
+  entry pending[PENDING_COUNT];
+  size_t pending_count = 0;
   int is_in_change = 0;
-  while (is_in_change || store->end + PREFIX_BYTES <= store->length) {
+  while (store->end < length) {
     const uint8_t *prefix = window_at(&window, store->end, PREFIX_BYTES);
-    // Here the reserve begins; within a change a record may have no flags.
-    if (!is_in_change && prefix[FLAGS_OFFSET] == 0) break;
-    uint32_t sealed_bytes;
+    uint32_t lengths[2];
     uint64_t number;
-    uint8_t stored_chain[16];
-    memcpy(&sealed_bytes, prefix, 4);
+    memcpy(lengths, prefix, 8);
     memcpy(&number, prefix + 8, 8);
     require(number == store->number + 1, "record number");
-    entry entry = {.offset = store->end, .sealed_bytes = sealed_bytes, .number_low = number};
-    memcpy(entry.tag, prefix + 16, 16);
-    int is_removed = prefix[FLAGS_OFFSET] & FLAG_REMOVED;
-    is_in_change = !(prefix[FLAGS_OFFSET] & FLAG_LAST);
-    memcpy(input, store->chain, 16);
-    memcpy(input + 16, prefix, BOUND_BYTES);
-    memcpy(stored_chain, prefix + BOUND_BYTES, 16);
+    uint64_t bytes = PREFIX_BYTES + (uint64_t)lengths[0] + lengths[1];
+    uint64_t name_end = store->end + PREFIX_BYTES + lengths[0], end = store->end + bytes;
+    entry entry = {.offset = store->end, .record_bytes = bytes, .number_low = number};
+    int kind = unmask(store, prefix, entry.tag);
+    require(is_in_change != !!(kind & KIND_FIRST), "the kind of a record");
+    require(!(kind & KIND_REMOVED), "the yardstick's journals have no removals");
+    is_in_change = !(kind & KIND_LAST);
+    store->version += !is_in_change;
+    memcpy(input + 16, prefix, CHAIN_OFFSET);
+    memcpy(store->chain, prefix + CHAIN_OFFSET, 16);
 
-    uint64_t end = store->end + PREFIX_BYTES + sealed_bytes;
-    memcpy(input + 48, window_at(&window, end - TAG_BYTES, TAG_BYTES), TAG_BYTES);
-    crypto_shorthash_siphashx24(store->chain, input, 64, store->chain_key);
-    require(memcmp(store->chain, stored_chain, 16) == 0, "chain");
+    memcpy(
+      input + CHAINED_NAME_OFFSET, window_at(&window, name_end - TAG_BYTES, TAG_BYTES), TAG_BYTES);
+    memcpy(input + CHAINED_VALUE_OFFSET, window_at(&window, end - TAG_BYTES, TAG_BYTES), TAG_BYTES);
+    crypto_shorthash_siphashx24(check, input, CHAINED_BYTES, store->chain_key);
+    require(memcmp(check, store->chain, 16) == 0, "chain");
+    memcpy(input, store->chain, 16);
+    // As many as fit when all are as long as the first.
+    if (index && number == 1) index_reserve(index, (length - HEAD_BYTES) / bytes + 1);
+    if (index) {
+      index_fetch(index, entry.tag);
+      pending[pending_count] = entry;
+      pending_count += 1;
+      if (pending_count == PENDING_COUNT) put_pending(index, pending, &pending_count);
+    }
+    store->chain_at = store->end + CHAIN_OFFSET;
     store->end = end;
     store->number = number;
-    require(!is_removed, "the yardstick's journals have no removals");
-    if (index) index_put(index, &entry);
-    if (memcmp(mark + 16, &store->end, 8) == 0)
-      require(memcmp(mark + 32, store->chain, 16) == 0, "mark");
   }
+  if (index) put_pending(index, pending, &pending_count);
+  require(
+    store->end == length && store->version == version && !is_in_change
+      && memcmp(mark + 32, store->chain, 16) == 0,
+    "the journal is another one at the mark");
   check_reserve(store, &window);
   free(window.bytes);
 }
@@ -208,85 +297,163 @@ size_t canonical_key(uint8_t *out, const char *identifier, size_t identifier_byt
   return (size_t)(at + 4 + length - out);
 }
 
-static size_t padded(size_t length) {
-  if (length < 128) length = 128;
+static size_t padded_name(size_t length) {
+  if (length == 0) return NAME_STEP;
+  return (length + NAME_STEP - 1) & ~(size_t)(NAME_STEP - 1);
+}
+
+static size_t padded_value(size_t value_bytes) {
+  size_t length = 4 + value_bytes;
+  if (length < SMALLEST_VALUE_BYTES) length = SMALLEST_VALUE_BYTES;
   int exponent = 63 - __builtin_clzl(length);
   int kept = 63 - __builtin_clzl((unsigned long)exponent) + 1;
   size_t mask = ((size_t)1 << (exponent - kept)) - 1;
   return (length + mask) & ~mask;
 }
 
+size_t sealed_name_bytes(size_t key_bytes) { return padded_name(key_bytes) + TAG_BYTES; }
+
 size_t record_bytes(size_t key_bytes, size_t value_bytes) {
-  return PREFIX_BYTES + NONCE_BYTES + padded(8 + key_bytes + value_bytes) + TAG_BYTES;
+  return PREFIX_BYTES + sealed_name_bytes(key_bytes) + padded_value(value_bytes) + TAG_BYTES;
 }
 
 void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t tag[2]) {
-  crypto_generichash((uint8_t *)tag, 16, key, key_bytes, store->name_key, 32);
+  crypto_shorthash_siphashx24((uint8_t *)tag, key, key_bytes, store->tag_key);
+  tag[1] &= UINT64_MAX >> 8;
+}
+
+// What both sealings of a record bind.
+static void associate(const store *store, const uint8_t *record, uint8_t out[16 + BOUND_BYTES]) {
+  memcpy(out, store->journal_id, 16);
+  memcpy(out + 16, record, BOUND_BYTES);
+}
+
+size_t seal_plain(
+  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint64_t tag[2],
+  const plain_record *plain
+) {
+  uint32_t lengths[2] = {
+    (uint32_t)plain->name_bytes + TAG_BYTES, (uint32_t)plain->value_bytes + TAG_BYTES};
+  uint64_t number = store->number + 1, masked[2];
+  crypto_shorthash_siphashx24((uint8_t *)masked, nonce, NONCE_BYTES, store->mask_key);
+  masked[0] ^= (uint64_t)kind | tag[0] << 8;
+  masked[1] ^= tag[0] >> 56 | tag[1] << 8;
+  memcpy(out, lengths, 8);
+  memcpy(out + 8, &number, 8);
+  memcpy(out + 16, masked, 16);
+  memcpy(out + BOUND_BYTES, nonce, NONCE_BYTES);
+
+  uint8_t data[16 + BOUND_BYTES], input[CHAINED_BYTES];
+  uint8_t *name = out + PREFIX_BYTES, *value = name + lengths[0], *end = value + lengths[1];
+  associate(store, out, data);
+  crypto_aead_xchacha20poly1305_ietf_encrypt(
+    name, NULL, plain->name, plain->name_bytes, data, sizeof data, NULL, nonce, store->name_key);
+  crypto_aead_xchacha20poly1305_ietf_encrypt(
+    value, NULL, plain->value, plain->value_bytes, data, sizeof data, NULL, nonce,
+    store->value_key);
+
+  memcpy(input, store->chain, 16);
+  memcpy(input + 16, out, CHAIN_OFFSET);
+  memcpy(input + CHAINED_NAME_OFFSET, value - TAG_BYTES, TAG_BYTES);
+  memcpy(input + CHAINED_VALUE_OFFSET, end - TAG_BYTES, TAG_BYTES);
+  crypto_shorthash_siphashx24(store->chain, input, CHAINED_BYTES, store->chain_key);
+  memcpy(out + CHAIN_OFFSET, store->chain, 16);
+  store->chain_at = store->end + CHAIN_OFFSET;
+  store->end += (uint64_t)(end - out);
+  store->number = number;
+  return (size_t)(end - out);
+}
+
+size_t seal_record_with(
+  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint8_t *key,
+  size_t key_bytes, const uint8_t *value, size_t value_bytes
+) {
+  uint8_t *name = out + PREFIX_BYTES, *content = name + sealed_name_bytes(key_bytes);
+  plain_record plain = {name, content, padded_name(key_bytes), padded_value(value_bytes)};
+  uint32_t length = (uint32_t)value_bytes;
+  uint64_t tag[2];
+  item_tag(store, key, key_bytes, tag);
+  memcpy(name, key, key_bytes);
+  memcpy(content, &length, 4);
+  memcpy(content + 4, value, value_bytes);
+  return seal_plain(store, out, nonce, kind, tag, &plain);
 }
 
 size_t seal_record(
-  store *store, uint8_t *out, int flags, const uint8_t *key, size_t key_bytes,
+  store *store, uint8_t *out, int kind, const uint8_t *key, size_t key_bytes,
   const uint8_t *value, size_t value_bytes
 ) {
-  size_t length = record_bytes(key_bytes, value_bytes);
-  uint32_t sealed_bytes = (uint32_t)(length - PREFIX_BYTES);
-  uint32_t lengths[2] = {(uint32_t)key_bytes, (uint32_t)value_bytes};
-  uint64_t number = store->number + 1, tag[2];
-  uint8_t *nonce = out + PREFIX_BYTES, *plaintext = nonce + NONCE_BYTES;
-  item_tag(store, key, key_bytes, tag);
-  memcpy(out, &sealed_bytes, 4);
-  out[FLAGS_OFFSET] = (uint8_t)flags;
-  memcpy(out + 8, &number, 8);
-  memcpy(out + 16, tag, 16);
-  memcpy(plaintext, lengths, 8);
-  memcpy(plaintext + 8, key, key_bytes);
-  memcpy(plaintext + 8 + key_bytes, value, value_bytes);
-
-  uint8_t data[16 + BOUND_BYTES], input[64];
-  memcpy(data, store->journal_id, 16);
-  memcpy(data + 16, out, BOUND_BYTES);
+  uint8_t nonce[NONCE_BYTES];
   randombytes_buf(nonce, NONCE_BYTES);
-  crypto_aead_xchacha20poly1305_ietf_encrypt(
-    plaintext, NULL, plaintext, sealed_bytes - NONCE_BYTES - TAG_BYTES, data, sizeof data, NULL,
-    nonce, store->record_key);
-
-  memcpy(input, store->chain, 16);
-  memcpy(input + 16, out, BOUND_BYTES);
-  memcpy(input + 48, out + length - TAG_BYTES, TAG_BYTES);
-  crypto_shorthash_siphashx24(store->chain, input, 64, store->chain_key);
-  memcpy(out + BOUND_BYTES, store->chain, 16);
-  store->end += length;
-  store->number = number;
-  return length;
+  return seal_record_with(store, out, nonce, kind, key, key_bytes, value, value_bytes);
 }
 
-uint8_t *decrypt_record(const store *store, uint8_t *record, const entry *entry) {
+// Opens a part of a record in place.
+static void open_part(
+  const store *store, const uint8_t *record, uint8_t *part, uint32_t bytes, const uint8_t *key
+) {
   uint8_t data[16 + BOUND_BYTES];
-  memcpy(data, store->journal_id, 16);
-  memcpy(data + 16, record, BOUND_BYTES);
-  uint8_t *nonce = record + PREFIX_BYTES, *plaintext = nonce + NONCE_BYTES;
+  associate(store, record, data);
   int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(
-    plaintext, NULL, NULL, plaintext, entry->sealed_bytes - NONCE_BYTES, data, sizeof data, nonce,
-    store->record_key);
+    part, NULL, NULL, part, bytes, data, sizeof data, record + BOUND_BYTES, key);
   require(opened == 0, "the record does not open");
+}
+
+// The lengths of both sealed parts of the record that an entry is about.
+static void load_lengths(const uint8_t *record, const entry *entry, uint32_t lengths[2]) {
+  memcpy(lengths, record, 8);
   require(
-    memcmp(record + 8, &entry->number_low, 4) == 0 && memcmp(record + 16, entry->tag, 16) == 0,
+    memcmp(record + 8, &entry->number_low, 4) == 0
+      && PREFIX_BYTES + lengths[0] + lengths[1] == entry->record_bytes,
     "the record of another item");
-  return plaintext;
+}
+
+// The length of the canonical key that a name begins with.
+static size_t parsed_key_bytes(const uint8_t *name, size_t name_bytes) {
+  size_t at = 0;
+  for (int part = 0; part < 4; part += 1) {
+    uint32_t length = 0;
+    if (name[at]) memcpy(&length, name + at + 1, 4);
+    at += name[at] ? 5 + (size_t)length : 1;
+  }
+  require(at <= name_bytes, "a name");
+  return at;
+}
+
+size_t open_name(const store *store, uint8_t *record, const entry *entry) {
+  uint32_t lengths[2];
+  uint64_t tag[2];
+  uint8_t *name = record + PREFIX_BYTES;
+  load_lengths(record, entry, lengths);
+  open_part(store, record, name, lengths[0], store->name_key);
+  size_t key_bytes = parsed_key_bytes(name, lengths[0] - TAG_BYTES);
+  item_tag(store, name, key_bytes, tag);
+  require(memcmp(tag, entry->tag, 16) == 0, "the name of another item");
+  return key_bytes;
 }
 
 const uint8_t *open_record(
-  const store *store, uint8_t *record, const entry *entry, const uint8_t *key, size_t key_bytes,
-  size_t value_bytes
+  const store *store, uint8_t *record, const entry *entry, size_t value_bytes
 ) {
-  const uint8_t *plaintext = decrypt_record(store, record, entry);
+  uint32_t lengths[2], length;
+  uint64_t tag[2];
+  load_lengths(record, entry, lengths);
+  unmask(store, record, tag);
+  require(memcmp(tag, entry->tag, 16) == 0, "the record of another item");
+  uint8_t *value = record + PREFIX_BYTES + lengths[0];
+  open_part(store, record, value, lengths[1], store->value_key);
+  memcpy(&length, value, 4);
+  require(length == value_bytes, "the length of a value");
+  return value + 4;
+}
+
+plain_record open_plain(const store *store, uint8_t *record, const entry *entry) {
   uint32_t lengths[2];
-  memcpy(lengths, plaintext, 8);
-  require(
-    lengths[0] == key_bytes && lengths[1] == value_bytes
-      && memcmp(plaintext + 8, key, key_bytes) == 0,
-    "the record of another item");
-  return plaintext + 8 + key_bytes;
+  open_name(store, record, entry);
+  memcpy(lengths, record, 8);
+  uint8_t *name = record + PREFIX_BYTES, *value = name + lengths[0];
+  open_part(store, record, value, lengths[1], store->value_key);
+  return (plain_record){name, value, lengths[0] - TAG_BYTES, lengths[1] - TAG_BYTES};
 }
 
 void store_successor(store *next, const store *store) {
@@ -294,10 +461,13 @@ void store_successor(store *next, const store *store) {
   uint8_t head[HEAD_BYTES];
   require(pread(store->journal, head, HEAD_BYTES, 0) == HEAD_BYTES, "journal");
   randombytes_buf(next->journal_id, 16);
-  memcpy(head + 32, next->journal_id, 16);
-  crypto_shorthash_siphashx24(head + 48, head, 48, store->chain_key);
-  memcpy(next->chain, head + 48, 16);
+  memcpy(head + JOURNAL_ID_OFFSET, next->journal_id, 16);
+  memcpy(head + VERSION_OFFSET, &store->version, 8);
+  crypto_generichash(head + PREDECESSOR_OFFSET, 16, store->seen_mark, MARK_BYTES, NULL, 0);
+  crypto_shorthash_siphashx24(next->chain, head, HEAD_CHAIN_OFFSET, store->chain_key);
+  memcpy(head + HEAD_CHAIN_OFFSET, next->chain, 16);
   next->end = HEAD_BYTES;
+  next->chain_at = HEAD_CHAIN_OFFSET;
   next->number = 0;
   next->journal =
     openat(store->directory, "journal.next", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -308,7 +478,7 @@ void store_successor(store *next, const store *store) {
 void encode_mark(const store *store, uint8_t out[MARK_BYTES]) {
   memcpy(out, store->journal_id, 16);
   memcpy(out + 16, &store->end, 8);
-  memcpy(out + 24, &store->number, 8);
+  memcpy(out + 24, &store->version, 8);
   memcpy(out + 32, store->chain, 16);
   crypto_shorthash_siphashx24(out + 48, out, 48, store->chain_key);
 }
@@ -317,7 +487,9 @@ void store_in_memory(store *store) {
   require(sodium_init() >= 0, "libsodium");
   memset(store, 0, sizeof *store);
   randombytes_buf(store->name_key, sizeof store->name_key);
-  randombytes_buf(store->record_key, sizeof store->record_key);
+  randombytes_buf(store->value_key, sizeof store->value_key);
+  randombytes_buf(store->tag_key, sizeof store->tag_key);
+  randombytes_buf(store->mask_key, sizeof store->mask_key);
   randombytes_buf(store->chain_key, sizeof store->chain_key);
   randombytes_buf(store->journal_id, sizeof store->journal_id);
 }
@@ -360,6 +532,10 @@ void index_put(item_index *index, const entry *new_entry) {
     index->count += 1;
   }
   index->entries[slot->position] = *new_entry;
+}
+
+void index_fetch(const item_index *index, const uint64_t tag[2]) {
+  __builtin_prefetch(index->slots + (tag[0] & (index->slot_count - 1)), 1);
 }
 
 const entry *index_find(const item_index *index, const uint64_t tag[2]) {

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import time
 
+from . import rows
 from .failure import Failure
 from .programs import HERE, Programs, progress
 
@@ -139,6 +140,24 @@ def measure(
     return [
         *reports.values(),
         *({"name": name, "missing": missing[name]} for name in names if name in missing)]
+
+
+def gets_beside(found: list[dict]) -> list[rows.Row]:
+    """Our gets beside the fastest of all others, at each number of items."""
+    times = {peer["name"]: peer["times"]["get"] for peer in found if "times" in peer}
+    ours = times.pop(OURS, {})
+    made = []
+    for item_count, time_of_ours in ours.items():
+        others = [(its[item_count], name) for name, its in times.items() if item_count in its]
+        if others:
+            fastest, name = min(others)
+            row = rows.of_values(
+                "beside the fastest other store", f"get, {item_count:,} items", "µs",
+                [time_of_ours])
+            row.target = f"< {rows.figure(fastest, 'µs')} ({name})"
+            row.is_met = time_of_ours < fastest
+            made.append(row)
+    return made
 
 
 def _measure_together(peers: list[Peer], item_count: int, reports: dict[str, dict]) -> list[Peer]:

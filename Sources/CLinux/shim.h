@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -15,6 +16,17 @@ static inline int session_tools_forbid_dumping(void) {
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 
+/* glibc hides O_DIRECT behind _GNU_SOURCE, and its value differs by architecture. */
+static inline int session_tools_direct(void) { return __O_DIRECT; }
+
+/* The kind of file system a file is on, as in <linux/magic.h>. */
+static inline int session_tools_file_system(int descriptor, unsigned *kind) {
+  struct statfs status;
+  int result = fstatfs(descriptor, &status);
+  *kind = (unsigned)status.f_type;
+  return result;
+}
+
 /* What is accepted is never inherited by a program that is started at the same moment. */
 static inline int session_tools_accept(int listener) {
   return accept4(listener, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -30,6 +42,13 @@ static inline int session_tools_status(
   return statx(
     descriptor, name, 0x100 /* AT_SYMLINK_NOFOLLOW */ | 0x1000 /* AT_EMPTY_PATH */,
     STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE, status);
+}
+
+/* Nanoseconds of a clock that only goes on, to a few milliseconds: reading it calls no kernel. */
+static inline long long session_tools_coarse_time(void) {
+  struct timespec time = {0};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
 /* Nanoseconds since the machine was started, also while it slept. Every kernel that runs Swift has

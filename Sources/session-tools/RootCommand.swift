@@ -39,5 +39,5 @@ struct RootCommand: ParsableCommand {
 
 /// The version of the package.
 enum Version {
-  static let current = "0.2.0"
+  static let current = "0.3.0"
 }

@@ -2,7 +2,8 @@
 
 Written from the format's specification alone, without sight of the Swift library, so that a
 disagreement between the two shows a mistake in one of them or a gap in the specification.
-It reads only: nothing is created, cut off, renewed or repaired, and no lock is taken.
+It reads only: nothing is created, cut off, renewed or repaired, and no lock is taken. What
+stands behind the mark it counts for itself, as a reader that cannot write does.
 
 Where the specification leaves room this reader takes the strict reading. Above all: in a
 damaged journal no item is ever called absent and no superseded value is ever handed out.
@@ -16,7 +17,7 @@ import re
 import stat
 import struct
 import unicodedata
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from nacl import bindings
 from nacl.exceptions import CryptoError
@@ -24,10 +25,12 @@ from nacl.exceptions import CryptoError
 HEADER_MAGIC, JOURNAL_MAGIC, VERSION = b"SSNTOOLS", b"SSNTJRN1", 1
 SLOT_RAW, SLOT_PASSPHRASE, SLOT_NAMED = 1, 2, 3
 REMOVED, FIRST, LAST = 1, 2, 4
-WRAPPED = 24 + 48                 # nonce, then a 32-byte key with its AEAD tag
-JOURNAL_HEAD, PREFIX, BOUND, OVERHEAD = 64, 48, 32, 24 + 16
-START = re.compile(rb"[\2\3\6\7]\0\0\0")   # flags of a record that starts a change, and the zeros behind them
+SEALED_KEY = 24 + 32 + 16         # nonce, key and AEAD tag
+JOURNAL_HEAD, PREFIX, BOUND, AEAD_TAG = 88, 72, 32, 16
 MAX_VALUE, MAX_PART, MAX_BEHIND = 16 << 20, 4096, (1 << 30) + (32 << 10)
+MAX_NAME = 16448
+# What every record starts with: a length of 16 more than a multiple of 64, and one below 32 MiB.
+START = re.compile(rb"(?s)(?=[\x10\x50\x90\xd0].\0\0...[\0\1])")
 
 
 class StoreError(Exception):
@@ -63,10 +66,10 @@ def sip(key: bytes, data: bytes) -> bytes:
     return bindings.crypto_shorthash_siphashx24(data, key)
 
 
-def unseal(key: bytes, sealed: bytes, bound: bytes) -> Optional[bytes]:
-    """The plaintext of nonce ‖ AEAD, or None when it does not open."""
+def unseal(key: bytes, nonce: bytes, bound: bytes, sealed: bytes) -> Optional[bytes]:
+    """The plaintext, or None when it does not open."""
     try:
-        return bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed[24:], bound, sealed[:24], key)
+        return bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, bound, nonce, key)
     except CryptoError:
         return None
 
@@ -77,13 +80,14 @@ def padme(length: int) -> int:
     return -(-length // step) * step
 
 
-MAX_PLAIN = padme(8 + 4 * (5 + MAX_PART) + MAX_VALUE)
+MAX_VALUE_PLAIN = padme(4 + MAX_VALUE)
 
 
-def possible_length(n: int) -> bool:
-    """Whether some plaintext pads to this sealed length; padding a padded length changes nothing."""
-    plain = n - OVERHEAD
-    return 128 <= plain <= MAX_PLAIN and padme(plain) == plain
+def possible_lengths(name: int, value: int) -> bool:
+    """Whether some name and some value have these sealed lengths."""
+    name, value = name - AEAD_TAG, value - AEAD_TAG
+    return (64 <= name <= MAX_NAME and name % 64 == 0
+            and 64 <= value <= MAX_VALUE_PLAIN and padme(value) == value)
 
 
 # --- item names -------------------------------------------------------------------------------
@@ -103,7 +107,7 @@ class Name(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> "Name":
-        """Exactly one name and nothing after it; anything else is Corrupt."""
+        """Exactly one name, filled with zeros as far as the rule says; anything else is Corrupt."""
         parts, at = [], 0
         for _ in range(4):
             presence = data[at:at + 1]
@@ -115,17 +119,17 @@ class Name(NamedTuple):
                 raise Corrupt("canonical key: presence byte or length")
             size = struct.unpack_from("<I", data, at)[0]
             at += 4
-            if size > MAX_PART or at + size > len(data):
-                raise Corrupt("canonical key: a part is too long")
+            if not 1 <= size <= MAX_PART or at + size > len(data):
+                raise Corrupt("canonical key: a part is empty or too long")
             try:
                 parts.append(data[at:at + size].decode())
             except UnicodeDecodeError:
                 raise Corrupt("canonical key: not UTF-8") from None
             at += size
-        if at != len(data):
-            raise Corrupt("canonical key: bytes after its end")
-        if not parts[0] or not parts[3]:
-            raise Corrupt("canonical key: service or item identifier is missing or empty")
+        if parts[0] is None or parts[3] is None:
+            raise Corrupt("canonical key: service or item identifier is missing")
+        if len(data) != -(-at // 64) * 64 or any(data[at:]):
+            raise Corrupt("name: bytes other than zeros, or too many, after the canonical key")
         return cls(*parts)
 
 
@@ -139,7 +143,11 @@ class Item(NamedTuple):
 class Slot(NamedTuple):
     kind: int
     parameters: bytes
+    commitment: bytes
     wrapped: bytes
+
+    def fields(self) -> bytes:
+        return struct.pack("<HH", self.kind, len(self.parameters)) + self.parameters
 
     def describe(self) -> dict:
         if self.kind == SLOT_RAW:
@@ -158,23 +166,27 @@ class Header:
     def __init__(self, data: bytes):
         # The checksum comes first and is found from the end, so that accidental damage anywhere
         # (a version or a length field too) reads as damage and leads to the copy.
-        if len(data) < 32 + WRAPPED + 48 or data[:8] != HEADER_MAGIC:
-            raise Damaged("too short or not a header")
-        if hashlib.blake2b(data[:-48], digest_size=16).digest() != data[-48:-32]:
+        if len(data) < 48:
+            raise Damaged("it is too short")
+        body = data[:-48]
+        if hashlib.blake2b(body, digest_size=16).digest() != data[-48:-32]:
             raise Damaged("the checksum is wrong")
-        version, count, zero = struct.unpack_from("<HHI", data, 8)
+        if body[:8] != HEADER_MAGIC or len(body) < 32 + SEALED_KEY:
+            raise Corrupt("header: it has another magic or is too short")
+        version, count, zero, self.store_id = struct.unpack_from("<HHI16s", body, 8)
         if version != VERSION:
             raise UnsupportedVersion(f"header: format version {version}")
         if zero or not 1 <= count <= 16:
             raise Corrupt("header: slot count or zero field")
-        self.data, self.store_id = data, data[16:32]
-        self.bound = HEADER_MAGIC + struct.pack("<H", VERSION) + self.store_id
+        self.data, self.bound = data, body[:10] + self.store_id
         self.slots, at = [], 32
         for _ in range(count):
-            if at + 4 > len(data):
-                raise Corrupt("header: slots run past the end")
             kind, size = struct.unpack_from("<HH", data, at)
-            slot = Slot(kind, data[at + 4:at + 4 + size], data[at + 4 + size:at + 4 + size + WRAPPED])
+            at += 4 + size + 16 + SEALED_KEY
+            if at + SEALED_KEY > len(body):
+                raise Corrupt("header: slots run past the end")
+            wrapped, commitment = at - SEALED_KEY, at - SEALED_KEY - 16
+            slot = Slot(kind, body[commitment - size:commitment], body[commitment:wrapped], body[wrapped:at])
             if kind == SLOT_PASSPHRASE and size != 24:
                 raise Corrupt("header: a passphrase slot's parameters are not 24 bytes")
             if kind in (SLOT_RAW, SLOT_NAMED):
@@ -185,80 +197,90 @@ class Header:
             if kind == SLOT_NAMED and not size:
                 raise Corrupt("header: a named-key slot without a reference")
             self.slots.append(slot)
-            at += 4 + size + WRAPPED
-        if at + WRAPPED + 48 != len(data):
+        if at + SEALED_KEY != len(body):
             raise Corrupt("header: its length does not fit its slots")
-        self.wrapped_data_key = data[at:at + WRAPPED]
+        self.wrapped_data_key = body[at:]
 
     def open(self, credentials: "Credentials") -> "Keys":
-        refused = None
+        refused, spent = None, 0
         for slot in self.slots:
             try:
-                kek = credentials.key_for(slot)
+                wrapping, cost = credentials.key_for(slot, spent)
             except RefusedParameters as refusal:
                 refused = refusal        # another slot may still open
                 continue
-            if kek is None:
+            spent += cost
+            if wrapping is None:
                 continue
-            bound = self.bound + struct.pack("<HH", slot.kind, len(slot.parameters)) + slot.parameters
-            store_key = unseal(kek, slot.wrapped, bound)
+            commitment = keyed_hash(16, wrapping, b"SSNTOOLS slot" + self.store_id + slot.fields())
+            if not hmac.compare_digest(commitment, slot.commitment):
+                continue
+            store_key = self._unwrap(wrapping, slot.fields() + slot.commitment, slot.wrapped)
             if store_key is None:
-                continue
+                raise Corrupt("header: a slot does not open although it is for this key")
             mac = keyed_hash(32, derive(store_key, 1), self.data[:-32])
             if not hmac.compare_digest(mac, self.data[-32:]):
                 raise Corrupt("header: authentication failed although a slot opened")
-            data_key = unseal(store_key, self.wrapped_data_key, self.bound + b"data")
+            data_key = self._unwrap(store_key, b"data", self.wrapped_data_key)
             if data_key is None:
                 raise Corrupt("header: the data key does not open")
             return Keys(data_key)
         raise refused or WrongKey("no key slot opens")
 
+    def _unwrap(self, key: bytes, purpose: bytes, wrapped: bytes) -> Optional[bytes]:
+        return unseal(key, wrapped[:24], self.bound + purpose, wrapped[24:])
+
 
 class Credentials:
-    def __init__(self, raw_key=None, passphrase=None, named=None, max_passes=10, max_memory_kib=1 << 20):
+    def __init__(self, raw_key=None, passphrase=None, named=None, max_passes=10, max_memory_kib=1 << 20,
+                 max_total_kib=40 << 20):
         self.raw_key, self.passphrase, self.named = raw_key, passphrase, named or {}
-        self.max_passes, self.max_memory_kib = max_passes, max_memory_kib
+        self.max_passes, self.max_memory_kib, self.max_total_kib = max_passes, max_memory_kib, max_total_kib
         for key in [raw_key, *self.named.values()]:
             if key is not None and len(key) != 32:
                 raise WrongKey("a key must be exactly 32 bytes")
 
-    def key_for(self, slot: Slot) -> Optional[bytes]:
+    def key_for(self, slot: Slot, spent: int) -> tuple:
+        """The wrapping key, if there is one, and passes times memory that it took on top of those spent."""
         if slot.kind == SLOT_RAW:
-            return self.raw_key
+            return self.raw_key, 0
         if slot.kind == SLOT_NAMED:
-            return self.named.get(slot.parameters.decode())
+            return self.named.get(slot.parameters.decode()), 0
         if slot.kind != SLOT_PASSPHRASE or self.passphrase is None:
-            return None
+            return None, 0
         passes, memory, salt = struct.unpack("<II16s", slot.parameters)
         # Anyone who can write the file chose these numbers, so they are judged before any is spent.
-        if not 1 <= passes <= self.max_passes or not 8 << 10 <= memory <= self.max_memory_kib:
+        if (not 1 <= passes <= self.max_passes or not 8 << 10 <= memory <= self.max_memory_kib
+                or spent + passes * memory > self.max_total_kib):
             raise RefusedParameters(f"passphrase slot asks for {passes} passes over {memory} KiB")
         secret = unicodedata.normalize("NFC", self.passphrase).encode()
         return bindings.crypto_pwhash_alg(32, secret, salt, passes, memory * 1024,
-                                          bindings.crypto_pwhash_ALG_ARGON2ID13)
+                                          bindings.crypto_pwhash_ALG_ARGON2ID13), passes * memory
 
 
 class Keys:
     def __init__(self, data_key: bytes):
-        self.name, self.record, self.chain = derive(data_key, 2), derive(data_key, 3), derive(data_key, 4)[:16]
+        self.value, self.name = derive(data_key, 3), derive(data_key, 5)
+        self.tags, self.chain, self.mask = (derive(data_key, number)[:16] for number in (2, 4, 6))
 
-    def tag(self, name: Name) -> bytes:
-        return keyed_hash(16, self.name, name.canonical())
+    def tag(self, canonical_key: bytes) -> bytes:
+        return sip(self.tags, canonical_key)[:15]
 
     def fits(self, journal: Optional[bytes]) -> bool:
         return (journal is not None and len(journal) >= JOURNAL_HEAD
-                and sip(self.chain, journal[:48]) == journal[48:JOURNAL_HEAD])
+                and sip(self.chain, journal[:72]) == journal[72:JOURNAL_HEAD])
 
 
 # --- files ------------------------------------------------------------------------------------
 
 def _vet(status, path: str, directory: bool) -> None:
+    kind, mode = ("directory", "700") if directory else ("regular file", "600")
     if not (stat.S_ISDIR if directory else stat.S_ISREG)(status.st_mode):
-        raise RefusedFile(f"{path} is not a {'directory' if directory else 'regular file'}: mv {path} {path}.aside")
+        raise RefusedFile(f"{path} is not a {kind}: mv {path} {path}.aside")
     if status.st_uid != os.geteuid():
         raise RefusedFile(f"{path} has another owner: chown {os.geteuid()} {path}")
     if status.st_mode & 0o077:
-        raise RefusedFile(f"{path} is open to others: chmod {'700' if directory else '600'} {path}")
+        raise RefusedFile(f"{path} is open to others: chmod {mode} {path}")
     if not directory and status.st_nlink != 1:
         raise RefusedFile(f"{path} has more than one link: cp {path} {path}.new && mv {path}.new {path}")
 
@@ -283,187 +305,209 @@ def _load(directory: str, name: str) -> Optional[bytes]:
 
 class Record(NamedTuple):
     offset: int
-    flags: int
+    kind: int
     number: int
     tag: bytes
+    nonce: bytes
     chain: bytes
-    bound: bytes      # the 32 bytes that the AEAD and the chain cover
-    sealed: bytes
+    bound: bytes      # the 32 bytes that both sealings and the chain cover
+    name: bytes
+    value: bytes
 
     @property
     def end(self) -> int:
-        return self.offset + PREFIX + len(self.sealed)
+        return self.offset + PREFIX + len(self.name) + len(self.value)
+
+
+class Mark(NamedTuple):
+    length: int
+    version: int
+    chain: bytes
 
 
 class Journal:
-    """The walk over one journal file.
+    """The walk over one journal file, to its mark and over what stands behind that.
 
-    fault    set when every read and every list must fail
-    hit      set (of tags) when chain values alone were damaged: reads of other items may answer
-    tail     (offset, length) of an unfinished write after the last whole change
-    newest   by tag, the newest record among whole changes
+    fault         set when every read and every list must fail
+    hit           set (of tags) when chain values alone were damaged: reads of other items may answer
+    newest        by tag, the newest record that counts; of a damaged journal, in front of the break
+    mark_finding  what is wrong with the mark, if that is so
+    tail          what stands behind the mark other than zeros, when that is no damage
     """
 
     def __init__(self, data: Optional[bytes], mark: Optional[bytes], keys: Keys, store_id: bytes):
-        self.keys, self.fault, self.hit, self.tail = keys, None, None, None
-        self.newest, self.records, self.mark, self.mark_finding = {}, [], None, None
-        if not keys.fits(data):
-            what = "is missing" if data is None else "does not start with a journal head under this store's keys"
-            self.fault = Corrupt("journal: it " + what)
-            return
-        magic, version, zero, owner, self.id = struct.unpack_from("<8sH6s16s16s", data)
-        if magic == JOURNAL_MAGIC and version != VERSION:
-            raise UnsupportedVersion(f"journal: format version {version}")
-        if magic != JOURNAL_MAGIC or zero != bytes(6) or owner != store_id:
-            self.fault = Corrupt("journal: magic, zero field or store id")
-            return
-        self.data = data
+        self.data, self.keys = data, keys
+        self.fault, self.hit, self.mark_finding, self.tail = None, None, None, None
+        self.changes, self.change, self.newest = [], [], {}      # whole changes, and records of an open one
         try:
-            self._judge_mark(mark)
-            self._walk()
+            self._read_head(store_id)
+            self._read_to_mark(mark)
         except Corrupt as fault:
             self.fault = fault
 
-    def _judge_mark(self, mark: Optional[bytes]) -> None:
-        if mark is None:
+    @property
+    def damaged(self) -> Optional[Corrupt]:
+        return self.fault or (None if self.hit is None else Corrupt("journal: chain values are damaged"))
+
+    @property
+    def records(self) -> list:
+        return [record for change in self.changes for record in change] + self.change
+
+    def _read_head(self, store_id: bytes) -> None:
+        if not self.keys.fits(self.data):
+            what = "is missing" if self.data is None else "does not start with a head under this store's keys"
+            raise Corrupt("journal: it " + what)
+        magic, version, zero, owner, self.id, self.first_version, self.predecessor, self.chain = (
+            struct.unpack_from("<8sH6s16s16sQ16s16s", self.data))
+        if magic == JOURNAL_MAGIC and version != VERSION:
+            raise UnsupportedVersion(f"journal: format version {version}")
+        if magic != JOURNAL_MAGIC or any(zero) or owner != store_id:
+            raise Corrupt("journal: magic, zero field or store identifier")
+        self.has_predecessor = any(self.predecessor)
+        self.offset, self.number = JOURNAL_HEAD, 0
+
+    def _read_to_mark(self, data: Optional[bytes]) -> None:
+        if data is not None and hashlib.blake2b(data, digest_size=16).digest() == self.predecessor:
+            self._walk(until=lambda: self.changes)
+            if not self.changes:
+                raise Corrupt("journal: its first change is not whole, and no mark was written since")
+            self._settle()
+            self.mark_finding = "it is that of the journal before: this one has none yet"
+            return
+        if data is None:
             self.mark_finding = "it is missing"
-        elif len(mark) != 64 or sip(self.keys.chain, mark[:48]) != mark[48:]:
+        elif sip(self.keys.chain, data[:48]) != data[48:]:      # of another length, too
             self.mark_finding = "it is damaged"
-        elif mark[:16] != self.id:
+        elif data[:16] != self.id:
             self.mark_finding = "it belongs to another journal"
-            # A compaction names its journal after the mark it starts from, so that this mark and
-            # an older journal that was put back are not mistaken for one another.
-            if sip(self.keys.chain, b"SSNTNEXT" + mark[:48]) != self.id:
-                raise Corrupt("journal: another one was confirmed later than this one")
+        if self.mark_finding:
+            raise Corrupt("mark: " + self.mark_finding)
+        mark = Mark(*struct.unpack_from("<QQ16s", data, 16))
+        self._walk(until=lambda: self.offset >= mark.length)
+        if self._meets(mark):
+            self._settle()
         else:
-            self.mark = struct.unpack_from("<QQ16s", mark, 16)
+            self._take_stock(mark)
+
+    # One step of the walk. `offset`, `number` and `chain` are those of the last record that was taken.
 
     def _record_at(self, offset: int) -> Optional[Record]:
-        """The record whose bytes lie here whole, with a possible length; nothing is verified."""
+        """The record whose bytes lie here whole, with possible lengths; nothing is verified."""
         if offset + PREFIX > len(self.data):
             return None
-        n, flags, _, number, tag, chain = struct.unpack_from("<IB3sQ16s16s", self.data, offset)
-        if n < 16 or offset + PREFIX + n > len(self.data):
+        a, b, number, masked, nonce, chain = struct.unpack_from("<IIQ16s24s16s", self.data, offset)
+        name = offset + PREFIX
+        value, end = name + a, name + a + b
+        if not possible_lengths(a, b) or end > len(self.data):
             return None
-        body = offset + PREFIX
-        return Record(offset, flags, number, tag, chain, self.data[offset:offset + BOUND], self.data[body:body + n])
+        kind, *tag = (x ^ y for x, y in zip(masked, sip(self.keys.mask, nonce)))
+        return Record(offset, kind, number, bytes(tag), nonce, chain, self.data[offset:offset + BOUND],
+                      self.data[name:value], self.data[value:end])
 
-    def _next_chain(self, chain: bytes, record: Record) -> bytes:
-        return sip(self.keys.chain, chain + record.bound + record.sealed[-16:])
+    def _due(self) -> Optional[Record]:
+        """The record that lies here if it may follow what came before; its chain value is not looked at."""
+        record = self._record_at(self.offset)
+        if record and (record.kind > 7 or record.number != self.number + 1
+                       or bool(record.kind & FIRST) == bool(self.change)):
+            return None
+        return record
 
-    @staticmethod
-    def _irregular(record: Record, number: int, inside: bool) -> Optional[str]:
-        """What an honest writer would not have written here, given what came before."""
-        if not possible_length(len(record.sealed)):
-            return "length"
-        if record.flags > 7 or record.bound[5:8] != bytes(3):
-            return "flags or zero field"
-        if record.number != number:
-            return "number"
-        if bool(record.flags & FIRST) == inside:
-            return "start of a change"
-        return None
+    def _link(self, record: Record) -> bytes:
+        return sip(self.keys.chain, self.chain + record.bound + record.nonce
+                   + record.name[-AEAD_TAG:] + record.value[-AEAD_TAG:])
 
-    def _pass_mark(self, offset: int, end: int, number: int, chain: bytes, last: bool) -> None:
-        """Checks the mark against the record it falls in: only a change's end is ever confirmed."""
-        if self.mark and offset < self.mark[0] <= end and not (last and self.mark == (end, number, chain)):
-            raise Corrupt("journal: it disagrees with its mark")
+    def _take(self, record: Record) -> None:
+        self.offset, self.number, self.chain = record.end, record.number, self._link(record)
+        self.change.append(record)
+        if record.kind & LAST:
+            self.changes.append(self.change)
+            self.change = []
 
-    def _walk(self) -> None:
-        data, offset, number, chain = self.data, JOURNAL_HEAD, 0, self.data[48:JOURNAL_HEAD]
-        change, whole = [], JOURNAL_HEAD             # records of the open change; end of the last whole one
-        last, start, before = [], whole, (0, chain)  # records of that one; where it starts; what it follows
-        self._pass_mark(-1, offset, number, chain, True)
-        while offset < len(data):
-            record = self._record_at(offset)
-            if record is None or self._next_chain(chain, record) != record.chain:
-                break
-            # The chain holds, so no disk fault explains an irregular record: never an unfinished end.
-            problem = self._irregular(record, number + 1, bool(change))
-            if problem:
-                raise Corrupt(f"journal: record {number + 1} at {offset} is chained but irregular ({problem})")
-            number, chain = number + 1, record.chain
-            self._pass_mark(offset, record.end, number, chain, bool(record.flags & LAST))
-            offset = record.end
-            change.append(record)
-            self.records.append(record)
-            if record.flags & LAST:
-                self.newest.update((entry.tag, entry) for entry in last)
-                before = (change[0].number - 1, last[-1].chain if last else before[1])
-                last, start, change, whole = change, whole, [], offset
-        torn = None
-        if not self.mark or self.mark[0] < whole:
-            torn = next((place for place, entry in enumerate(last) if self._open(entry) is None), None)
-        if torn is None:
-            self.newest.update((entry.tag, entry) for entry in last)
-        else:
-            # Never confirmed, and not all of it arrived: the chain covers the ends of a record alone.
-            change, whole, offset = last[:torn], start, last[torn].offset
-            number, chain = (change[-1].number, change[-1].chain) if change else before
-            self.records = [entry for entry in self.records if entry.offset < offset]
-        if self.mark and self.mark[0] > len(data):
-            raise Corrupt(f"journal: {self.mark[0] - len(data)} confirmed bytes are gone from its end")
-        # Zeros at the end are a reserve. A record may end in zeros, so this bounds no record.
-        too_long = len(data) - whole > MAX_BEHIND
-        end = len(data) if too_long else max(whole, len(data.rstrip(b"\0")))
-        if not too_long and (not self.mark or self.mark[0] <= whole):
-            if end == whole:
-                return
-            if not self._more_than_torn(whole, offset):
-                self.tail = (whole, end - whole)
-                return
-        self._take_stock(offset, number, chain, change, end)
+    def _walk(self, until: Callable) -> None:
+        while not until() and (record := self._due()) and self._link(record) == record.chain:
+            self._take(record)
 
-    def _open(self, record: Record) -> Optional[bytes]:
-        return unseal(self.keys.record, record.sealed, self.id + record.bound)
+    # What the walk comes to.
 
-    def _more_than_torn(self, whole: int, offset: int) -> bool:
-        """Whether any record opens at the break, or one that starts a change anywhere behind the last whole one.
+    def _meets(self, mark: Mark) -> bool:
+        uncounted = 1 if self.has_predecessor else 0       # its first change puts what was there before
+        version = self.first_version + len(self.changes) - uncounted
+        return (not self.change and len(self.changes) >= uncounted
+                and mark == (self.offset, version, self.chain))
 
-        The one at the break counts whatever its flags: a torn write cannot spoil a chain value and leave both
-        the bytes around it and the AEAD's tag whole, so that is no unfinished write.
-        """
-        starts = (found.start() - 4 for found in START.finditer(self.data, whole + 5))
-        return any(record and possible_length(len(record.sealed)) and self._open(record) is not None
-                   for record in map(self._record_at, [offset, *starts]))
+    def _settle(self) -> None:
+        """Counts the whole changes behind the mark, and leaves out an unfinished one if it is no damage."""
+        mark, counted = self.offset, len(self.changes)
+        self._walk(until=lambda: False)
+        broken, self.change = self.offset, []
+        # Each change was synced before the next one was written, so only the last one can be torn.
+        if len(self.changes) > counted and not all(map(self._opens, self.changes[-1])):
+            self.changes.pop()
+        end = self.changes[-1][-1].end if self.changes else JOURNAL_HEAD
+        # A record may end in zeros, so this bounds no record.
+        rest = max(end, len(self.data.rstrip(b"\0")))
+        if len(self.data) - end > MAX_BEHIND:
+            raise Corrupt(f"journal: more bytes than a change can have are behind {end}")
+        for found in START.finditer(self.data, broken):
+            record = self._record_at(found.start())
+            if record and record.kind & FIRST and record.kind <= 7 and self._opens(record):
+                raise Corrupt(f"journal: the record at {record.offset} opens, but stands where none can")
+        self.newest = {record.tag: record for record in self.records}
+        if rest > mark:
+            self.tail = f"{end - mark} bytes behind the mark count, {rest - end} are an unfinished write"
 
-    def _take_stock(self, offset: int, number: int, chain: bytes, change: list, end: int) -> None:
-        """Damage. Reads stay possible only if every byte from the break to the reserve is a record that opens.
+    def _take_stock(self, mark: Mark) -> None:
+        """Damage in front of the mark. Single reads stay possible if every byte from the break to the mark
+        belongs to a record that opens: the chain is computed again, and must meet the mark."""
+        self.newest = {record.tag: record for record in self.records}
+        broken, hit = self.offset, set()
+        while self.offset < mark.length:
+            record = self._due()
+            if not record or not self._opens(record):
+                raise Corrupt(f"journal: broken at {broken}, and what follows is not whole")
+            hit.add(record.tag)
+            self._take(record)
+        if not self._meets(mark) or any(self.data[self.offset:]):
+            raise Corrupt(f"journal: it disagrees with its mark, from {broken}")
+        self.hit = hit
 
-        The true chain can then be computed again, so a mark beyond the break must still agree.
-        """
-        self.hit, inside = {record.tag for record in change}, bool(change)
-        at = offset
-        while at < end:
-            record = self._record_at(at)
-            if record is None or self._irregular(record, number + 1, inside):
-                raise Corrupt(f"journal: broken at {offset}, and what follows is not whole")
-            self.parse(record)
-            number, chain = number + 1, self._next_chain(chain, record)
-            self._pass_mark(at, record.end, number, chain, bool(record.flags & LAST))
-            self.hit.add(record.tag)
-            inside, at = not record.flags & LAST, record.end
-        if inside:
-            raise Corrupt(f"journal: broken at {offset}, and its last change is not whole")
-        if self.mark and self.mark[0] > at:
-            raise Corrupt(f"journal: broken at {offset}, and confirmed bytes are zeros")
+    # Plaintexts.
 
-    def parse(self, record: Record) -> Item:
-        plain = self._open(record)
+    def _unseal(self, key: bytes, record: Record, sealed: bytes) -> bytes:
+        plain = unseal(key, record.nonce, self.id + record.bound, sealed)
         if plain is None:
             raise Corrupt(f"journal: record {record.number} does not open")
-        key_size, value_size = struct.unpack_from("<II", plain)
-        used = 8 + key_size + value_size
-        if value_size > MAX_VALUE or used > len(plain) or len(plain) != padme(max(128, used)):
-            raise Corrupt(f"journal: record {record.number} has lengths that do not fit")
-        if plain.count(0, used) != len(plain) - used:
+        return plain
+
+    def _opens(self, record: Record) -> bool:
+        try:
+            self._unseal(self.keys.name, record, record.name)
+            self._unseal(self.keys.value, record, record.value)
+            return True
+        except Corrupt:
+            return False
+
+    def name(self, record: Record) -> Optional[Name]:
+        """None in a removal that is void."""
+        plain = self._unseal(self.keys.name, record, record.name)
+        name = None if record.kind & REMOVED and plain == bytes(64) else Name.parse(plain)
+        if self.keys.tag(name.canonical() if name else b"") != record.tag:
+            raise Corrupt(f"journal: record {record.number} has another item's name than its tag says")
+        return name
+
+    def value(self, record: Record) -> bytes:
+        plain = self._unseal(self.keys.value, record, record.value)
+        end = 4 + struct.unpack_from("<I", plain)[0]
+        if end > 4 + MAX_VALUE:
+            raise Corrupt(f"journal: record {record.number} has a value that is too long")
+        if any(plain[end:]):
             raise Corrupt(f"journal: record {record.number} has padding other than zeros")
-        name = Name.parse(plain[8:8 + key_size])
-        if self.keys.tag(name) != record.tag:
-            raise Corrupt(f"journal: record {record.number} holds another item than its tag says")
-        if record.flags & REMOVED and value_size:
-            raise Corrupt(f"journal: record {record.number} removes an item but has a value")
-        return Item(name, plain[8 + key_size:used])
+        if record.kind & REMOVED:
+            if end != 4:
+                raise Corrupt(f"journal: record {record.number} removes an item but has a value")
+        elif len(plain) != padme(max(64, end)):
+            raise Corrupt(f"journal: record {record.number} has not the length of its value")
+        return plain[4:end]
 
 
 # --- the store --------------------------------------------------------------------------------
@@ -480,9 +524,9 @@ class Store:
             raise NotFound("there is no such directory") from None
         self.findings = []
         main, copy, following = (_load(directory, name) for name in ("header", "header.copy", "header.next"))
-        # The mark before the journal: read the other way round, a write in between would look like a loss.
-        mark, journal = _load(directory, "mark"), _load(directory, "journal")
-        if main is copy is following is mark is journal is None:
+        mark, journal = self._load_state(directory)
+        # A journal is made before its header, so with no more than a head there never was a store.
+        if main is copy is None and len(journal or b"") <= JOURNAL_HEAD:
             raise NotFound("the directory holds no store")
         header = self._choose_header(main, copy)
         keys = header.open(credentials)
@@ -492,6 +536,17 @@ class Store:
                 header, keys = self._follow(header, keys, following, journal, credentials)
         self.slots = [slot.describe() for slot in header.slots]
         self.journal = Journal(journal, mark, keys, header.store_id)
+        for _ in range(3):
+            again = self._load_state(directory)
+            if not self.journal.damaged or again == (mark, journal):
+                break
+            mark, journal = again              # a writer was at work
+            self.journal = Journal(journal, mark, keys, header.store_id)
+
+    @staticmethod
+    def _load_state(directory: str) -> tuple:
+        """The mark before the journal: the other way round, a write in between would look like a loss."""
+        return _load(directory, "mark"), _load(directory, "journal")
 
     def _choose_header(self, main: Optional[bytes], copy: Optional[bytes]) -> Header:
         try:
@@ -501,15 +556,12 @@ class Store:
             try:
                 header = Header(copy or b"")
             except Damaged:
-                # A later format may keep its checksum elsewhere: do not call that damage.
-                for data in (main, copy):
-                    if data and data[:8] == HEADER_MAGIC and data[8:10] not in (b"", b"\1\0"):
-                        raise UnsupportedVersion("header: another format version") from None
                 raise Corrupt("header: neither it nor its copy is usable") from None
             self.findings.append(("header", f"the copy was used instead: {why}"))
         else:
             if copy != main:
-                self.findings.append(("header copy", "it is missing" if copy is None else "it differs from the header"))
+                why = "it is missing" if copy is None else "it differs from the header"
+                self.findings.append(("header copy", why))
         return header
 
     @staticmethod
@@ -526,43 +578,41 @@ class Store:
 
     def items(self) -> list:
         """All items, sorted by canonical key. Fails in any damaged store, for it could be incomplete."""
-        if self.journal.fault:
-            raise self.journal.fault
-        if self.journal.hit is not None:
-            raise Corrupt("journal: chain values are damaged, so the list may be incomplete")
-        # A removal is not opened: the chain value, a MAC, binds its tag and its flag.
-        kept = (record for record in self.journal.newest.values() if not record.flags & REMOVED)
-        return sorted((self.journal.parse(record) for record in kept),
+        journal = self.journal
+        if journal.damaged:
+            raise journal.damaged
+        # A removal is not opened: the chain value, a MAC, binds its tag and its kind.
+        kept = (record for record in journal.newest.values() if not record.kind & REMOVED)
+        return sorted((Item(journal.name(record), journal.value(record)) for record in kept),
                       key=lambda item: item.name.canonical())
 
     def read(self, service: str, identifier: str, group: Optional[str] = None,
              install: Optional[str] = None) -> bytes:
-        if self.journal.fault:
-            raise self.journal.fault
-        tag = self.journal.keys.tag(Name(service, group, install, identifier))
-        record, damaged = self.journal.newest.get(tag), self.journal.hit is not None
-        if damaged and tag in self.journal.hit:
-            raise Corrupt("journal: a record of this item stands beyond the damage")
-        if record is None or record.flags & REMOVED:
-            if damaged:
-                raise Corrupt("journal: damaged, so the item cannot be called absent")
+        journal = self.journal
+        if journal.fault:
+            raise journal.fault
+        tag = journal.keys.tag(Name(service, group, install, identifier).canonical())
+        record = journal.newest.get(tag)
+        absent = record is None or record.kind & REMOVED
+        if journal.hit is not None and (absent or tag in journal.hit):
+            raise Corrupt("journal: damaged, so it is not certain what this item is")
+        if absent:
             raise NotFound("no such item")
-        return self.journal.parse(record).value
+        return journal.value(record)
 
     def check(self) -> list:
         """Findings as (kind, text): header, header copy, rotation, mark, journal, tail."""
         found, journal = list(self.findings), self.journal
         if journal.mark_finding:
             found.append(("mark", journal.mark_finding))
-        if journal.fault:
-            found.append(("journal", str(journal.fault)))
-        elif journal.hit is not None:
-            found.append(("journal", "chain values are damaged; every record still opens"))
+        elif journal.damaged:
+            found.append(("journal", str(journal.damaged)))
         for record in journal.records:               # superseded ones too: nothing else ever opens them
             try:
-                journal.parse(record)
+                journal.name(record)
+                journal.value(record)
             except Corrupt as problem:
                 found.append(("journal", str(problem)))
         if journal.tail:
-            found.append(("tail", "an unfinished write of {1} bytes at {0}".format(*journal.tail)))
+            found.append(("tail", journal.tail))
         return found

@@ -8,9 +8,10 @@ import tempfile
 
 import sealed_store
 
-EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt", "refused": "refused_parameters",
-                "unsupported version": "unsupported_version", "not found": "not_found"}
-ONCE, MANY = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex"}, {"named-key", "item", "read", "finding"}
+EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt", "not found": "not_found",
+                "refused": "refused_parameters", "unsupported version": "unsupported_version"}
+ONCE = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex"}
+MANY = {"named-key", "item", "read", "finding"}
 FINDINGS = {"header", "header copy", "rotation", "mark", "journal", "tail"}
 
 

@@ -57,7 +57,7 @@ import Testing
     try store.put(secret("x"), for: StoreKey("a", in: other))
     #expect(try store.keys(in: "service").map(\.identifier) == ["Z", "a", "ab", "b", "é"])
     #expect(try store.keys(in: other).map(\.identifier) == ["a"])
-    #expect(try store.keys(in: "nobody") == [])
+    #expect(try store.keys(in: "absent") == [])
     let all = try store.keys(in: nil)
     #expect(all == all.sorted())
     #expect(all.count == 6)
@@ -171,35 +171,11 @@ import Testing
     #expect(try store.text("changed") == "third")
   }
 
-  @Test func `compaction happens by itself and leaves every newest value`() throws {
-    let value = String(repeating: "v", count: 100_000)
-    try store.put("small", as: "kept")
-    for round in 0..<40 {
-      try store.put("\(round)\(value)", as: "large")
-    }
-    #expect(try scratch.bytes(of: "journal").count < 2_500_000)
-    let reopened = try scratch.open()
-    #expect(try reopened.text("large") == "39\(value)")
-    #expect(try reopened.text("kept") == "small")
-    #expect(try reopened.verify().findings == [])
-    #expect(try scratch.names() == storeFiles)
-  }
-
-  @Test func `a journal of which one half is of no more use is not compacted yet`() throws {
-    let value = SecretBytes([UInt8](repeating: 7, count: 1_500_000))
-    try store.put(value, for: name("item"))
-    let recordByteCount = try scratch.bytes(of: "journal").count - 64
-    try store.put(value, for: name("item"))
-    #expect(try scratch.bytes(of: "journal").count == 64 + 2 * recordByteCount)
-    try store.put(value, for: name("item"))
-    #expect(try scratch.bytes(of: "journal").count == 64 + recordByteCount)
-  }
-
   @Test func `the async operations give what the blocking ones give`() async throws {
     let key = try name("token")
     try await store.put(secret("value"), for: key)
     let (value, isThere) = (try await store.value(for: key), try await store.contains(key))
-    let (all, none) = (try await store.keys(in: nil), try await store.keys(in: "nobody"))
+    let (all, none) = (try await store.keys(in: nil), try await store.keys(in: "absent"))
     #expect(value == secret("value"))
     #expect(isThere)
     #expect(all == [key])

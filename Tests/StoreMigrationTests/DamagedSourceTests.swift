@@ -22,25 +22,35 @@ import Testing
     return start..<(try source.journalByteCount)
   }
 
-  private func damage(_ record: Range<Int>) throws {
+  /// Where the parts of a short record begin.
+  private enum Part: Int {
+    case number = 8
+    case chainValue = 56
+    case name = 72
+    case value = 152
+  }
+
+  private func damage(_ record: Range<Int>, in parts: Part...) throws {
     var bytes = try Data(contentsOf: URL(filePath: journalFile))
-    bytes[(record.lowerBound + record.upperBound) / 2] ^= 1
+    for part in parts { bytes[record.lowerBound + part.rawValue] ^= 1 }
     try bytes.write(to: URL(filePath: journalFile))
   }
 
-  private func migrate(to target: MemoryStore) throws -> MigrationReport {
+  private func migrate(
+    _ store: (any MigratableStore)? = nil, to target: MemoryStore, deletesSource: Bool = true
+  ) throws -> MigrationReport {
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
-    options.deletesSource = true
+    options.deletesSource = deletesSource
     return try Migration(
-      from: source.store, to: target, journal: MemoryStore(), options: options
+      from: store ?? source.store, to: target, journal: MemoryStore(), options: options
     ).run()
   }
 
   @Test func `what still can be read is copied, and what cannot is named`() throws {
     _ = try put("1", as: "a")
     _ = try put("old", as: "b")
-    try damage(put("2", as: "b"))
+    try damage(put("2", as: "b"), in: .value)
     _ = try put("3", as: "c")
     let target = MemoryStore()
     let report = try migrate(to: target)
@@ -53,7 +63,7 @@ import Testing
 
   @Test func `a name that cannot be read either is told of`() throws {
     _ = try put("1", as: "a")
-    try damage(put("2", as: "b"))
+    try damage(put("2", as: "b"), in: .name, .value)
     let target = MemoryStore()
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
@@ -70,22 +80,30 @@ import Testing
     #expect(target.contents == (try items(["a": "1"])))
   }
 
-  @Test func `items behind a break are copied as far as they are known for sure`() throws {
-    let first = try put("1", as: "a")
+  @Test func `items around a break are copied as far as they are known for sure`() throws {
+    _ = try put("1", as: "a")
     _ = try put("2", as: "b")
-    _ = try put("3", as: "c")
-    var bytes = try Data(contentsOf: URL(filePath: journalFile))
-    // The number of the first record, which the chain covers.
-    bytes[first.lowerBound + 8] ^= 1
-    try bytes.write(to: URL(filePath: journalFile))
-    let plan = try Migration(
-      from: source.store, to: MemoryStore(), journal: MemoryStore()
-    ).plan()
-    #expect(plan.damage?.code == StoreError.corrupt)
-    for entry in plan.entries {
-      guard case .impossible(let error) = entry.action else { continue }
-      #expect(error.code == StoreError.corrupt)
+    let broken = try put("3", as: "b")
+    _ = try put("4", as: "c")
+    try damage(broken, in: .chainValue)
+    let target = MemoryStore()
+    let report = try migrate(source.opened(), to: target, deletesSource: false)
+    #expect(target.contents == (try items(["a": "1"])))
+    #expect(!report.isComplete)
+    for entry in report.entries where entry.source.identifier != "a" {
+      #expect(entry.outcome.name == "failed", "\(entry.source)")
     }
-    #expect(plan.entries.allSatisfy { ["b", "c"].contains($0.source.identifier) })
+  }
+
+  @Test func `nothing is copied when a record may be missing`() throws {
+    _ = try put("1", as: "a")
+    let broken = try put("2", as: "b")
+    _ = try put("3", as: "c")
+    try damage(broken, in: .number)
+    let target = MemoryStore()
+    let report = try migrate(source.opened(), to: target, deletesSource: false)
+    #expect(target.contents.isEmpty)
+    #expect(report.damage?.code == StoreError.corrupt)
+    #expect(report.entries.allSatisfy { $0.outcome.name == "failed" })
   }
 }

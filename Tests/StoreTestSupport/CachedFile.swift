@@ -1,3 +1,5 @@
+import SessionToolsBase
+
 /// What the disk may hold of one file: for each of its sectors what the kernel's cache held at
 /// some moment since the last sync, and for its length the same.
 ///
@@ -15,6 +17,8 @@ struct CachedFile: Sendable {
   private(set) var byteCounts = [0]
   private var dirtySectors: Set<Int> = []
   private var isByteCountDirty = false
+  /// The end of what was written since the last sync.
+  private var dirtyEnd = 0
 
   /// An empty file that nothing is known to be on the disk of.
   init() {}
@@ -38,15 +42,16 @@ struct CachedFile: Sendable {
         sector.replaceSubrange(from - start..<to - start, with: bytes[from - offset..<to - offset])
       }
     }
+    dirtyEnd = max(dirtyEnd, end)
     guard let byteCount = byteCounts.last, end >= byteCount else { return }
     // Writing up to the end tells the kernel the length once more.
     isByteCountDirty = true
     let next = (byteCount / Self.sectorByteCount + 1) * Self.sectorByteCount
     // Of the lengths that differ by zeros, the shortest and the whole.
-    let zeros = offset + (bytes.lastIndex { $0 != 0 } ?? 0)
+    let zeros = offset + ByteBuffer(bytes).startOfTrailingZeros(in: 0..<bytes.count)
     for border in stride(from: next, to: end, by: Self.sectorByteCount) {
       setByteCount(border)
-      if border > zeros { break }
+      if border >= zeros { break }
     }
     setByteCount(end)
   }
@@ -59,15 +64,17 @@ struct CachedFile: Sendable {
           kept..<sector.count, with: [UInt8](repeating: 0, count: sector.count - kept))
       }
     }
+    dirtyEnd = min(dirtyEnd, byteCount)
     isByteCountDirty = true
     setByteCount(byteCount)
   }
 
   mutating func synchronize() {
     for number in dirtySectors { sectors[number].removeFirst(sectors[number].count - 1) }
-    dirtySectors = []
+    // A file is as long as its data reaches, also when nothing tells the kernel its length again.
+    byteCounts.removeAll { $0 < dirtyEnd }
     if isByteCountDirty { byteCounts.removeFirst(byteCounts.count - 1) }
-    isByteCountDirty = false
+    dropUnsynced()
   }
 
   /// A sync that failed: the kernel calls the pages clean, so that no later sync saves what is
@@ -75,6 +82,7 @@ struct CachedFile: Sendable {
   mutating func dropUnsynced() {
     dirtySectors = []
     isByteCountDirty = false
+    dirtyEnd = 0
   }
 
   /// One of the contents there may be.

@@ -20,6 +20,8 @@ package final class FaultyFileSystem: FileSystem {
     package let opening: Int
     /// Which bytes of the file are to be read or written; none when the call does neither.
     package let range: Range<Int>
+    /// How a file is to be opened; `nil` when the call opens none.
+    package let access: FileAccess?
     /// How many calls came before, this one included.
     package let number: Int
 
@@ -93,14 +95,15 @@ package final class FaultyFileSystem: FileSystem {
   package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
 
   private func fault(
-    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, range: Range<Int> = 0..<0
+    _ kind: Call.Kind, _ name: String, _ descriptor: Descriptor? = nil, range: Range<Int> = 0..<0,
+    access: FileAccess? = nil
   ) throws(SystemCallError) -> Int? {
     let (rule, call) = state.withLock { state -> (Rule?, Call) in
       state.count += 1
       let opening = descriptor.flatMap { state.open[$0] }
       let call = Call(
         kind: kind, name: opening?.name ?? name, opening: opening?.number ?? 0,
-        range: range, number: state.count)
+        range: range, access: access, number: state.count)
       state.calls.append(call)
       return (state.rule, call)
     }
@@ -132,7 +135,7 @@ package final class FaultyFileSystem: FileSystem {
   package func open(
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
-    _ = try fault(.open, name)
+    _ = try fault(.open, name, access: access)
     return opened(try real.open(name, in: directory, access), name)
   }
 
@@ -218,9 +221,15 @@ package final class FaultyFileSystem: FileSystem {
     try real.remove(name, in: directory)
   }
 
-  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+  package func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool {
+    try real.isCacheAuthoritative(descriptor)
+  }
+
+  package func tryLock(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
     _ = try fault(.lock, "", descriptor)
-    guard try real.tryLock(descriptor, byte: byte) else { return false }
+    guard try real.tryLock(descriptor, byte: byte, isShared: isShared) else { return false }
     state.withLock { state in
       _ = state.locks.insert(HeldLock(descriptor: descriptor, byte: byte))
     }

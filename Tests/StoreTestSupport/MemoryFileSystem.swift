@@ -84,10 +84,10 @@ package final class MemoryFileSystem: FileSystem {
       let parent = try files.directory(directory, "openat")
       if let node = try files.entries(of: parent)[name] {
         if access == .create { throw SystemCallError("openat", EEXIST) }
-        if access != .read, files.nodes[node]?.entries != nil {
+        if access != .read, access != .readDirect, files.nodes[node]?.entries != nil {
           throw SystemCallError("openat", EISDIR)
         }
-        return files.descriptor(of: node, isWritable: access != .read)
+        return files.descriptor(of: node, isWritable: access != .read && access != .readDirect)
       }
       guard access == .create || access == .readWriteOrCreate else {
         throw SystemCallError("openat", ENOENT)
@@ -214,9 +214,18 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+  package func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool {
+    true
+  }
+
+  package func tryLock(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
     try with { files throws(SystemCallError) in
-      let node = try files.writableNode(descriptor, "fcntl", orElse: EBADF)
+      let node =
+        isShared
+        ? try files.node(descriptor, "fcntl")
+        : try files.writableNode(descriptor, "fcntl", orElse: EBADF)
       let place = MemoryFiles.LockPlace(node: node, byte: byte)
       if let holder = files.locks[place] { return holder == descriptor }
       files.locks[place] = descriptor

@@ -67,9 +67,23 @@ package struct RecordedDisk: Sendable {
       pending.append(.set(other, file: file))
     case .remove(let name):
       pending.append(.remove(name, file: names.removeValue(forKey: name)))
-    case .confirmed:
+    case .begun, .confirmed, .read, .moment:
       break
     }
+  }
+
+  /// What programs read of a file.
+  package func newestContent(of file: Int) -> [UInt8]? {
+    guard let file = files[file] else { return nil }
+    let versions = file.openSectors.map { file.sectors[$0].count - 1 }
+    return file.content(byteCount: file.byteCounts.count - 1, versions: versions[...])
+  }
+
+  /// What a file holds when nothing has arrived that is not known to have.
+  func oldestContent(of file: Int) -> [UInt8]? {
+    guard let file = files[file] else { return nil }
+    let versions = [Int](repeating: 0, count: file.openSectors.count)
+    return file.content(byteCount: 0, versions: versions[...])
   }
 
   /// How many changes of names may be missing.

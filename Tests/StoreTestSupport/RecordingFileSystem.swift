@@ -21,8 +21,14 @@ package enum RecordedStep: Sendable {
   case rename(name: String, other: String)
   case link(name: String, other: String)
   case remove(name: String)
+  /// The program that is recorded began its n-th operation.
+  case begun(Int)
   /// What the program that is recorded was told: its n-th operation returned.
   case confirmed(Int)
+  /// A program read something, which is kept elsewhere under this number.
+  case read(Int)
+  /// Somebody looked at the clock that counts steps.
+  case moment
 }
 
 /// A file system with a record of every step that changes files in one directory.
@@ -31,15 +37,25 @@ package final class RecordingFileSystem: FileSystem {
     var steps: [RecordedStep] = []
     var names: [String: Int] = [:]
     var files: [Descriptor: Int] = [:]
+    /// What is read past the kernel's cache.
+    var direct: [Descriptor: [UInt8]] = [:]
     var directories: Set<Descriptor> = []
     var parents: Set<Descriptor> = []
     var fileCount = 0
-    var failsNextSynchronization = false
+    /// Of which file the next sync fails: a name, ``anyFile`` or ``directory``.
+    var failing: String?
+    var onStep: (@Sendable () -> Void)?
   }
+
+  /// Stands for the directory itself where a sync is to fail.
+  package static let directory = "."
+  /// Stands for the file that is synced next, whichever that is.
+  package static let anyFile = "*"
 
   /// The directory whose files are recorded.
   package let path: String
   private let real: any FileSystem
+  private let initial: RecordedDisk.Content
   private let state: Mutex<State>
 
   /// Records what happens in a directory.
@@ -47,15 +63,17 @@ package final class RecordingFileSystem: FileSystem {
   /// - Parameters:
   ///   - path: The directory.
   ///   - fileSystem: Where it is; the kernel's when nothing is said.
-  ///   - names: The files that are in it, which get the numbers from 1 on in the order of their
+  ///   - content: The files that are in it, which get the numbers from 1 on in the order of their
   ///     names.
   package init(
-    _ path: String, in fileSystem: any FileSystem = LinuxFileSystem(), names: [String] = []
+    _ path: String, in fileSystem: any FileSystem = LinuxFileSystem(),
+    content: RecordedDisk.Content = [:]
   ) {
     self.path = path
     real = fileSystem
+    initial = content
     var state = State()
-    for name in names.sorted() {
+    for name in content.keys.sorted() {
       state.fileCount += 1
       state.names[name] = state.fileCount
     }
@@ -65,14 +83,51 @@ package final class RecordingFileSystem: FileSystem {
   /// The steps so far.
   package var steps: [RecordedStep] { state.withLock { $0.steps } }
 
-  /// Lets the next `fdatasync` fail, after which no other will save what was to be synced.
-  package func failNextSynchronization() {
-    state.withLock { $0.failsNextSynchronization = true }
+  /// Lets the next sync of a file, or of the directory, fail, after which no other will save what
+  /// was to be synced.
+  ///
+  /// Names, however, wait for the next sync of the directory: a file system whose log cannot be
+  /// written takes no more changes.
+  ///
+  /// - Parameter name: Which file, ``anyFile`` or ``directory``; `nil` when none is to fail any more.
+  package func failNextSynchronization(of name: String? = anyFile) {
+    state.withLock { $0.failing = name }
+  }
+
+  /// Calls a closure after each step, on the thread that made it.
+  package func setOnStep(_ body: (@Sendable () -> Void)?) {
+    state.withLock { $0.onStep = body }
+  }
+
+  /// Notes that an operation begins.
+  package func begin(_ operation: Int) {
+    add(.begun(operation))
   }
 
   /// Notes that an operation has returned.
   package func confirm(_ operation: Int) {
-    state.withLock { $0.steps.append(.confirmed(operation)) }
+    add(.confirmed(operation))
+  }
+
+  /// Notes that something was read.
+  package func noteRead(_ number: Int) {
+    add(.read(number))
+  }
+
+  /// A moment of its own: how many steps there were.
+  package func now() -> UInt64 {
+    state.withLock { state in
+      state.steps.append(.moment)
+      return UInt64(state.steps.count)
+    }
+  }
+
+  private func add(_ step: RecordedStep) {
+    let onStep = state.withLock { state in
+      state.steps.append(step)
+      return state.onStep
+    }
+    onStep?()
   }
 
   package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
@@ -86,29 +141,42 @@ package final class RecordingFileSystem: FileSystem {
 
   package func makeDirectory(_ path: String) throws(SystemCallError) {
     try real.makeDirectory(path)
-    if path == self.path { state.withLock { $0.steps.append(.makeDirectory) } }
+    if path == self.path { add(.makeDirectory) }
   }
 
   package func open(
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
     let descriptor = try real.open(name, in: directory, access)
-    state.withLock { state in
-      guard state.directories.contains(directory) else { return }
+    if access == .readDirect { takeDisk(for: descriptor, name) }
+    let created = state.withLock { state -> Int? in
+      guard state.directories.contains(directory) else { return nil }
       if let file = state.names[name] {
         state.files[descriptor] = file
-        return
+        return nil
       }
       state.fileCount += 1
       state.names[name] = state.fileCount
       state.files[descriptor] = state.fileCount
-      state.steps.append(.create(name: name, file: state.fileCount))
+      return state.fileCount
     }
+    if let created { add(.create(name: name, file: created)) }
     return descriptor
+  }
+
+  /// Of what the disk may hold, the oldest: after a failed sync it may be that for good.
+  private func takeDisk(for descriptor: Descriptor, _ name: String) {
+    var disk = RecordedDisk(initial)
+    state.withLock { state in
+      for step in state.steps { disk.perform(step) }
+      guard let file = state.names[name] else { return }
+      state.direct[descriptor] = disk.oldestContent(of: file)
+    }
   }
 
   package func close(_ descriptor: Descriptor) {
     state.withLock { state in
+      state.direct[descriptor] = nil
       state.files[descriptor] = nil
       state.directories.remove(descriptor)
       state.parents.remove(descriptor)
@@ -133,7 +201,12 @@ package final class RecordingFileSystem: FileSystem {
   package func read(
     _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(SystemCallError) -> Int {
-    try real.read(descriptor, at: offset, into: buffer, range)
+    guard let disk = state.withLock({ $0.direct[descriptor] }) else {
+      return try real.read(descriptor, at: offset, into: buffer, range)
+    }
+    let bytes = disk.dropFirst(offset).prefix(range.count)
+    buffer.copy(Array(bytes), to: range.lowerBound)
+    return bytes.count
   }
 
   package func nextData(
@@ -157,57 +230,72 @@ package final class RecordingFileSystem: FileSystem {
   }
 
   package func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError) {
-    let fails = state.withLock { state in
-      defer { state.failsNextSynchronization = false }
-      return state.failsNextSynchronization
-    }
-    if fails {
-      record(descriptor) { .dropUnsynced(file: $0) }
-      throw SystemCallError("fdatasync", 5)
-    }
+    try failIfAsked(descriptor, "fdatasync")
     try real.synchronizeData(descriptor)
     recordSynchronization(of: descriptor)
   }
 
   package func synchronize(_ descriptor: Descriptor) throws(SystemCallError) {
+    try failIfAsked(descriptor, "fsync")
     try real.synchronize(descriptor)
     recordSynchronization(of: descriptor)
-    state.withLock { state in
-      if state.directories.contains(descriptor) { state.steps.append(.synchronizeDirectory) }
-      if state.parents.contains(descriptor) { state.steps.append(.synchronizeParent) }
+    let (isDirectory, isParent) = state.withLock { state in
+      (state.directories.contains(descriptor), state.parents.contains(descriptor))
     }
+    if isDirectory { add(.synchronizeDirectory) }
+    if isParent { add(.synchronizeParent) }
+  }
+
+  private func failIfAsked(
+    _ descriptor: Descriptor, _ call: String
+  ) throws(SystemCallError) {
+    let (fails, file) = state.withLock { state -> (Bool, Int?) in
+      let file = state.files[descriptor]
+      let fails =
+        switch state.failing {
+        case nil: false
+        case Self.directory?: state.directories.contains(descriptor)
+        case Self.anyFile?: file != nil
+        case let name?: file != nil && state.names[name] == file
+        }
+      if fails { state.failing = nil }
+      return (fails, file)
+    }
+    guard fails else { return }
+    if let file { add(.dropUnsynced(file: file)) }
+    throw SystemCallError(call, 5)
   }
 
   package func rename(
     _ name: String, to other: String, in directory: Descriptor
   ) throws(SystemCallError) {
     try real.rename(name, to: other, in: directory)
-    state.withLock { state in
-      state.names[other] = state.names.removeValue(forKey: name)
-      state.steps.append(.rename(name: name, other: other))
-    }
+    state.withLock { $0.names[other] = $0.names.removeValue(forKey: name) }
+    add(.rename(name: name, other: other))
   }
 
   package func link(
     _ name: String, to other: String, in directory: Descriptor
   ) throws(SystemCallError) {
     try real.link(name, to: other, in: directory)
-    state.withLock { state in
-      state.names[other] = state.names[name]
-      state.steps.append(.link(name: name, other: other))
-    }
+    state.withLock { $0.names[other] = $0.names[name] }
+    add(.link(name: name, other: other))
   }
 
   package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
     try real.remove(name, in: directory)
-    state.withLock { state in
-      state.names[name] = nil
-      state.steps.append(.remove(name: name))
-    }
+    state.withLock { $0.names[name] = nil }
+    add(.remove(name: name))
   }
 
-  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
-    try real.tryLock(descriptor, byte: byte)
+  package func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool {
+    try real.isCacheAuthoritative(descriptor)
+  }
+
+  package func tryLock(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    try real.tryLock(descriptor, byte: byte, isShared: isShared)
   }
 
   package func unlock(_ descriptor: Descriptor, byte: Int) {
@@ -215,16 +303,15 @@ package final class RecordingFileSystem: FileSystem {
   }
 
   private func record(_ descriptor: Descriptor, _ step: (Int) -> RecordedStep) {
-    state.withLock { state in
-      if let file = state.files[descriptor] { state.steps.append(step(file)) }
-    }
+    if let file = state.withLock({ $0.files[descriptor] }) { add(step(file)) }
   }
 
   private func recordSynchronization(of descriptor: Descriptor) {
-    state.withLock { state in
-      guard let file = state.files[descriptor] else { return }
-      let name = state.names.first { $0.value == file }?.key ?? ""
-      state.steps.append(.synchronize(file: file, name: name))
+    let synced = state.withLock { state in
+      state.files[descriptor].map { file in
+        (file, state.names.first { $0.value == file }?.key ?? "")
+      }
     }
+    if let (file, name) = synced { add(.synchronize(file: file, name: name)) }
   }
 }

@@ -18,8 +18,11 @@ func makeOldStores() throws {
     ("rotated", makeRotated),
     ("revoked", makeRevoked),
     ("unfinished-tail", { try makeUnfinished(&$0) { Array($0.dropLast(100)) } }),
-    ("unfinished-in-reserve", { try makeUnfinished(&$0, makeUnflagged) }),
+    ("unfinished-in-reserve", { try makeUnfinished(&$0, makeTorn) }),
+    ("unmarked", makeUnmarked),
+    ("compacted-unmarked", makeCompactedUnmarked),
     ("pending-rotation", { try makePending(&$0, isRevocation: false) }),
+    ("pending-rotation-unmarked", { try makePending(&$0, isRevocation: false, isMarked: false) }),
     ("pending-revocation", { try makePending(&$0, isRevocation: true) }),
   ]
   try FileManager.default.createDirectory(
@@ -112,18 +115,40 @@ private func makeUnfinished(
   after["journal"] = confirmed + leave((after["journal"] ?? [])[confirmed.count...])
   after["mark"] = before["mark"]
   try old.replaceFiles(after)
-  old.findings = ["tail"]
 }
 
-/// All of a change but the flags with which it begins, and a reserve.
-private func makeUnflagged(_ change: ArraySlice<UInt8>) -> [UInt8] {
+/// A change of which something in the middle is missing, and a reserve.
+private func makeTorn(_ change: ArraySlice<UInt8>) -> [UInt8] {
   var change = Array(change)
-  change[4] = 0
+  for place in change.count / 2 - 40..<change.count / 2 { change[place] = 0 }
   return change + [UInt8](repeating: 0, count: 1000)
 }
 
-/// The journal is the new one, and both headers are those of before.
-private func makePending(_ old: inout OldStore, isRevocation: Bool) throws {
+/// The last change is whole, and the mark is that of the one before.
+private func makeUnmarked(_ old: inout OldStore) throws {
+  try makeRemovals(&old)
+  let mark = try RecordedDisk.read(old.path)["mark"]
+  try old.put("e", "behind the mark")
+  var after = try RecordedDisk.read(old.path)
+  after["mark"] = mark
+  try old.replaceFiles(after)
+}
+
+/// The journal is the new one, and the mark that of the one before.
+private func makeCompactedUnmarked(_ old: inout OldStore) throws {
+  try makeRemovals(&old)
+  let mark = try RecordedDisk.read(old.path)["mark"]
+  try old.store.compact()
+  var after = try RecordedDisk.read(old.path)
+  after["mark"] = mark
+  try old.replaceFiles(after)
+  old.findings = ["mark"]
+}
+
+/// The journal is the new one, and both headers are those of before; so is the mark, if wanted.
+private func makePending(
+  _ old: inout OldStore, isRevocation: Bool, isMarked: Bool = true
+) throws {
   try makeRemovals(&old)
   let before = try RecordedDisk.read(old.path)
   if isRevocation {
@@ -135,6 +160,7 @@ private func makePending(_ old: inout OldStore, isRevocation: Bool) throws {
   after["header.next"] = after["header"]
   after["header"] = before["header"]
   after["header.copy"] = before["header.copy"]
+  if !isMarked { after["mark"] = before["mark"] }
   try old.replaceFiles(after)
-  old.findings = ["rotation"]
+  old.findings = ["rotation"] + (isMarked ? [] : ["mark"])
 }

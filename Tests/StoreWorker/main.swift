@@ -72,6 +72,7 @@ do {
   case "probe": try probe()
   case "fill": try fillFileSystem()
   case "live": try live()
+  case "show": try showUntilInputEnds()
   case "masked": try makeWithMask()
   default: fail("there is no command \(argument(0))")
   }

@@ -8,7 +8,7 @@ final class DirectoryNotifications: Sendable {
   /// Readable when there is something to tell.
   let descriptor: Int32
 
-  /// Asks to be told of writes to files of a directory, and of names that come to be there.
+  /// Asks to be told of writes to files of a directory, and of names that come or go.
   ///
   /// - Throws: `io`, most likely because the user has as many watches as are allowed.
   init(_ path: String) throws(StoreError) {
@@ -16,7 +16,8 @@ final class DirectoryNotifications: Sendable {
     guard descriptor >= 0 else {
       throw StoreError(SystemCallError("inotify_init1", errno), path: path)
     }
-    let events = UInt32(IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR)
+    let events = UInt32(
+      IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
     guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
       // Closed by deinit, which runs for an object that has all of its properties.
       throw StoreError(SystemCallError("inotify_add_watch", errno), path: path)

@@ -5,14 +5,20 @@ struct Bytes16: Hashable, Sendable {
   var low: UInt64
   var high: UInt64
 
+  static let zero = Bytes16(low: 0, high: 0)
+
   init(low: UInt64, high: UInt64) {
     self.low = low
     self.high = high
   }
 
-  init(_ buffer: ByteBuffer, at offset: Int) {
+  init(_ buffer: borrowing ByteBuffer, at offset: Int) {
     low = buffer.load(UInt64.self, at: offset)
     high = buffer.load(UInt64.self, at: offset + 8)
+  }
+
+  static func ^ (left: Bytes16, right: Bytes16) -> Bytes16 {
+    Bytes16(low: left.low ^ right.low, high: left.high ^ right.high)
   }
 
   func store(in buffer: ByteBuffer, at offset: Int) {
@@ -39,9 +45,23 @@ struct JournalIdentifier: Hashable, Sendable {
   let bytes: Bytes16
 }
 
-/// A keyed hash of an item's key: names the item to whoever has the name key.
+/// A keyed hash of an item's key: 15 bytes, which name the item to a holder of the tag key.
 struct ItemTag: Hashable, Sendable {
+  /// A zero byte, where a record has its kind, and the hash.
   let bytes: Bytes16
+
+  /// Takes the hash out of a kind and a hash.
+  init(kindAndHash bytes: Bytes16) {
+    self.bytes = Bytes16(low: bytes.low & ~0xff, high: bytes.high)
+  }
+
+  /// The tag of a canonical key.
+  init(
+    of buffer: borrowing ByteBuffer, _ canonicalKey: Range<Int>, tagKey: borrowing KeyBytes
+  ) {
+    let hash = Sodium.sipHash(buffer, canonicalKey, key: tagKey)
+    bytes = Bytes16(low: hash.low << 8, high: hash.high << 8 | hash.low >> 56)
+  }
 }
 
 /// Binds a record to every record before it.

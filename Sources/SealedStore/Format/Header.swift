@@ -15,7 +15,7 @@ struct Header: Equatable {
   static let largestByteCount =
     slotsOffset
     + KeySlot.largestCount
-    * (4 + SlotRecord.largestParameterByteCount + SlotRecord.wrappedByteCount)
+    * (SlotHead.largestByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)
     + SlotRecord.wrappedByteCount + checksumByteCount + macByteCount
 
   let store: StoreIdentifier
@@ -84,8 +84,7 @@ struct Header: Equatable {
     store.bytes.store(in: buffer, at: 16)
     var offset = Self.slotsOffset
     for slot in slots {
-      let leading = slot.leadingBytes
-      buffer.copy(leading + slot.wrapped, to: offset)
+      buffer.copy(slot.leadingBytes + slot.wrapped, to: offset)
       offset += slot.byteCount
     }
     buffer.copy(wrappedDataKey, to: offset)

@@ -1,62 +1,103 @@
 import SessionToolsBase
 
-/// The first 64 bytes of a journal.
+/// The first 88 bytes of a journal.
 ///
-/// `SSNTJRN1 ‖ format version 2 ‖ zero 6 ‖ store id 16 ‖ journal id 16 ‖ chain value 16`.
+/// `SSNTJRN1 ‖ format version 2 ‖ zero 6 ‖ store id 16 ‖ journal id 16 ‖ version of the store 8 ‖
+/// predecessor 16 ‖ chain value 16`.
 struct JournalHead: Equatable {
-  static let byteCount = 64
+  static let byteCount = 88
   static let formatVersion: UInt16 = 1
+  static let identifierOffset = 32
+  static let chainOffset = 72
   private static let magic = UInt64(littleEndianText: "SSNTJRN1")
 
   let store: StoreIdentifier
   let journal: JournalIdentifier
+  /// How many changes were made to the store when the journal was begun.
+  let version: UInt64
+  /// The last mark of the journal whose place this one takes; `nil` in a store's first journal.
+  let predecessor: MarkDigest?
   let chain: ChainValue
 
   /// The version of the format.
   ///
   /// One that is not ours means something only when the chain key made the head.
-  let version: UInt16
+  let formatVersion: UInt16
 
-  /// Reads a head; `nil` when it is none that any writer makes.
+  /// Reads a head; `nil` when no writer makes such bytes.
   init?(_ buffer: ByteBuffer) {
     guard buffer.load(UInt64.self, at: 0) == Self.magic, buffer.isZero(10..<16) else {
       return nil
     }
-    version = buffer.load(UInt16.self, at: 8)
+    formatVersion = buffer.load(UInt16.self, at: 8)
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 16))
-    journal = JournalIdentifier(bytes: Bytes16(buffer, at: 32))
-    chain = ChainValue(bytes: Bytes16(buffer, at: 48))
+    journal = JournalIdentifier(bytes: Bytes16(buffer, at: Self.identifierOffset))
+    version = buffer.load(UInt64.self, at: 48)
+    let digest = Bytes16(buffer, at: 56)
+    predecessor = digest == .zero ? nil : MarkDigest(bytes: digest)
+    chain = ChainValue(bytes: Bytes16(buffer, at: Self.chainOffset))
   }
 
-  init(store: StoreIdentifier, journal: JournalIdentifier, chainKey: KeyBytes) {
-    version = Self.formatVersion
+  init(
+    store: StoreIdentifier, journal: JournalIdentifier, version: UInt64, predecessor: MarkDigest?,
+    chainKey: KeyBytes
+  ) {
+    formatVersion = Self.formatVersion
     self.store = store
     self.journal = journal
-    let buffer = Self.unchained(version: version, store: store, journal: journal)
-    chain = ChainValue(bytes: Sodium.sipHash(buffer, 0..<48, key: chainKey))
+    self.version = version
+    self.predecessor = predecessor
+    let buffer = ByteBuffer(byteCount: Self.byteCount)
+    Self.write(formatVersion, store, journal, version, predecessor, to: buffer)
+    chain = ChainValue(bytes: Sodium.sipHash(buffer, 0..<Self.chainOffset, key: chainKey))
   }
 
   /// Whether the chain key made this head.
   func isChained(by chainKey: KeyBytes) -> Bool {
-    let buffer = Self.unchained(version: version, store: store, journal: journal)
-    return chain.bytes == Sodium.sipHash(buffer, 0..<48, key: chainKey)
+    chain.bytes == Sodium.sipHash(encoded(), 0..<Self.chainOffset, key: chainKey)
   }
 
   func encoded() -> ByteBuffer {
-    let buffer = Self.unchained(version: version, store: store, journal: journal)
-    chain.bytes.store(in: buffer, at: 48)
+    let buffer = ByteBuffer(byteCount: Self.byteCount)
+    Self.write(formatVersion, store, journal, version, predecessor, to: buffer)
+    chain.bytes.store(in: buffer, at: Self.chainOffset)
     return buffer
   }
 
-  private static func unchained(
-    version: UInt16, store: StoreIdentifier, journal: JournalIdentifier
-  ) -> ByteBuffer {
-    let buffer = ByteBuffer(byteCount: byteCount)
+  /// Where the first record begins.
+  ///
+  /// The first change of a journal with a predecessor rewrites what there was, and does not count:
+  /// so the version before it is one less.
+  var start: JournalPosition {
+    JournalPosition(
+      record: RecordPosition(byteCount: Self.byteCount, number: 0, chain: chain),
+      version: predecessor == nil ? version : version &- 1)
+  }
+
+  private static func write(
+    _ formatVersion: UInt16, _ store: StoreIdentifier, _ journal: JournalIdentifier,
+    _ version: UInt64, _ predecessor: MarkDigest?, to buffer: ByteBuffer
+  ) {
     buffer.store(magic, at: 0)
-    buffer.store(version, at: 8)
+    buffer.store(formatVersion, at: 8)
     store.bytes.store(in: buffer, at: 16)
-    journal.bytes.store(in: buffer, at: 32)
-    return buffer
+    journal.bytes.store(in: buffer, at: identifierOffset)
+    buffer.store(version, at: 48)
+    predecessor?.bytes.store(in: buffer, at: 56)
+  }
+}
+
+/// What a journal keeps of the mark of the journal before it: `HASH-16(no key, mark 64)`.
+struct MarkDigest: Hashable, Sendable {
+  let bytes: Bytes16
+
+  init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
+
+  /// Of the 64 bytes of a mark, whatever keys made it.
+  init(of mark: ByteBuffer) {
+    bytes = Sodium.hash16(mark, 0..<Mark.byteCount, key: nil)
   }
 }
 

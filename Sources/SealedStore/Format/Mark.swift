@@ -1,39 +1,48 @@
 import SessionToolsBase
 
-/// How far a journal was confirmed.
+/// How far a journal counts: the commit point of a store.
 ///
-/// `journal id 16 ‖ length 8 ‖ number of the last record 8 ‖ its chain value 16 ‖ check 16`.
+/// `journal id 16 ‖ length 8 ‖ version 8 ‖ chain value 16 ‖ check 16`.
 struct Mark: Hashable, Sendable {
   static let byteCount = 64
   /// Without the check.
   static let unsignedByteCount = 48
 
   let journal: JournalIdentifier
-  let position: JournalPosition
+  /// The length of the journal.
+  let byteCount: Int
+  /// How many changes were made to the store.
+  let version: UInt64
+  /// The chain value of the last record in front of this length, or of the head.
+  let chain: ChainValue
 
   init(journal: JournalIdentifier, position: JournalPosition) {
     self.journal = journal
-    self.position = position
+    byteCount = position.byteCount
+    version = position.version
+    chain = position.chain
   }
 
   /// Reads a mark; `nil` when the chain key did not make it.
   init?(_ buffer: ByteBuffer, chainKey: KeyBytes) {
-    guard
-      Bytes16(buffer, at: Self.unsignedByteCount)
-        == Sodium.sipHash(buffer, 0..<Self.unsignedByteCount, key: chainKey)
-    else {
+    let check = Bytes16(buffer, at: Self.unsignedByteCount)
+    guard check == Sodium.sipHash(buffer, 0..<Self.unsignedByteCount, key: chainKey) else {
       return nil
     }
     self.init(buffer, at: 0)
   }
 
-  /// Reads what is in front of the check, which someone else vouches for.
+  /// Reads what is in front of the check, when something else vouches for it.
   init(_ buffer: ByteBuffer, at offset: Int) {
     journal = JournalIdentifier(bytes: Bytes16(buffer, at: offset))
-    position = JournalPosition(
-      byteCount: Int(clamping: buffer.load(UInt64.self, at: offset + 16)),
-      number: buffer.load(UInt64.self, at: offset + 24),
-      chain: ChainValue(bytes: Bytes16(buffer, at: offset + 32)))
+    byteCount = Int(clamping: buffer.load(UInt64.self, at: offset + 16))
+    version = buffer.load(UInt64.self, at: offset + 24)
+    chain = ChainValue(bytes: Bytes16(buffer, at: offset + 32))
+  }
+
+  /// The version that the bytes of a mark say, whatever keys made it.
+  static func version(of bytes: [UInt8]) -> UInt64 {
+    bytes.count == byteCount ? ByteBuffer(bytes).load(UInt64.self, at: 24) : .max
   }
 
   func encoded(chainKey: KeyBytes) -> ByteBuffer {
@@ -44,33 +53,21 @@ struct Mark: Hashable, Sendable {
     return buffer
   }
 
-  /// The identifier of the journal that takes the place of the marked one.
-  ///
-  /// Computed and not drawn: so a journal whose own mark was not written yet can be told from an
-  /// older one that was put back, although both stand beside the mark of another journal.
-  func successor(chainKey: KeyBytes) -> JournalIdentifier {
-    let buffer = ByteBuffer(byteCount: 56)
-    buffer.store(Self.successorLabel, at: 0)
-    store(in: buffer, at: 8)
-    return JournalIdentifier(bytes: Sodium.sipHash(buffer, 0..<56, key: chainKey))
-  }
-
-  private static let successorLabel = UInt64(littleEndianText: "SSNTNEXT")
-
   func store(in buffer: ByteBuffer, at offset: Int) {
     journal.bytes.store(in: buffer, at: offset)
-    buffer.store(UInt64(position.byteCount), at: offset + 16)
-    buffer.store(position.number, at: offset + 24)
-    position.chain.bytes.store(in: buffer, at: offset + 32)
+    buffer.store(UInt64(byteCount), at: offset + 16)
+    buffer.store(version, at: offset + 24)
+    chain.bytes.store(in: buffer, at: offset + 32)
   }
-}
 
-/// A place between two records of a journal.
-struct JournalPosition: Hashable, Sendable {
-  /// The bytes of the journal before it.
-  var byteCount: Int
-  /// The number of the record before it; 0 at the start.
-  var number: UInt64
-  /// The chain value of the record before it, or of the head.
-  var chain: ChainValue
+  /// Whether a journal has exactly this position.
+  func isMet(by position: JournalPosition) -> Bool {
+    position.byteCount == byteCount && position.version == version && position.chain == chain
+  }
+
+  /// Whether a store whose furthest mark was another one may go on with this one.
+  func mayFollow(_ other: Mark) -> Bool {
+    if version != other.version { return version > other.version }
+    return journal != other.journal || self == other
+  }
 }

@@ -1,60 +1,95 @@
 import SessionToolsBase
 
-/// The first 48 bytes of a record, which stand bare in the journal.
+/// The first 72 bytes of a record.
 ///
-/// `length 4 ‖ flags 1 ‖ zero 3 ‖ number 8 ‖ item tag 16 ‖ chain 16`, then the sealed part.
+/// `length of the name 4 ‖ length of the value 4 ‖ number 8 ‖ masked kind and tag 16 ‖ nonce 24 ‖
+/// chain value 16`, then the sealed name and the sealed value.
 struct RecordPrefix: Equatable {
-  /// The bytes that the chain value and the sealing bind: all before the chain value.
+  /// The bytes that both sealings bind: all in front of the nonce.
   static let boundByteCount = 32
-  static let byteCount = 48
-  static let flagsOffset = 4
+  /// The bytes that the chain value binds: all in front of it.
+  static let chainedByteCount = 56
+  static let byteCount = 72
+  private static let nonceOffset = 32
+  private static let maskedOffset = 16
 
-  /// The length of the sealed part.
-  var sealedByteCount: Int
-  var flags: RecordFlags
-  var number: UInt64
-  var tag: ItemTag
-  var chain: ChainValue
+  let lengths: RecordLengths
+  let number: UInt64
+  /// The first bytes of the nonce.
+  let nonceStart: UInt32
+  let chain: ChainValue
+  /// What the record says of its item and its change; of no meaning while it is masked.
+  private(set) var kind: RecordKind = []
+  /// The item; of no meaning while it is masked.
+  private(set) var tag: ItemTag
 
-  /// Reads a prefix; `nil` when it is none that any writer makes: a reserved byte or bit is
-  /// set, or the length is not that of a padded plaintext.
-  init?(_ buffer: ByteBuffer, at offset: Int) {
-    let word = buffer.load(UInt64.self, at: offset)
-    let sealedByteCount = Int(UInt32(truncatingIfNeeded: word))
-    guard word >> 40 == 0, RecordPlaintext.isPossibleSealedByteCount(sealedByteCount),
-      let flags = RecordFlags(byte: UInt8(truncatingIfNeeded: word >> 32))
-    else { return nil }
-    self.sealedByteCount = sealedByteCount
-    self.flags = flags
+  /// Reads a prefix without unmasking it; `nil` when the lengths are those of no record.
+  init?(masked buffer: borrowing ByteBuffer, at offset: Int) {
+    guard let lengths = RecordLengths(buffer, at: offset) else { return nil }
+    self.lengths = lengths
     number = buffer.load(UInt64.self, at: offset + 8)
-    tag = ItemTag(bytes: Bytes16(buffer, at: offset + 16))
-    chain = ChainValue(bytes: Bytes16(buffer, at: offset + 32))
+    nonceStart = Self.nonceStart(buffer, at: offset)
+    tag = ItemTag(kindAndHash: Bytes16(buffer, at: offset + Self.maskedOffset))
+    chain = ChainValue(bytes: Bytes16(buffer, at: offset + Self.chainedByteCount))
   }
 
-  /// Writes the bound part; the chain value follows when the record is sealed.
+  /// Reads a prefix; `nil` when no writer makes such bytes.
+  init?(_ buffer: borrowing ByteBuffer, at offset: Int, maskKey: borrowing KeyBytes) {
+    self.init(masked: buffer, at: offset)
+    guard unmask(buffer, at: offset, maskKey: maskKey) else { return nil }
+  }
+
+  /// Takes kind and tag out of the bytes that the prefix was read from; `false` when there is no
+  /// such kind.
+  mutating func unmask(_ buffer: ByteBuffer, at offset: Int, maskKey: KeyBytes) -> Bool {
+    let mask = Sodium.sipHash(buffer, Self.nonceRange(at: offset), key: maskKey)
+    let kindAndHash = Bytes16(buffer, at: offset + Self.maskedOffset) ^ mask
+    guard let kind = RecordKind(byte: UInt8(truncatingIfNeeded: kindAndHash.low)) else {
+      return false
+    }
+    self.kind = kind
+    tag = ItemTag(kindAndHash: kindAndHash)
+    return true
+  }
+
+  /// Writes all but the nonce, which is there already, and the chain value, which follows when the
+  /// record is sealed.
   static func store(
-    sealedByteCount: Int, flags: RecordFlags, number: UInt64, tag: ItemTag,
+    _ lengths: RecordLengths, number: UInt64, kind: RecordKind, tag: ItemTag, maskKey: KeyBytes,
     in buffer: ByteBuffer, at offset: Int
   ) {
-    buffer.store(UInt64(sealedByteCount) | UInt64(flags.rawValue) << 32, at: offset)
+    lengths.store(in: buffer, at: offset)
     buffer.store(number, at: offset + 8)
-    tag.bytes.store(in: buffer, at: offset + 16)
+    let mask = Sodium.sipHash(buffer, nonceRange(at: offset), key: maskKey)
+    let kindAndHash = Bytes16(
+      low: tag.bytes.low | UInt64(kind.rawValue), high: tag.bytes.high)
+    (kindAndHash ^ mask).store(in: buffer, at: offset + maskedOffset)
+  }
+
+  /// The first bytes of the nonce of a record.
+  static func nonceStart(_ buffer: ByteBuffer, at offset: Int) -> UInt32 {
+    buffer.load(UInt32.self, at: offset + nonceOffset)
+  }
+
+  /// Where the nonce of a record is.
+  static func nonceRange(at offset: Int) -> Range<Int> {
+    offset + nonceOffset..<offset + chainedByteCount
   }
 
   /// The length of the whole record.
-  var recordByteCount: Int { Self.byteCount + sealedByteCount }
+  var recordByteCount: Int { lengths.record }
 }
 
 /// What a record says of its item and its change.
-struct RecordFlags: OptionSet, Hashable, Sendable {
+struct RecordKind: OptionSet, Hashable, Sendable {
   let rawValue: UInt8
 
   /// The item is removed.
-  static let removed = RecordFlags(rawValue: 1)
+  static let removed = RecordKind(rawValue: 1)
   /// The first record of a change.
-  static let first = RecordFlags(rawValue: 2)
+  static let first = RecordKind(rawValue: 2)
   /// The last record of a change.
-  static let last = RecordFlags(rawValue: 4)
+  static let last = RecordKind(rawValue: 4)
 
   init(rawValue: UInt8) {
     self.rawValue = rawValue

@@ -1,32 +1,66 @@
 import SessionToolsBase
 
-/// A key slot as it stands in the header.
+/// A key slot as it stands in the header, whole: the commitment and the wrapped key belong to its
+/// head.
 ///
-/// `kind 2 ‖ length of the parameters 2 ‖ parameters ‖ nonce 24 ‖ wrapped store key 48`.
+/// `head ‖ commitment 16 ‖ nonce 24 ‖ wrapped store key 48`.
 struct SlotRecord: Equatable {
+  static let commitmentByteCount = 16
   /// Nonce, key and tag.
   static let wrappedByteCount = 72
-  static let largestParameterByteCount = Int(UInt16.max)
+
+  let head: SlotHead
+  /// Says which wrapping key the slot is for, to those who have it.
+  let commitment: [UInt8]
+  let wrapped: [UInt8]
+
+  /// What the slot opens with; `nil` for a kind this version does not know.
+  var parameters: KeySlotParameters? { head.parameters }
+
+  var byteCount: Int { head.byteCount + Self.commitmentByteCount + Self.wrappedByteCount }
+
+  /// What stands before the wrapped key, and is bound to it.
+  var leadingBytes: [UInt8] { head.bytes + commitment }
+}
+
+extension SlotRecord {
+  /// Reads a slot from the front of a range; `nil` when there is none, or when a kind this
+  /// version knows has parameters that no writer makes.
+  init?(_ buffer: ByteBuffer, in range: Range<Int>) {
+    guard let head = SlotHead(buffer, in: range) else { return nil }
+    let commitment = range.lowerBound + head.byteCount
+    let wrapped = commitment + Self.commitmentByteCount
+    guard wrapped + Self.wrappedByteCount <= range.upperBound else { return nil }
+    self.init(
+      head: head, commitment: buffer.bytes(commitment..<wrapped),
+      wrapped: buffer.bytes(wrapped..<wrapped + Self.wrappedByteCount))
+  }
+}
+
+/// What a slot opens with, as it stands in the header.
+///
+/// `kind 2 ‖ length of the parameters 2 ‖ parameters`.
+struct SlotHead: Equatable {
+  static let largestByteCount = 4 + Int(UInt16.max)
 
   let kind: UInt16
   let parameterBytes: [UInt8]
-  var wrapped: [UInt8]
 
-  /// Reads a slot from the front of a range; `nil` when there is none, or when a kind this
+  /// Reads a head from the front of a range; `nil` when there is none, or when a kind this
   /// version knows has parameters that no writer makes.
   init?(_ buffer: ByteBuffer, in range: Range<Int>) {
     guard range.count >= 4 else { return nil }
     kind = buffer.load(UInt16.self, at: range.lowerBound)
     let parameters = range.lowerBound + 4
-    let wrapped = parameters + Int(buffer.load(UInt16.self, at: range.lowerBound + 2))
-    guard wrapped + Self.wrappedByteCount <= range.upperBound else { return nil }
-    parameterBytes = buffer.bytes(parameters..<wrapped)
-    self.wrapped = buffer.bytes(wrapped..<wrapped + Self.wrappedByteCount)
+    let end = parameters + Int(buffer.load(UInt16.self, at: range.lowerBound + 2))
+    guard end <= range.upperBound else { return nil }
+    parameterBytes = buffer.bytes(parameters..<end)
     if 1...3 ~= kind, self.parameters == nil { return nil }
   }
 
-  /// - Throws: `invalidName` when a label or reference is too long.
+  /// - Throws: `invalidName` when a label or reference is too long, or a reference empty.
   init(_ parameters: KeySlotParameters) throws(StoreError) {
+    var smallest = 0
     switch parameters {
     case .rawKey(let label):
       kind = 1
@@ -41,25 +75,27 @@ struct SlotRecord: Equatable {
     case .namedKey(let reference):
       kind = 3
       parameterBytes = Array(reference.utf8)
+      smallest = 1
     }
-    wrapped = [UInt8](repeating: 0, count: Self.wrappedByteCount)
-    guard parameterBytes.count <= Name.largestByteCount else {
+    guard smallest...Name.largestByteCount ~= parameterBytes.count else {
       throw StoreError(
         StoreError.invalidName, store: "key slot",
         reason: "the label or reference of a key slot has \(parameterBytes.count) bytes",
-        remedy: "Give one of at most \(Name.largestByteCount) bytes")
+        remedy: "Give one of at most \(Name.largestByteCount) bytes; a reference is not empty")
     }
   }
 
   /// What the slot opens with; `nil` for a kind this version does not know.
   var parameters: KeySlotParameters? {
     switch kind {
-    case 1: String(validating: parameterBytes, as: UTF8.self).map { .rawKey(label: $0) }
+    case 1: text.map { .rawKey(label: $0) }
     case 2: passphraseParameters.map { .passphrase($0) }
-    case 3: String(validating: parameterBytes, as: UTF8.self).map { .namedKey(reference: $0) }
+    case 3: parameterBytes.isEmpty ? nil : text.map { .namedKey(reference: $0) }
     default: nil
     }
   }
+
+  private var text: String? { String(validating: parameterBytes, as: UTF8.self) }
 
   private var passphraseParameters: PassphraseParameters? {
     guard parameterBytes.count == 8 + PassphraseParameters.saltByteCount else { return nil }
@@ -70,10 +106,9 @@ struct SlotRecord: Equatable {
       salt: buffer.bytes(8..<8 + PassphraseParameters.saltByteCount))
   }
 
-  var byteCount: Int { 4 + parameterBytes.count + Self.wrappedByteCount }
+  var byteCount: Int { 4 + parameterBytes.count }
 
-  /// Kind, length and parameters: what stands before the wrapped key, and binds it.
-  var leadingBytes: [UInt8] {
+  var bytes: [UInt8] {
     let count = UInt16(parameterBytes.count)
     return [
       UInt8(truncatingIfNeeded: kind), UInt8(truncatingIfNeeded: kind >> 8),

@@ -10,26 +10,33 @@ struct ItemIndex: Sendable {
     let tag: ItemTag
     /// Where the record starts in the journal.
     let offset: UInt64
-    /// The length of its sealed part.
-    let sealedByteCount: UInt32
-    /// The low half of the record's number: with tag and length it tells an exchanged record.
-    let numberLow: UInt32
+    private let length: UInt32
+    /// The first bytes of the record's nonce: with tag and length they tell any other record that
+    /// was ever sealed for this place, one of a change that was dropped included.
+    private let nonceStart: UInt32
 
-    init(tag: ItemTag, offset: UInt64, sealedByteCount: UInt32, numberLow: UInt32) {
+    init(tag: ItemTag, offset: UInt64, recordByteCount: Int, nonceStart: UInt32) {
       self.tag = tag
       self.offset = offset
-      self.sealedByteCount = sealedByteCount
-      self.numberLow = numberLow
+      length = UInt32(recordByteCount)
+      self.nonceStart = nonceStart
     }
 
     /// The entry of a record that starts at an offset.
     init(_ prefix: RecordPrefix, at offset: Int) {
       self.init(
-        tag: prefix.tag, offset: UInt64(offset), sealedByteCount: UInt32(prefix.sealedByteCount),
-        numberLow: UInt32(truncatingIfNeeded: prefix.number))
+        tag: prefix.tag, offset: UInt64(offset), recordByteCount: prefix.recordByteCount,
+        nonceStart: prefix.nonceStart)
     }
 
-    var recordByteCount: Int { RecordPrefix.byteCount + Int(sealedByteCount) }
+    /// The length of the record.
+    var recordByteCount: Int { Int(length) }
+
+    /// Whether this is the entry of a record with such a prefix.
+    func isEntry(of prefix: RecordPrefix) -> Bool {
+      prefix.tag == tag && prefix.nonceStart == nonceStart
+        && prefix.recordByteCount == recordByteCount
+    }
   }
 
   /// A position in `entries` with a part of its tag, so that other items met on the way are
@@ -45,8 +52,8 @@ struct ItemIndex: Sendable {
       self.hint = hint
     }
 
-    /// Of the half of the tag that does not say where a search begins.
-    static func hint(of tag: ItemTag) -> UInt32 { UInt32(truncatingIfNeeded: tag.bytes.high) }
+    /// Of the half of the tag that does not say where a search begins; its lowest byte is zero.
+    static func hint(of tag: ItemTag) -> UInt32 { UInt32(truncatingIfNeeded: tag.bytes.low >> 8) }
 
     var isFree: Bool { position == Slot.free.position }
   }
@@ -112,14 +119,14 @@ struct ItemIndex: Sendable {
   /// each is waited for; asked for at once, they come together.
   mutating func fetchPlaces(of tags: some Sequence<ItemTag>) {
     let mask = table.count - 1
-    for tag in tags { fetched ^= table[Int(truncatingIfNeeded: tag.bytes.low) & mask].position }
+    for tag in tags { fetched ^= table[Int(truncatingIfNeeded: tag.bytes.high) & mask].position }
   }
 
   /// Where a tag is in the table, or where it would go.
   private func place(of tag: ItemTag) -> Int {
     let mask = table.count - 1
     let hint = Slot.hint(of: tag)
-    var place = Int(truncatingIfNeeded: tag.bytes.low) & mask
+    var place = Int(truncatingIfNeeded: tag.bytes.high) & mask
     while true {
       let slot = table[place]
       if slot.isFree { return place }
@@ -138,7 +145,7 @@ struct ItemIndex: Sendable {
       place = (place + 1) & mask
       let slot = table[place]
       if slot.isFree { break }
-      let home = Int(truncatingIfNeeded: entries[Int(slot.position)].tag.bytes.low) & mask
+      let home = Int(truncatingIfNeeded: entries[Int(slot.position)].tag.bytes.high) & mask
       // Stays if its home lies cyclically behind the hole.
       if (place - home) & mask < (place - hole) & mask { continue }
       table[hole] = slot
@@ -152,7 +159,7 @@ struct ItemIndex: Sendable {
     let mask = tableCount - 1
     for (position, entry) in entries.enumerated() {
       // No two entries have the same tag: the first free slot is the one.
-      var place = Int(truncatingIfNeeded: entry.tag.bytes.low) & mask
+      var place = Int(truncatingIfNeeded: entry.tag.bytes.high) & mask
       while !table[place].isFree { place = (place + 1) & mask }
       table[place] = Slot(position: UInt32(position), hint: Slot.hint(of: entry.tag))
     }

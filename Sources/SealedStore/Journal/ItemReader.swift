@@ -4,13 +4,29 @@ import SessionToolsBase
 struct ItemReader {
   private let file: OpenFile
   private let opener: RecordOpener
+  private let parts: RecordOpener.Parts
   private let associatedData = RecordOpener.associatedData()
-  private let nameKey: KeyBytes
 
-  init(_ file: OpenFile, journal: JournalIdentifier, keys: KeyRing) {
+  /// Of a longer record the name is read alone, if it is all that is wanted.
+  private static let largestByteCountForName = 16 << 10
+
+  private var largestByteCountInWindow: Int {
+    parts == .name ? Self.largestByteCountForName : JournalWindow.largestRangeByteCount
+  }
+
+  /// Begins to read a journal.
+  ///
+  /// - Parameters:
+  ///   - file: The journal.
+  ///   - journal: What its records are bound to.
+  ///   - keys: What they are sealed with.
+  ///   - parts: What to open of each record.
+  init(
+    _ file: OpenFile, journal: JournalIdentifier, keys: KeyRing, _ parts: RecordOpener.Parts
+  ) {
     self.file = file
+    self.parts = parts
     opener = RecordOpener(journal: journal, keys: keys)
-    nameKey = keys.nameKey
   }
 
   /// Calls a closure with the open record of every entry.
@@ -22,7 +38,7 @@ struct ItemReader {
   ///   - body: Called with each; the record is only there until it returns.
   /// - Throws: `io`, the failure, or what the closure throws.
   func forEach(
-    _ entries: [ItemIndex.Entry], progress: StoreProgress?,
+    _ entries: some Collection<ItemIndex.Entry>, progress: StoreProgress?,
     failure: (ItemIndex.Entry) -> StoreError,
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -31,10 +47,8 @@ struct ItemReader {
     var window = JournalWindow(file, spanning: span ?? 0)
     var steps = ProgressSteps(progress, total: entries.count, step: 1024)
     for (done, entry) in entries.enumerated() {
-      guard let record = try open(entry, &window),
-        record.prefix.tag == entry.tag,
-        UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,
-        record.tag(nameKey: nameKey) == entry.tag
+      guard let record = try open(entry, &window), entry.isEntry(of: record.prefix),
+        parts == .value || opener.tag(of: record) == entry.tag
       else { throw failure(entry) }
       try body(record, entry)
       steps.reached(done)
@@ -46,13 +60,14 @@ struct ItemReader {
     _ entry: ItemIndex.Entry, _ window: inout JournalWindow
   ) throws(StoreError) -> RecordOpener.OpenRecord? {
     let start = Int(entry.offset)
-    guard entry.recordByteCount <= JournalWindow.largestRangeByteCount else {
-      return try opener.read(from: file, at: start, byteCount: entry.recordByteCount)
+    let end = start + entry.recordByteCount
+    guard entry.recordByteCount <= largestByteCountInWindow else {
+      return try opener.read(from: file, at: start, fileByteCount: end, parts)
     }
     // Opened where it was read: every record is read once only.
-    guard let offset = try window.offset(of: start..<start + entry.recordByteCount) else {
+    guard let offset = try window.offset(of: start..<end) else {
       return nil
     }
-    return opener.open(window.buffer, at: offset, with: associatedData)
+    return opener.open(window.buffer, at: offset, parts, with: associatedData)
   }
 }

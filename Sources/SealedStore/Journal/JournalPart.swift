@@ -4,12 +4,12 @@ import SessionToolsBase
 struct JournalPart: Sendable {
   var records: [RecordPrefix] = []
   /// The end of the last record.
-  var end: JournalPosition
+  var end: RecordPosition
   /// Whether no other record follows.
   var isLast = false
 
   /// A part without records, which ends where it starts.
-  init(at start: JournalPosition) {
+  init(at start: RecordPosition) {
     end = start
   }
 }
@@ -26,26 +26,24 @@ struct JournalPartReader {
   private let file: OpenFile
   /// Bytes behind this one do not count: the file may grow meanwhile.
   private let fileByteCount: Int
-  private let chainKey: KeyBytes
+  private let keys: KeyRing
   private let chainInput = RecordChain.input()
   /// A part and a page: shorter records are whole in it.
   private let buffer: ByteBuffer
   /// What of the file is in the buffer.
   private var loaded = 0..<0
-  /// The end of the sealed part of a record that ends behind the buffer.
-  private let tagBuffer = ByteBuffer(byteCount: Sodium.tagByteCount)
+  /// The tags of name and value of a record that ends behind the buffer.
+  private let tagBuffer = ByteBuffer(byteCount: 2 * Sodium.tagByteCount)
 
   /// - Parameters:
   ///   - file: The journal.
   ///   - fileByteCount: How much of it counts.
   ///   - position: Where the first part will start: a few records need no large buffer.
-  ///   - chainKey: The store's.
-  init(
-    _ file: OpenFile, fileByteCount: Int, from position: JournalPosition, chainKey: KeyBytes
-  ) {
+  ///   - keys: The store's.
+  init(_ file: OpenFile, fileByteCount: Int, from position: RecordPosition, keys: KeyRing) {
     self.file = file
     self.fileByteCount = fileByteCount
-    self.chainKey = chainKey
+    self.keys = keys
     let span = max(fileByteCount - position.byteCount, 0)
     buffer = ByteBuffer(byteCount: min(span, Self.partByteCount) + JournalPage.byteCount)
   }
@@ -61,52 +59,68 @@ struct JournalPartReader {
   /// The records of what was read that start before some byte, as far as they are whole and have
   /// the right numbers.
   ///
-  /// ``check(_:from:)`` looks at their chain.
+  /// ``check(_:from:)`` looks at their chain and unmasks them.
   ///
   /// - Throws: `io`.
   func part(
-    from start: JournalPosition, before partEnd: Int
+    from start: RecordPosition, before partEnd: Int
   ) throws(StoreError) -> JournalPart {
     var part = JournalPart(at: start)
     while part.end.byteCount < partEnd {
       let offset = part.end.byteCount
       guard offset + RecordPrefix.byteCount <= min(fileByteCount, loaded.upperBound),
-        let prefix = RecordPrefix(buffer, at: offset - loaded.lowerBound),
+        let prefix = RecordPrefix(masked: buffer, at: offset - loaded.lowerBound),
         prefix.number == part.end.number + 1
       else {
         part.isLast = true
         break
       }
       let end = offset + prefix.recordByteCount
-      guard end <= fileByteCount, try isTagLoaded(endingAt: end) else {
+      var isWhole = end <= fileByteCount
+      if isWhole, end > loaded.upperBound { isWhole = try loadTags(of: prefix, at: offset) }
+      guard isWhole else {
         part.isLast = true
         break
       }
       part.records.append(prefix)
-      part.end = JournalPosition(byteCount: end, number: prefix.number, chain: prefix.chain)
+      part.end = RecordPosition(byteCount: end, number: prefix.number, chain: prefix.chain)
     }
     return part
   }
 
-  /// Reads the tag of a record that ends behind the buffer; `false` when the file ends before.
-  private func isTagLoaded(endingAt end: Int) throws(StoreError) -> Bool {
-    guard end > loaded.upperBound else { return true }
-    let tag = 0..<tagBuffer.byteCount
-    return try file.read(at: end - tag.count, into: tagBuffer, tag) == tag.count
+  /// Reads the tags of a record that ends behind the buffer; `false` when the file ends before.
+  private func loadTags(of prefix: RecordPrefix, at offset: Int) throws(StoreError) -> Bool {
+    let byteCount = Sodium.tagByteCount
+    let ends = [
+      prefix.lengths.nameRange(at: offset).upperBound, offset + prefix.recordByteCount,
+    ]
+    for (place, end) in ends.enumerated() {
+      let tag = place * byteCount..<(place + 1) * byteCount
+      guard try file.read(at: end - byteCount, into: tagBuffer, tag) == byteCount else {
+        return false
+      }
+    }
+    return true
   }
 
-  /// Takes out of the part that was read last what is not chained to what is before it.
-  func check(_ part: inout JournalPart, from start: JournalPosition) {
-    var chain = RecordChain(after: start, chainKey: chainKey, input: chainInput)
-    for (index, record) in part.records.enumerated() {
-      let offset = chain.position.byteCount
-      chain.begin(buffer, at: offset - loaded.lowerBound)
+  /// Unmasks the records of the part that was read last, and takes out of it what is not chained
+  /// to what is before it.
+  func check(_ part: inout JournalPart, from start: RecordPosition) {
+    var chain = RecordChain(after: start, chainKey: keys.chainKey, input: chainInput)
+    for index in part.records.indices {
+      let record = part.records[index]
+      let offset = chain.position.byteCount - loaded.lowerBound
+      chain.begin(buffer, at: offset)
       let end = offset + record.recordByteCount
       let value =
-        end <= loaded.upperBound
-        ? chain.value(buffer, tagOffset: end - Sodium.tagByteCount - loaded.lowerBound)
-        : chain.value(tagBuffer, tagOffset: 0)
-      guard value == record.chain else {
+        end <= loaded.count
+        ? chain.value(
+          buffer, nameTag: record.lengths.nameRange(at: offset).upperBound - Sodium.tagByteCount,
+          valueTag: end - Sodium.tagByteCount)
+        : chain.value(tagBuffer, nameTag: 0, valueTag: Sodium.tagByteCount)
+      guard value == record.chain,
+        part.records[index].unmask(buffer, at: offset, maskKey: keys.maskKey)
+      else {
         part.records.removeSubrange(index...)
         part.end = chain.position
         part.isLast = true

@@ -1,13 +1,17 @@
 import SessionToolsBase
 
-/// Writes a new journal, sealing every record anew: a journal has an identifier of its own,
-/// and each record is bound to it.
+/// Writes a new journal in one change, sealing every record again: a journal has an identifier of
+/// its own, and each record is bound to it.
+///
+/// One change, because a journal that could be cut between items would show states that never
+/// were.
 struct JournalRewriter {
   private static let bufferByteCount = 1 << 20
 
   let head: JournalHead
   private let keys: KeyRing
   private let file: OpenFile
+  private let count: Int
   private var sealer: RecordSealer
   /// Records that are sealed and not written yet.
   ///
@@ -15,43 +19,61 @@ struct JournalRewriter {
   private var buffer = ByteBuffer(byteCount: bufferByteCount, isSecret: true)
   private var filledByteCount = 0
   private var writtenByteCount = JournalHead.byteCount
-  private var entries: [ItemIndex.Entry] = []
+  private var entries: [PendingRecords.Element] = []
 
   /// Begins a journal in a new file.
   ///
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - head: What it begins with.
+  ///   - count: How many items will be added.
+  ///   - keys: What seals them.
+  ///   - random: Where nonces come from.
   /// - Throws: `noSpace` or `io`.
   init(
-    _ file: OpenFile, journal: JournalIdentifier, store: StoreIdentifier, keys: KeyRing,
-    random: any RandomSource
+    _ file: OpenFile, head: JournalHead, count: Int, keys: KeyRing, random: any RandomSource
   ) throws(StoreError) {
-    head = JournalHead(store: store, journal: journal, chainKey: keys.chainKey)
-    let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
-    sealer = RecordSealer(
-      .max, journal: head.journal, position: start, keys: keys,
-      memory: SealingMemory(random: random))
     self.file = file
+    self.head = head
+    self.count = count
     self.keys = keys
+    sealer = RecordSealer(
+      .max, journal: head.journal, position: head.start.record, keys: keys,
+      memory: SealingMemory(random: random))
+    entries.reserveCapacity(count)
     try file.write(head.encoded(), 0..<JournalHead.byteCount, at: 0)
   }
 
-  /// Adds an open record as a change of its own: if one is damaged later, the others stay whole.
+  /// Adds an open record.
   ///
   /// - Throws: `noSpace` or `io`.
   mutating func add(_ record: RecordOpener.OpenRecord) throws(StoreError) {
-    let byteCount = record.prefix.recordByteCount
+    let lengths = record.prefix.lengths
+    let place = try place(for: lengths.record)
+    // Both parts with their padding; the old tags are overwritten.
+    let parts = record.offset + RecordPrefix.byteCount..<record.offset + lengths.record
+    buffer.copy(record.buffer, parts, to: place + RecordPrefix.byteCount)
+    // Not the one in front: a rotation has another key for it.
+    let tag = ItemTag(of: record.buffer, record.canonicalKey, tagKey: keys.tagKey)
+    entries.append((sealer.seal(buffer, at: place, lengths, kind: nextKind, tag: tag), false))
+  }
+
+  private var nextKind: RecordKind {
+    var kind: RecordKind = entries.isEmpty ? .first : []
+    if entries.count + 1 >= count { kind.insert(.last) }
+    return kind
+  }
+
+  /// Where a record of some length goes in the buffer.
+  private mutating func place(for byteCount: Int) throws(StoreError) -> Int {
     if filledByteCount + byteCount > buffer.byteCount {
       try flush()
       if byteCount > buffer.byteCount {
         buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
       }
     }
-    record.copyPlaintext(
-      to: buffer, at: filledByteCount + RecordPrefix.byteCount + Sodium.nonceByteCount)
-    let entry = sealer.seal(
-      buffer, at: filledByteCount, sealedByteCount: record.prefix.sealedByteCount,
-      flags: [.first, .last], tag: record.tag(nameKey: keys.nameKey))
-    entries.append(entry)
-    filledByteCount += byteCount
+    defer { filledByteCount += byteCount }
+    return filledByteCount
   }
 
   /// Ends the journal and makes its file durable, under the name it was made with.
@@ -59,16 +81,22 @@ struct JournalRewriter {
   /// - Returns: What a reader of the journal would know.
   /// - Throws: `noSpace` or `io`.
   mutating func finish() throws(StoreError) -> JournalView {
+    precondition(entries.count == count, "as many items as were announced")
+    if count == 0 {
+      // Without any record, a cut journal could not be told from an empty one.
+      let void = UnsealedRecord.void
+      let place = try place(for: void.lengths.record)
+      let entry = void.seal(
+        in: buffer, at: place, kind: [.first, .last], &sealer, tagKey: keys.tagKey)
+      entries.append((entry, true))
+    }
     try flush()
     try file.synchronize()
     let view = JournalView(file, identity: try file.status(), head: head)
     view.reserve(entries.count)
-    for entry in entries {
-      view.apply(entry, isRemoved: false)
-    }
-    view.end = sealer.position
-    view.fileByteCount = view.end.byteCount
-    view.confirmedByteCount = view.end.byteCount
+    view.append(
+      entries[...],
+      to: JournalPosition(record: sealer.position, version: head.start.version &+ 1))
     return view
   }
 

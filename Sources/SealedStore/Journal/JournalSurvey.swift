@@ -25,7 +25,7 @@ struct JournalSurvey {
   private(set) var gaps: [Gap] = []
   /// Where the first gap starts that is not among them.
   private(set) var firstOtherGap: Int?
-  /// The names of items, as far as records with them open.
+  /// The names of items, as far as they open.
   private(set) var names: [ItemTag: StoreKey] = [:]
 
   private static let largestGapCount = 10_000
@@ -62,21 +62,25 @@ struct JournalSurvey {
     var gapPrefix: RecordPrefix?
     while start < range.upperBound {
       steps.reached(start)
-      let prefix = try Self.prefix(at: start, in: range, &window)
+      let prefix = try Self.prefix(at: start, in: range, &window, keys)
       if let prefix,
         let record = try opener.read(
-          from: file, at: start, byteCount: prefix.recordByteCount),
-        record.tag(nameKey: keys.nameKey) == prefix.tag, let key = record.key
+          from: file, at: start, prefix.lengths, .both),
+        opener.tag(of: record) == prefix.tag,
+        record.isVoid || record.key != nil
       {
         if let begin = gapStart {
           add(Gap(range: begin..<start, prefix: gapPrefix))
           gapStart = nil
         }
         add(Found(prefix: prefix, offset: start))
-        names[prefix.tag] = key
+        if let key = record.key { names[prefix.tag] = key }
         start += prefix.recordByteCount
         budget.add(searched: prefix.recordByteCount)
         continue
+      }
+      if let prefix, names[prefix.tag] == nil {
+        names[prefix.tag] = try Self.name(at: start, prefix, in: file, opener)
       }
       // What is behind is given up.
       guard budget.take(prefix?.recordByteCount ?? 0) else {
@@ -89,8 +93,10 @@ struct JournalSurvey {
         // The length in front is most likely right: so most damage costs one step, not a
         // search at every byte. The number wraps, because anyone can have written it.
         if let prefix,
-          try Self.prefix(at: start + prefix.recordByteCount, in: range, &window)
-            .map({ $0.number == prefix.number &+ 1 })
+          try Self.prefix(
+            at: start + prefix.recordByteCount, in: range, &window, keys
+          )
+          .map({ $0.number == prefix.number &+ 1 })
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
@@ -145,12 +151,21 @@ struct JournalSurvey {
     return false
   }
 
+  /// The name of a record whose value may not open.
+  private static func name(
+    at start: Int, _ prefix: RecordPrefix, in file: OpenFile, _ opener: RecordOpener
+  ) throws(StoreError) -> StoreKey? {
+    let record = try opener.read(from: file, at: start, prefix.lengths, .name)
+    guard let record, opener.tag(of: record) == prefix.tag else { return nil }
+    return record.key
+  }
+
   private static func prefix(
-    at start: Int, in range: Range<Int>, _ window: inout JournalWindow
+    at start: Int, in range: Range<Int>, _ window: inout JournalWindow, _ keys: KeyRing
   ) throws(StoreError) -> RecordPrefix? {
-    guard range.upperBound - start >= RecordPlaintext.smallestRecordByteCount,
+    guard range.upperBound - start >= RecordLengths.smallestRecordByteCount,
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount),
-      let prefix = RecordPrefix(window.buffer, at: offset),
+      let prefix = RecordPrefix(window.buffer, at: offset, maskKey: keys.maskKey),
       prefix.recordByteCount <= range.upperBound - start
     else { return nil }
     return prefix

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// What is known of a journal: where the newest record of every item is, and how it ends.
+/// What is known of a journal: where the newest record of every item is, and how far it counts.
 ///
 /// Only touched under the lock of the store's state: this makes the unchecked conformance true.
 /// A class, because a copy of the index would cost as much as the index.
@@ -10,53 +10,85 @@ final class JournalView: @unchecked Sendable {
   let head: JournalHead
   /// The newest record of every item.
   private(set) var live = LiveRecords()
-  /// The end of the last whole change.
-  var end: JournalPosition { didSet { sortedKeys = nil } }
+  /// The end of what counts; the end of what the chain vouches for where the journal is damaged.
+  private(set) var end: JournalPosition { didSet { sortedKeys = nil } }
+  /// Where the last record starts, if there is one.
+  private var lastRecordStart: Int?
   /// The keys of all items, if they were listed since the last change.
   var sortedKeys: [StoreKey]?
   /// Whether this process knows that the directory was synced since the file got its name.
   var isNameDurable = false
-  /// Where the last whole change starts, as far as it was read.
-  private(set) var lastChangeByteCount = JournalHead.byteCount
-  /// The length up to which a sync is known to have happened.
-  var confirmedByteCount: Int
-  /// The length of the file when it was last looked at.
-  var fileByteCount = 0
-  /// The first bytes behind the end when they were last looked at, if a change starts there: its
-  /// chain value is that of no other.
-  private var startBehindEnd: [UInt8] = []
-  /// Bytes of an unfinished write behind the end, when it was last looked at.
-  var tailByteCount = 0
-  private let startBuffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
-  var damage: Damage?
-  /// Whether there was a mark that the keys made when the journal was read from its start.
-  var hasMark = true
+  /// The length of the file when it was last looked at, or written.
+  var fileByteCount: Int
+  var damage: Damage? { didSet { isDamaged = damage != nil } }
+  /// The same without a copy, for every read.
+  private(set) var isDamaged = false
+  private(set) var anchors: AnchoredPositions
+  private let chainBuffer = ByteBuffer(byteCount: 16)
+  /// Where names are encoded to be looked for; longer ones get memory of their own.
+  private let nameBuffer = ByteBuffer(byteCount: nameBufferByteCount)
+  private static let nameBufferByteCount = 512
+  private let behindBuffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
 
-  init(_ file: OpenFile, identity: FileStatus, head: JournalHead) {
+  init(
+    _ file: OpenFile, identity: FileStatus, head: JournalHead,
+    anchors: AnchoredPositions = .none
+  ) {
     self.file = file
     self.identity = identity
     self.head = head
-    end = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
-    confirmedByteCount = JournalHead.byteCount
+    self.anchors = anchors
+    fileByteCount = identity.byteCount
+    end = head.start
+    self.anchors.pass(end)
   }
 
-  /// What says that everything up to the end is confirmed.
+  /// What says that everything up to the end counts.
   var mark: Mark { Mark(journal: head.journal, position: end) }
 
   /// Where the newest records are.
   var index: ItemIndex { live.index }
 
+  /// The tag of an item.
+  func tag(of key: StoreKey, _ keys: KeyRing) -> ItemTag {
+    let byteCount = key.canonicalByteCount
+    let buffer =
+      byteCount <= Self.nameBufferByteCount ? nameBuffer : ByteBuffer(byteCount: byteCount)
+    key.storeCanonical(in: buffer, at: 0)
+    return ItemTag(of: buffer, 0..<byteCount, tagKey: keys.tagKey)
+  }
+
+  /// The newest record of an item.
+  ///
+  /// Not by way of ``index``, which would be copied for every read.
+  func entry(of tag: ItemTag) -> ItemIndex.Entry? { live.index[tag] }
+
+  /// Reads a value; `nil` when its record is not the one of the entry.
+  ///
+  /// Not under the lock of the state: it uses what never changes.
+  ///
+  /// - Throws: `io`.
+  func value(of entry: ItemIndex.Entry, _ keys: KeyRing) throws(StoreError) -> SecretBytes? {
+    let byteCount = entry.recordByteCount
+    let buffer = RecordOpener.buffer(byteCount)
+    let record = RecordOpener.recordRange(of: buffer)
+    guard try file.read(at: Int(entry.offset), into: buffer, record) == byteCount else {
+      return nil
+    }
+    return RecordOpener.openValue(buffer, of: entry, journal: head.journal, keys: keys)
+  }
+
   /// The length of records that are of no more use.
   var deadByteCount: Int { end.byteCount - JournalHead.byteCount - live.byteCount }
 
-  /// Up to where records may stand: the end, or that of the file where the journal is damaged.
+  /// How many changes were made since the journal was begun.
+  var changeCount: UInt64 { end.version &- head.start.version }
+
+  /// Up to where records may stand: the end, or that of the file where journal or mark are damaged.
   ///
   /// The file may have been cut since its head was read.
-  var recordsEnd: Int { damage == nil ? end.byteCount : max(end.byteCount, fileByteCount) }
-
-  /// Makes an entry the newest of its item, or takes the item out.
-  func apply(_ entry: ItemIndex.Entry, isRemoved: Bool) {
-    live.apply(entry, isRemoved: isRemoved)
+  var recordsEnd: Int {
+    damage == nil ? end.byteCount : max(end.byteCount, fileByteCount)
   }
 
   /// Makes room for a number of items.
@@ -64,125 +96,157 @@ final class JournalView: @unchecked Sendable {
     live.reserve(count)
   }
 
-  /// Whether no change was written behind the end since it was last looked at, if the file has the
-  /// same length.
+  /// Goes on over a change.
   ///
-  /// - Throws: `io`.
-  func isSameBehindEnd() throws(StoreError) -> Bool {
-    guard fileByteCount > end.byteCount else { return true }
-    return try readChangeStart() == startBehindEnd
+  /// - Parameters:
+  ///   - records: Its records, one or more.
+  ///   - newEnd: Where it ends.
+  func append(_ records: ArraySlice<PendingRecords.Element>, to newEnd: JournalPosition) {
+    live.apply(records)
+    lastRecordStart = records.last.map { Int($0.entry.offset) } ?? lastRecordStart
+    anchors.pass(newEnd)
+    end = newEnd
   }
 
-  /// Whether no change was written behind the end since another look at the same file.
-  func hasSameEnd(as other: JournalView) -> Bool {
-    end == other.end && startBehindEnd == other.startBehindEnd
-  }
+  /// Where a walk stops.
+  enum Goal {
+    /// What a mark says.
+    case mark(Mark)
+    /// The end of the first change.
+    case firstChange
+    /// The last whole change, where nothing says how far the journal counts.
+    case lastChange
 
-  /// Reads the first bytes behind the end; none where no change starts: its flags are what is
-  /// written last.
-  private func readChangeStart() throws(StoreError) -> [UInt8] {
-    let count = try file.read(at: end.byteCount, into: startBuffer, 0..<startBuffer.byteCount)
-    let isStarted =
-      count > RecordPrefix.flagsOffset
-      && startBuffer.load(UInt8.self, at: RecordPrefix.flagsOffset) != 0
-    return isStarted ? startBuffer.bytes(0..<count) : []
-  }
+    /// Whether the beginning of a change counts that breaks off.
+    var countsParts: Bool {
+      if case .lastChange = self { false } else { true }
+    }
 
-  /// Where the first record of a change is that does not open; `nil` when all do.
-  ///
-  /// A power cut may have kept both ends of a record, which are all that the chain looks at, and
-  /// lost some sectors between them. So a change of which nothing says that it was ever synced
-  /// counts only when it opens.
-  private func offsetOfTornRecord(
-    in change: ArraySlice<PendingRecords.Element>, keys: KeyRing
-  ) throws(StoreError) -> Int? {
-    let opener = RecordOpener(journal: head.journal, keys: keys)
-    for (entry, _) in change {
-      let start = Int(entry.offset)
-      if try opener.read(from: file, at: start, byteCount: entry.recordByteCount) == nil {
-        return start
+    func byteCount(in fileByteCount: Int) -> Int {
+      switch self {
+      case .mark(let mark): min(mark.byteCount, fileByteCount)
+      case .firstChange, .lastChange: fileByteCount
       }
     }
-    return nil
   }
 
-  /// Reads on from the end to a length of the file that was asked for after the mark was read.
+  /// Reads on from the end to what counts.
   ///
   /// After an error, the view is of no more use.
   ///
-  /// - Parameters:
-  ///   - fileByteCount: The file's length.
-  ///   - positions: Where the journal was confirmed, as far as that is known.
-  ///   - keys: The store's keys.
-  /// - Throws: `io`. Damage is no error here; it is noted.
-  func extend(
-    to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
-  ) throws(StoreError) {
-    var byteCount = fileByteCount
-    while true {
-      let (endBefore, startBefore) = (end, try readChangeStart())
-      try look(to: byteCount, confirmed: positions, keys: keys)
-      startBehindEnd = try readChangeStart()
-      // A change that starts behind the end now, and may not have when it was looked at, was
-      // written by another process meanwhile.
-      if startBehindEnd.isEmpty || end == endBefore && startBehindEnd == startBefore { return }
-      byteCount = try file.status().byteCount
-    }
-  }
-
-  private func look(
-    to fileByteCount: Int, confirmed positions: [JournalPosition], keys: KeyRing
-  ) throws(StoreError) {
-    let furthest = positions.max { $0.byteCount < $1.byteCount }
+  /// - Returns: `nil` when the journal goes there; otherwise where it breaks off.
+  /// - Throws: `io`.
+  func advance(to goal: Goal, keys: KeyRing) throws(StoreError) -> Break? {
     // Taken out and put back, so that no record costs a check for exclusive access to it.
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
-    func walk(trustingFirst byteCount: Int) throws(StoreError) -> JournalWalk {
-      var walk = JournalWalk(behind: (lastChangeByteCount, end), confirmed: positions)
-      var walker = JournalWalker(
-        file, fileByteCount: fileByteCount, from: end, chainKey: keys.chainKey)
-      try walk.go(along: &walker, into: &live, trustingFirst: byteCount)
-      return walk
-    }
-    var walked: JournalWalk
-    if end.number == 0, let furthest {
-      let most = (fileByteCount - end.byteCount) / RecordPlaintext.smallestRecordByteCount
-      live.reserve(min(Int(clamping: furthest.number), most))
-      walked = try walk(trustingFirst: furthest.byteCount)
-      if !walked.isAsConfirmed {
-        live = LiveRecords()
-        walked = try walk(trustingFirst: 0)
+    var walker = JournalWalker(
+      file, fileByteCount: goal.byteCount(in: fileByteCount), from: end.record, keys: keys)
+    var pending = PendingRecords()
+    var isInChange = false
+    var (found, foundStart) = (end, lastRecordStart)
+    // The last whole change, where those that are not whole do not count.
+    var (last, lastStart, lastCount) = (end, lastRecordStart, 0)
+    var reason: String?
+    while let prefix = try walker.next() {
+      guard prefix.kind.contains(.first) != isInChange else {
+        reason = "a record is not in a change"
+        break
       }
-    } else {
-      walked = try walk(trustingFirst: 0)
+      pending.append(prefix, at: found.byteCount)
+      foundStart = found.byteCount
+      found.record = walker.position
+      isInChange = !prefix.kind.contains(.last)
+      if !isInChange {
+        found.version &+= 1
+        if found.byteCount >= anchors.nextByteCount { anchors.pass(found) }
+        (last, lastStart, lastCount) = (found, foundStart, pending.records.count)
+        if case .firstChange = goal { break }
+      }
+      if pending.isMany, !isInChange || goal.countsParts {
+        if live.index.count == 0 { reserve(for: goal, at: found.record, in: &live) }
+        pending.moveAll(to: &live)
+        lastCount = 0
+      }
     }
-    if walked.last.end.byteCount > max(confirmedByteCount, furthest?.byteCount ?? 0),
-      let torn = try offsetOfTornRecord(in: walked.lastChange, keys: keys)
-    {
-      walked.dropLastChange(tornAt: torn)
+    if !goal.countsParts {
+      pending.drop(from: lastCount)
+      (found, foundStart, isInChange) = (last, lastStart, false)
     }
-    walked.end(&live)
-    // Not before: what was read until something fails is read again.
-    (lastChangeByteCount, end) = walked.last
-    self.fileByteCount = fileByteCount
-    confirmedByteCount = max(confirmedByteCount, min(furthest?.byteCount ?? 0, end.byteCount))
+    pending.moveAll(to: &live)
+    (end, lastRecordStart) = (found, foundStart)
+    return reason.map { Break(position: end, isInChange: isInChange, $0) }
+      ?? breakAtEnd(of: goal, isInChange: isInChange)
+  }
 
-    let examination = try BreakExamination(
-      file: file, fileByteCount: fileByteCount, end: end,
-      breakByteCount: walked.breakByteCount, journal: head.journal, keys: keys,
-      confirmedAhead: walked.confirmed.ahead)
-    tailByteCount = examination.tailByteCount
-    if let contradicted = walked.confirmed.contradicted {
-      damage = Damage(
-        "the journal is not the one that was confirmed", at: contradicted.byteCount,
-        tagsBehind: nil)
-    } else if try examination.isDamage() {
-      let isShort = (furthest?.byteCount ?? 0) > end.byteCount + tailByteCount
-      let reason = isShort ? "the journal ends before what was confirmed" : walked.reason
-      damage = Damage(reason, at: end.byteCount, tagsBehind: try examination.tagsBehind())
-    } else {
-      damage = nil
+  /// Makes room for as many items as there would be if all records were like the first ones.
+  ///
+  /// Only up to a mark: the length of the file can be anything.
+  private func reserve(for goal: Goal, at position: RecordPosition, in live: inout LiveRecords) {
+    guard case .mark = goal else { return }
+    let (read, all) = (
+      position.byteCount - JournalHead.byteCount,
+      goal.byteCount(in: fileByteCount) - JournalHead.byteCount
+    )
+    guard position.number > 0, read > 0 else { return }
+    live.reserve(all / max(1, read / Int(clamping: position.number)) + 1)
+  }
+
+  private func breakAtEnd(of goal: Goal, isInChange: Bool) -> Break? {
+    func broken(_ reason: String) -> Break {
+      Break(position: end, isInChange: isInChange, reason)
     }
+    switch goal {
+    case .lastChange:
+      return nil
+    case .firstChange:
+      return end.number > 0 && !isInChange
+        ? nil : broken("the first change of the journal breaks off")
+    case .mark(let mark):
+      if end.byteCount < mark.byteCount {
+        return broken(
+          fileByteCount < mark.byteCount
+            ? "the journal ends before what was confirmed, it breaks off"
+            : "the journal breaks off")
+      }
+      // The first change of a journal with a predecessor was there before its first mark.
+      guard mark.isMet(by: end), !isInChange, end.number > 0 || head.predecessor == nil else {
+        return broken("the journal is not the one that was confirmed")
+      }
+      return nil
+    }
+  }
+
+  /// Where a walk found something else than what was confirmed.
+  struct Break {
+    let position: JournalPosition
+    let isInChange: Bool
+    let reason: String
+
+    fileprivate init(position: JournalPosition, isInChange: Bool, _ reason: String) {
+      self.position = position
+      self.isInChange = isInChange
+      self.reason = reason
+    }
+  }
+
+  /// Whether the last record of what counts still stands in the file, by its chain value.
+  ///
+  /// - Throws: `io`.
+  func hasOwnEnd() throws(StoreError) -> Bool {
+    let offset = lastRecordStart.map { $0 + RecordPrefix.chainedByteCount }
+    let count = try file.read(
+      at: offset ?? JournalHead.chainOffset, into: chainBuffer, 0..<chainBuffer.byteCount)
+    return count == chainBuffer.byteCount && Bytes16(chainBuffer, at: 0) == end.chain.bytes
+  }
+
+  /// Whether no other change begins behind the end.
+  ///
+  /// - Throws: `io`.
+  func isVacantBehindEnd() throws(StoreError) -> Bool {
+    let count = try file.read(
+      at: end.byteCount, into: behindBuffer, 0..<behindBuffer.byteCount)
+    return behindBuffer.isZero(0..<count)
   }
 }

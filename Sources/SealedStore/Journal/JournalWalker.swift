@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Walks the records of a journal and checks the chain.
+/// Walks the records of a journal, checks the chain, and unmasks kinds and tags.
 ///
-/// Nothing is decrypted.
+/// No name and no value is decrypted.
 struct JournalWalker {
   /// Shorter journals are read before another thread is awake.
   private static let smallestSharedByteCount = 16 << 20
@@ -16,13 +16,16 @@ struct JournalWalker {
   private var part: JournalPart
   private var nextIndex = 0
   /// The end of what was walked.
-  private(set) var position: JournalPosition
+  private(set) var position: RecordPosition
 
-  init(
-    _ file: OpenFile, fileByteCount: Int, from position: JournalPosition, chainKey: KeyBytes
-  ) {
+  /// - Parameters:
+  ///   - file: The journal.
+  ///   - fileByteCount: How much of it is walked at the most.
+  ///   - position: Where to begin.
+  ///   - keys: The store's.
+  init(_ file: OpenFile, fileByteCount: Int, from position: RecordPosition, keys: KeyRing) {
     func reader() -> JournalPartReader {
-      JournalPartReader(file, fileByteCount: fileByteCount, from: position, chainKey: chainKey)
+      JournalPartReader(file, fileByteCount: fileByteCount, from: position, keys: keys)
     }
     source =
       fileByteCount - position.byteCount < Self.smallestSharedByteCount
@@ -43,7 +46,7 @@ struct JournalWalker {
     }
     let record = part.records[nextIndex]
     nextIndex += 1
-    position = JournalPosition(
+    position = RecordPosition(
       byteCount: position.byteCount + record.recordByteCount, number: record.number,
       chain: record.chain)
     return record

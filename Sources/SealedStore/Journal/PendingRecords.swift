@@ -1,5 +1,6 @@
-/// Records that a walk came by and that are not in the index yet: those of whole changes, and
-/// behind them those of a change whose end was not reached.
+import SessionToolsBase
+
+/// Records that a walk came by and that are not in the index yet.
 struct PendingRecords {
   typealias Element = (entry: ItemIndex.Entry, isRemoved: Bool)
 
@@ -7,52 +8,23 @@ struct PendingRecords {
   /// keep.
   private static let movedAtOnceCount = 1024
 
-  private var records: [Element] = []
-  /// The last whole change.
-  private var last = 0..<0
-  /// Whether the last record does not end its change.
-  private(set) var isInChange = false
-
-  /// The records of the last whole change.
-  var lastChange: ArraySlice<Element> { records[last] }
+  private(set) var records: [Element] = []
 
   mutating func append(_ prefix: RecordPrefix, at offset: Int) {
-    records.append((ItemIndex.Entry(prefix, at: offset), prefix.flags.contains(.removed)))
-    isInChange = true
+    records.append((ItemIndex.Entry(prefix, at: offset), prefix.kind.contains(.removed)))
   }
 
-  /// Makes what was appended since the last change a change.
-  mutating func endChange() {
-    last = last.upperBound..<records.count
-    isInChange = false
+  /// Forgets the records from a place on.
+  mutating func drop(from place: Int) {
+    records.removeSubrange(place...)
   }
 
-  /// Moves all, whether their change has ended or not, when that is much.
-  mutating func moveUnsettled(to live: inout LiveRecords) {
-    guard records.count >= Self.movedAtOnceCount else { return }
+  /// Whether there are enough to move them.
+  var isMany: Bool { records.count >= Self.movedAtOnceCount }
+
+  /// Moves all.
+  mutating func moveAll(to live: inout LiveRecords) {
     live.apply(records[...])
     records.removeAll(keepingCapacity: true)
-    last = 0..<0
-  }
-
-  /// Moves all but the last change, when that is much.
-  mutating func moveSettled(to live: inout LiveRecords) {
-    guard last.lowerBound >= Self.movedAtOnceCount else { return }
-    live.apply(records[..<last.lowerBound])
-    records.removeFirst(last.lowerBound)
-    last = 0..<records.count
-  }
-
-  /// Forgets the last whole change and what follows it.
-  mutating func dropLastChange() {
-    records.removeLast(records.count - last.lowerBound)
-    last = records.count..<records.count
-    isInChange = false
-  }
-
-  /// Moves all whole changes, and forgets what follows them.
-  mutating func moveAll(to live: inout LiveRecords) {
-    live.apply(records[..<last.upperBound])
-    self = PendingRecords()
   }
 }

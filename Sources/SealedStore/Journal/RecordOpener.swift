@@ -1,62 +1,53 @@
 import SessionToolsBase
 
 /// Opens single records of one journal.
-struct RecordOpener {
-  /// What the sealing binds: journal id 16 ‖ bound prefix 32.
+struct RecordOpener: Sendable {
+  /// Which of the two sealed parts of a record are opened.
+  enum Parts {
+    case name, value, both
+  }
+
+  /// What both sealings bind: journal id 16 ‖ bound prefix 32.
   private static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
 
   private let journal: JournalIdentifier
   let keys: KeyRing
+  // By themselves: taken from the ring, each would be retained for every record, and threads that
+  // count references to the same memory wait for each other.
+  private let maskKey: KeyBytes
+  private let nameKey: KeyBytes
+  private let valueKey: KeyBytes
+  private let tagKey: KeyBytes
 
   init(journal: JournalIdentifier, keys: KeyRing) {
     self.journal = journal
     self.keys = keys
+    maskKey = keys.maskKey
+    nameKey = keys.nameKey
+    valueKey = keys.valueKey
+    tagKey = keys.tagKey
   }
 
   /// Memory to open records in a larger buffer with, one after another.
   static func associatedData() -> ByteBuffer { ByteBuffer(byteCount: associatedDataByteCount) }
 
-  /// An open record, its plaintext in the buffer it was read into.
+  /// An open record, its parts in the buffer it was read into.
   struct OpenRecord {
     let prefix: RecordPrefix
     let buffer: ByteBuffer
     /// Where the record starts in the buffer.
     let offset: Int
-    private let plaintext: Range<Int>
-    private let keyRange: Range<Int>
-    private let valueRange: Range<Int>
+    /// The canonical key; empty in a void change, and when the name was not opened.
+    fileprivate(set) var canonicalKey = 0..<0
+    /// The value; empty when it was not opened.
+    fileprivate(set) var valueRange = 0..<0
 
-    fileprivate init?(
-      prefix: RecordPrefix, buffer: ByteBuffer, offset: Int, plaintext: Range<Int>
-    ) {
-      guard let layout = RecordPlaintext.layout(of: buffer, plaintext),
-        !prefix.flags.contains(.removed) || layout.value.isEmpty
-      else { return nil }
-      self.prefix = prefix
-      self.buffer = buffer
-      self.offset = offset
-      self.plaintext = plaintext
-      keyRange = layout.key
-      valueRange = layout.value
-    }
-
-    /// Whether it is the record of a key, byte for byte.
-    func isRecord(of canonicalKey: ByteBuffer) -> Bool {
-      buffer.isEqual(keyRange, canonicalKey)
-    }
-
-    /// The tag of the key inside, which is the one in front for the name key of the journal.
-    func tag(nameKey: KeyBytes) -> ItemTag {
-      ItemTag(bytes: Sodium.hash16(buffer, keyRange, key: nameKey))
-    }
-
-    /// Copies the whole plaintext, padding included.
-    func copyPlaintext(to other: ByteBuffer, at offset: Int) {
-      other.copy(buffer, plaintext, to: offset)
-    }
+    /// Whether the record changes no item.
+    var isVoid: Bool { canonicalKey.isEmpty && prefix.kind.contains(.removed) }
 
     /// The value, in memory that is wiped.
     var value: SecretBytes { buffer.secret(valueRange) }
+
     /// The key; `nil` when the bytes are none, which only a holder of the keys could write.
     var key: StoreKey? {
       var reader = CanonicalKeyReader()
@@ -64,68 +55,136 @@ struct RecordOpener {
     }
 
     /// The key, by a reader of many.
-    func key(by reader: inout CanonicalKeyReader) -> StoreKey? { reader.key(in: buffer, keyRange) }
+    func key(by reader: inout CanonicalKeyReader) -> StoreKey? {
+      reader.key(in: buffer, canonicalKey)
+    }
+  }
 
-    /// The length of the value.
-    var valueByteCount: Int { valueRange.count }
+  /// The tag of the name in an open record, which should be the one in front.
+  func tag(of record: OpenRecord) -> ItemTag {
+    ItemTag(of: record.buffer, record.canonicalKey, tagKey: tagKey)
   }
 
   /// Opens a whole record in place; `nil` when it is not authentic or not what a writer makes.
   ///
   /// - Parameters:
-  ///   - buffer: Has the record from `offset` on; should be one that is wiped.
+  ///   - buffer: Has the record from `offset` on, as far as the parts need it; should be one that
+  ///     is wiped.
   ///   - offset: Where the record starts.
+  ///   - parts: What to open.
   ///   - associatedData: Memory of ``associatedData()``.
   /// - Returns: The record, in the same buffer.
   func open(
-    _ buffer: ByteBuffer, at offset: Int, with associatedData: ByteBuffer
+    _ buffer: ByteBuffer, at offset: Int, _ parts: Parts, with associatedData: ByteBuffer
   ) -> OpenRecord? {
     let bound = offset..<offset + RecordPrefix.boundByteCount
     guard bound.upperBound <= buffer.byteCount else { return nil }
     journal.bytes.store(in: associatedData, at: 0)
     associatedData.copy(buffer, bound, to: 16)
-    return open(buffer, at: offset, associatedData, 0..<Self.associatedDataByteCount)
+    return open(buffer, at: offset, parts, associatedData)
   }
 
   private func open(
-    _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer, _ dataRange: Range<Int>
+    _ buffer: ByteBuffer, at offset: Int, _ parts: Parts, _ associatedData: ByteBuffer
   ) -> OpenRecord? {
     guard offset + RecordPrefix.byteCount <= buffer.byteCount,
-      let prefix = RecordPrefix(buffer, at: offset),
-      offset + prefix.recordByteCount <= buffer.byteCount
+      let prefix = RecordPrefix(buffer, at: offset, maskKey: maskKey),
+      offset + prefix.lengths.byteCount(of: parts) <= buffer.byteCount
     else { return nil }
-    let sealed = offset + RecordPrefix.byteCount..<offset + prefix.recordByteCount
-    let isAuthentic = Sodium.open(
-      buffer, sealed, associatedData: associatedData, dataRange, key: keys.recordKey)
-    guard isAuthentic else { return nil }
-    return OpenRecord(
-      prefix: prefix, buffer: buffer, offset: offset, plaintext: Sodium.plaintextRange(of: sealed))
+    var record = OpenRecord(prefix: prefix, buffer: buffer, offset: offset)
+    if parts != .value {
+      guard let key = openName(of: prefix, buffer, at: offset, associatedData) else { return nil }
+      record.canonicalKey = key
+    }
+    if parts != .name {
+      guard let value = Self.openValue(of: prefix, buffer, at: offset, associatedData, valueKey)
+      else {
+        return nil
+      }
+      record.valueRange = value
+    }
+    return record
+  }
+
+  /// Opens the name of a record; where its canonical key is.
+  private func openName(
+    of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer
+  ) -> Range<Int>? {
+    let sealed = prefix.lengths.nameRange(at: offset)
+    guard
+      Sodium.open(
+        buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
+        associatedData: associatedData, 0..<Self.associatedDataByteCount, key: nameKey)
+    else { return nil }
+    let name = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
+    let byteCount = StoreKey.canonicalByteCount(in: buffer, name)
+    let key = name.lowerBound..<name.lowerBound + byteCount
+    guard Padding.paddedByteCount(forName: byteCount) == name.count,
+      buffer.isZero(key.upperBound..<name.upperBound)
+    else { return nil }
+    return key
+  }
+
+  /// Opens the value of a record; where it is.
+  private static func openValue(
+    of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer,
+    _ valueKey: KeyBytes
+  ) -> Range<Int>? {
+    let sealed = prefix.lengths.valueRange(at: offset)
+    guard
+      Sodium.open(
+        buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
+        associatedData: associatedData, 0..<associatedDataByteCount, key: valueKey)
+    else { return nil }
+    let text = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
+    let byteCount = Int(buffer.load(UInt32.self, at: text.lowerBound))
+    let start = text.lowerBound + 4
+    // A removal is as long as what it removes, and has no value.
+    guard byteCount <= text.count - 4,
+      prefix.kind.contains(.removed)
+        ? byteCount == 0 : Padding.paddedByteCount(for: 4 + byteCount) == text.count,
+      buffer.isZero(start + byteCount..<text.upperBound)
+    else { return nil }
+    return start..<start + byteCount
   }
 
   /// Reads and opens a record; `nil` when there is none that is whole and authentic.
   ///
   /// - Throws: `io`.
   func read(
-    from file: OpenFile, at start: Int, fileByteCount: Int
+    from file: OpenFile, at start: Int, fileByteCount: Int, _ parts: Parts
   ) throws(StoreError) -> OpenRecord? {
-    guard start + RecordPlaintext.smallestRecordByteCount <= fileByteCount else { return nil }
+    guard start + RecordLengths.smallestRecordByteCount <= fileByteCount else { return nil }
     let head = ByteBuffer(byteCount: RecordPrefix.byteCount)
     guard try file.read(at: start, into: head, 0..<head.byteCount) == head.byteCount,
-      let prefix = RecordPrefix(head, at: 0), start + prefix.recordByteCount <= fileByteCount
+      let lengths = RecordLengths(head, at: 0), start + lengths.record <= fileByteCount
     else { return nil }
-    return try read(from: file, at: start, byteCount: prefix.recordByteCount)
+    return try read(from: file, at: start, lengths, parts)
   }
 
-  /// Reads and opens a record of a known length.
+  /// Reads and opens a record of known lengths; for its name alone, the value is not even read.
   ///
   /// - Throws: `io`.
   func read(
-    from file: OpenFile, at start: Int, byteCount: Int
+    from file: OpenFile, at start: Int, _ lengths: RecordLengths, _ parts: Parts
   ) throws(StoreError) -> OpenRecord? {
-    let buffer = Self.buffer(byteCount)
-    let record = Self.recordRange(of: buffer)
-    guard try file.read(at: start, into: buffer, record) == byteCount else { return nil }
-    return open(buffer)
+    let buffer = Self.buffer(lengths.byteCount(of: parts))
+    let range = Self.recordRange(of: buffer)
+    guard try file.read(at: start, into: buffer, range) == range.count else { return nil }
+    return open(buffer, parts)
+  }
+
+  /// Opens the value of the record in memory of ``buffer(_:)``, in place; `nil` when the record is
+  /// not authentic, or not the one of the entry.
+  static func openValue(
+    _ buffer: ByteBuffer, of entry: ItemIndex.Entry, journal: JournalIdentifier, keys: KeyRing
+  ) -> SecretBytes? {
+    journal.bytes.store(in: buffer, at: 0)
+    guard let prefix = RecordPrefix(buffer, at: 16, maskKey: keys.maskKey),
+      entry.isEntry(of: prefix),
+      let value = openValue(of: prefix, buffer, at: 16, buffer, keys.valueKey)
+    else { return nil }
+    return buffer.secret(value)
   }
 
   /// Memory for one record, with room in front of it for what the sealing binds besides.
@@ -137,19 +196,25 @@ struct RecordOpener {
   static func recordRange(of buffer: ByteBuffer) -> Range<Int> { 16..<buffer.byteCount }
 
   /// Opens the record in memory of ``buffer(_:)``, in place.
-  func open(_ buffer: ByteBuffer) -> OpenRecord? {
+  func open(_ buffer: ByteBuffer, _ parts: Parts) -> OpenRecord? {
     // The bound part of the prefix stands behind it already.
     journal.bytes.store(in: buffer, at: 0)
-    return open(buffer, at: 16, buffer, 0..<Self.associatedDataByteCount)
+    return open(buffer, at: 16, parts, buffer)
+  }
+}
+
+extension RecordLengths {
+  /// The length of a record as far as it is needed to open parts of it.
+  fileprivate func byteCount(of parts: RecordOpener.Parts) -> Int {
+    parts == .name ? nameRange(at: 0).upperBound : record
   }
 }
 
 extension ItemTag {
   /// Names the item of a key.
-  init(of key: StoreKey, nameKey: KeyBytes) {
+  init(of key: StoreKey, tagKey: KeyBytes) {
     let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
     key.storeCanonical(in: canonicalKey, at: 0)
-    self.init(
-      bytes: Sodium.hash16(canonicalKey, 0..<canonicalKey.byteCount, key: nameKey))
+    self.init(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: tagKey)
   }
 }

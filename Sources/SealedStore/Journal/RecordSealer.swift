@@ -2,8 +2,8 @@ import SessionToolsBase
 
 /// What a writer seals with, kept from one change to the next, so that sealing allocates nothing.
 final class SealingMemory {
-  /// Journal id 16 ‖ bound prefix 32: what the sealing binds.
-  fileprivate let associatedData = ByteBuffer(byteCount: 48)
+  /// Journal id 16 ‖ bound prefix 32: what both sealings bind.
+  fileprivate let associatedData = RecordOpener.associatedData()
   fileprivate let chainInput = RecordChain.input()
   fileprivate let nonces: NonceSupply
 
@@ -20,7 +20,7 @@ struct RecordSealer {
   private var chain: RecordChain
 
   /// The end of what was sealed.
-  var position: JournalPosition { chain.position }
+  var position: RecordPosition { chain.position }
 
   /// Begins a change.
   ///
@@ -29,9 +29,9 @@ struct RecordSealer {
   ///   - journal: What the records are bound to.
   ///   - position: Where the first will be.
   ///   - keys: What seals and chains them.
-  ///   - memory: Used by nobody else until the change is sealed.
+  ///   - memory: Used by nothing else until the change is sealed.
   init(
-    _ count: Int, journal: JournalIdentifier, position: JournalPosition, keys: KeyRing,
+    _ count: Int, journal: JournalIdentifier, position: RecordPosition, keys: KeyRing,
     memory: SealingMemory
   ) {
     self.keys = keys
@@ -41,36 +41,39 @@ struct RecordSealer {
     journal.bytes.store(in: memory.associatedData, at: 0)
   }
 
-  /// Seals a record whose plaintext stands at its place in the buffer, zeros behind it.
+  /// Seals a record whose name and value stand at their places in the buffer, zeros behind each.
   ///
   /// - Parameters:
-  ///   - buffer: Has `prefix 48 ‖ nonce 24 ‖ plaintext ‖ tag 16` from `offset` on; all but the
-  ///     plaintext is written here.
+  ///   - buffer: Has `prefix 72 ‖ name ‖ tag 16 ‖ value ‖ tag 16` from `offset` on; prefix and tags
+  ///     are written here.
   ///   - offset: Where the record starts.
-  ///   - sealedByteCount: The length of nonce, plaintext and tag.
-  ///   - flags: What the record says.
+  ///   - lengths: Those of the sealed parts.
+  ///   - kind: What the record says of its item and its change.
   ///   - tag: The item.
   /// - Returns: Where the record will be.
   mutating func seal(
-    _ buffer: ByteBuffer, at offset: Int, sealedByteCount: Int, flags: RecordFlags, tag: ItemTag
+    _ buffer: ByteBuffer, at offset: Int, _ lengths: RecordLengths, kind: RecordKind, tag: ItemTag
   ) -> ItemIndex.Entry {
     let number = position.number + 1
+    let nonce = RecordPrefix.nonceRange(at: offset)
+    memory.nonces.next(into: buffer, at: nonce.lowerBound)
     RecordPrefix.store(
-      sealedByteCount: sealedByteCount, flags: flags, number: number, tag: tag, in: buffer,
-      at: offset)
-    let bound = offset..<offset + RecordPrefix.boundByteCount
-    memory.associatedData.copy(buffer, bound, to: 16)
-    let sealed = offset + RecordPrefix.byteCount..<offset + RecordPrefix.byteCount + sealedByteCount
-    memory.nonces.next(into: buffer, at: sealed.lowerBound)
-    Sodium.seal(buffer, sealed, associatedData: memory.associatedData, key: keys.recordKey)
+      lengths, number: number, kind: kind, tag: tag, maskKey: keys.maskKey, in: buffer, at: offset)
+    memory.associatedData.copy(
+      buffer, offset..<offset + RecordPrefix.boundByteCount, to: 16)
+    Sodium.seal(
+      buffer, lengths.nameRange(at: offset), nonce: nonce,
+      associatedData: memory.associatedData, key: keys.nameKey)
+    Sodium.seal(
+      buffer, lengths.valueRange(at: offset), nonce: nonce,
+      associatedData: memory.associatedData, key: keys.valueKey)
 
-    chain.begin(buffer, at: offset)
-    let value = chain.value(buffer, tagOffset: sealed.upperBound - Sodium.tagByteCount)
-    value.bytes.store(in: buffer, at: offset + RecordPrefix.boundByteCount)
+    let value = chain.value(buffer, at: offset, lengths)
+    value.bytes.store(in: buffer, at: offset + RecordPrefix.chainedByteCount)
     let entry = ItemIndex.Entry(
-      tag: tag, offset: UInt64(position.byteCount), sealedByteCount: UInt32(sealedByteCount),
-      numberLow: UInt32(truncatingIfNeeded: number))
-    chain.advance(entry.recordByteCount, number: number, chain: value)
+      tag: tag, offset: UInt64(position.byteCount), recordByteCount: lengths.record,
+      nonceStart: RecordPrefix.nonceStart(buffer, at: offset))
+    chain.advance(lengths.record, number: number, chain: value)
     return entry
   }
 }

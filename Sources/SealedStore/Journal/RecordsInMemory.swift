@@ -17,7 +17,9 @@ package struct RecordsInMemory {
     random.fill(dataKey)
     keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
     journal = JournalIdentifier(bytes: random.bytes16())
-    start = JournalPosition(byteCount: 0, number: 0, chain: ChainValue(bytes: random.bytes16()))
+    start = JournalPosition(
+      record: RecordPosition(byteCount: 0, number: 0, chain: ChainValue(bytes: random.bytes16())),
+      version: 0)
   }
 
   /// Seals a change that puts one value.
@@ -25,7 +27,7 @@ package struct RecordsInMemory {
   /// - Returns: Its record.
   package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
     SealedChange(
-      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start,
+      of: [UnsealedRecord(value, for: key)], journal: journal, after: start,
       fileByteCount: .max, keys: keys, memory: memory
     ).buffer
   }
@@ -36,8 +38,9 @@ package struct RecordsInMemory {
   package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
     let buffer = RecordOpener.buffer(record.byteCount)
     buffer.copy(record, 0..<record.byteCount, to: RecordOpener.recordRange(of: buffer).lowerBound)
-    guard let opened = RecordOpener(journal: journal, keys: keys).open(buffer),
-      opened.isRecord(of: canonicalKey)
+    let tag = ItemTag(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: keys.tagKey)
+    guard let opened = RecordOpener(journal: journal, keys: keys).open(buffer, .value),
+      opened.prefix.tag == tag
     else { return nil }
     return opened.value
   }

@@ -9,7 +9,6 @@ struct SealedChange {
   let buffer: ByteBuffer
   private let start: Int
   private let byteCount: Int
-  private let firstFlags: UInt8
 
   /// Seals records, one or more.
   ///
@@ -19,95 +18,105 @@ struct SealedChange {
   ///   - position: The end of the journal without them.
   ///   - fileByteCount: The length of the journal's file.
   ///   - keys: What seals and chains them.
-  ///   - memory: Used by nobody else until the change is sealed.
+  ///   - memory: Used by nothing else until the change is sealed.
   init(
     of records: [UnsealedRecord], journal: JournalIdentifier, after position: JournalPosition,
     fileByteCount: Int, keys: KeyRing, memory: SealingMemory
   ) {
     var sealer = RecordSealer(
-      records.count, journal: journal, position: position, keys: keys, memory: memory)
+      records.count, journal: journal, position: position.record, keys: keys, memory: memory)
     start = position.byteCount
-    byteCount = records.reduce(0) { $0 + RecordPrefix.byteCount + $1.sealedByteCount }
+    byteCount = records.reduce(0) { $0 + $1.lengths.record }
     let end = start + byteCount
     buffer = ByteBuffer(
       byteCount: (end <= fileByteCount ? end : JournalReserve.end(behind: end)) - start)
     entries.reserveCapacity(records.count)
     var offset = 0
-    for (position, record) in records.enumerated() {
-      var flags: RecordFlags = position == 0 ? .first : []
-      if position == records.count - 1 { flags.insert(.last) }
-      let entry = record.seal(in: buffer, at: offset, flags: flags, &sealer, nameKey: keys.nameKey)
+    for (place, record) in records.enumerated() {
+      var kind: RecordKind = place == 0 ? .first : []
+      if place == records.count - 1 { kind.insert(.last) }
+      let entry = record.seal(in: buffer, at: offset, kind: kind, &sealer, tagKey: keys.tagKey)
       entries.append((entry, record.isRemoval))
       offset += entry.recordByteCount
     }
-    self.end = sealer.position
-    firstFlags = buffer.load(UInt8.self, at: RecordPrefix.flagsOffset)
+    self.end = JournalPosition(record: sealer.position, version: position.version &+ 1)
   }
 
   /// Whether there is a reserve behind the records.
   var hasReserve: Bool { buffer.byteCount > byteCount }
 
-  /// Writes the change so that readers, who take no lock, see all of it or nothing.
-  ///
-  /// First without the flags with which it begins, then these, which are one byte.
+  /// Writes the change; it counts once the mark says so.
   ///
   /// - Parameters:
   ///   - file: The journal.
   ///   - withReserve: Whether the reserve is written as well, if there is one.
+  ///   - written: How many bytes were written, also where that failed.
   /// - Returns: How long the file is at least.
-  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
-  func write(to file: OpenFile, withReserve: Bool) throws(StoreError) -> Int {
-    let written = 0..<(withReserve ? buffer.byteCount : byteCount)
-    let flagsOffset = RecordPrefix.flagsOffset
-    buffer.store(UInt8(0), at: flagsOffset)
-    try file.write(buffer, written, at: start)
-    buffer.store(firstFlags, at: flagsOffset)
-    try file.write(buffer, flagsOffset..<flagsOffset + 1, at: start + flagsOffset)
-    return start + written.count
+  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then, and all of the
+  ///   change when there is a reserve.
+  func write(
+    to file: OpenFile, withReserve: Bool, written: inout Int
+  ) throws(StoreError) -> Int {
+    let range = 0..<(withReserve ? buffer.byteCount : byteCount)
+    try file.write(buffer, range, at: start, written: &written)
+    return start + range.count
   }
 }
 
 /// A record before it is sealed.
 struct UnsealedRecord {
-  let key: StoreKey
-  let value: SecretBytes?
+  /// `nil` in a void change.
+  let key: StoreKey?
+  private let value: SecretBytes?
   private let keyByteCount: Int
-  let sealedByteCount: Int
+  let lengths: RecordLengths
 
-  init(_ change: StoreChange) {
-    switch change {
-    case .put(let value, for: let key):
-      self.key = key
-      self.value = value
-    case .remove(let key):
-      self.key = key
-      value = nil
-    }
+  /// Puts a value.
+  init(_ value: SecretBytes, for key: StoreKey) {
+    self.key = key
+    self.value = value
     keyByteCount = key.canonicalByteCount
-    sealedByteCount = RecordPlaintext.sealedByteCount(
-      keyByteCount: keyByteCount, valueByteCount: value?.byteCount ?? 0)
+    lengths = RecordLengths(keyByteCount: keyByteCount, valueByteCount: value.byteCount)
   }
+
+  /// Removes an item.
+  ///
+  /// - Parameters:
+  ///   - key: The item.
+  ///   - recordByteCount: The length of the record that is removed.
+  init(removing key: StoreKey, recordByteCount: Int) {
+    self.key = key
+    value = nil
+    keyByteCount = key.canonicalByteCount
+    lengths = RecordLengths(keyByteCount: keyByteCount, removing: recordByteCount)
+  }
+
+  private init() {
+    key = nil
+    value = nil
+    keyByteCount = 0
+    lengths = RecordLengths(keyByteCount: 0, removing: nil)
+  }
+
+  /// Changes no item: the removal of a name that is empty.
+  static let void = UnsealedRecord()
 
   var isRemoval: Bool { value == nil }
 
-  func tag(nameKey: KeyBytes) -> ItemTag {
-    ItemTag(of: key, nameKey: nameKey)
-  }
-
-  /// Writes the plaintext into a buffer of zeros and seals it there.
+  /// Writes the record into a buffer of zeros and seals it there.
   func seal(
-    in buffer: ByteBuffer, at offset: Int, flags: RecordFlags, _ sealer: inout RecordSealer,
-    nameKey: KeyBytes
+    in buffer: ByteBuffer, at offset: Int, kind: RecordKind, _ sealer: inout RecordSealer,
+    tagKey: KeyBytes
   ) -> ItemIndex.Entry {
-    let plaintext = offset + RecordPrefix.byteCount + Sodium.nonceByteCount
-    let keyRange = plaintext + 8..<plaintext + 8 + keyByteCount
-    buffer.store(UInt32(keyByteCount), at: plaintext)
-    buffer.store(UInt32(value?.byteCount ?? 0), at: plaintext + 4)
-    key.storeCanonical(in: buffer, at: keyRange.lowerBound)
-    if let value { buffer.copy(value, to: keyRange.upperBound) }
-    let tag = ItemTag(bytes: Sodium.hash16(buffer, keyRange, key: nameKey))
+    let name = lengths.nameRange(at: offset).lowerBound
+    key?.storeCanonical(in: buffer, at: name)
+    let tag = ItemTag(of: buffer, name..<name + keyByteCount, tagKey: tagKey)
+    if let value {
+      let start = lengths.valueRange(at: offset).lowerBound
+      buffer.store(UInt32(value.byteCount), at: start)
+      buffer.copy(value, to: start + 4)
+    }
     return sealer.seal(
-      buffer, at: offset, sealedByteCount: sealedByteCount,
-      flags: isRemoval ? flags.union(.removed) : flags, tag: tag)
+      buffer, at: offset, lengths, kind: isRemoval ? kind.union(.removed) : kind, tag: tag)
   }
 }

@@ -21,7 +21,7 @@ final class SharedWalk {
   ///   - helpingReader: The same for the other one.
   ///   - start: Where the first part starts.
   init(
-    _ reader: JournalPartReader, _ helpingReader: JournalPartReader, from start: JournalPosition
+    _ reader: JournalPartReader, _ helpingReader: JournalPartReader, from start: RecordPosition
   ) {
     self.reader = reader
     parts = Parts(from: start)
@@ -87,7 +87,7 @@ private final class Parts: Sendable {
   final class Place: @unchecked Sendable {
     let isStartKnown = DispatchSemaphore(value: 0)
     /// `nil` when the part before was the last.
-    var start: JournalPosition?
+    var start: RecordPosition?
     let isDone = DispatchSemaphore(value: 0)
     /// Whether that was signalled: a wait that ends at once would call the kernel.
     let isThere = Atomic(false)
@@ -126,14 +126,14 @@ private final class Parts: Sendable {
   /// Signalled when the helper has left for good.
   private let isHelperGone = DispatchSemaphore(value: 0)
 
-  init(from start: JournalPosition) {
+  init(from start: RecordPosition) {
     firstByte = JournalPage.start(of: start.byteCount)
     begin(0, at: start)
   }
 
   private func place(_ number: Int) -> Place { places[number % Self.placeCount] }
 
-  private func begin(_ number: Int, at start: JournalPosition?) {
+  private func begin(_ number: Int, at start: RecordPosition?) {
     place(number).start = start
     place(number).isStartKnown.signal()
   }

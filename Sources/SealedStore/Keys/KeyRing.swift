@@ -15,30 +15,41 @@ final class KeyRing: Sendable {
   /// Makes the header's MAC.
   let headerKey: KeyBytes
   /// Makes item tags.
-  let nameKey: KeyBytes
-  /// Seals records.
-  let recordKey: KeyBytes
+  let tagKey: KeyBytes
+  /// Seals values.
+  let valueKey: KeyBytes
   /// Chains records, and makes the mark's check.
   let chainKey: KeyBytes
+  /// Seals names.
+  let nameKey: KeyBytes
+  /// Masks item tags and kinds of records.
+  let maskKey: KeyBytes
+
+  /// The memory of all of them.
+  static let byteCount = 8 * Sodium.keyByteCount
 
   /// Fills the ring from a store key and a data key.
   ///
   /// - Throws: `unavailable` when the system gives no memory.
   init(storeKey: KeyBytes, dataKey: KeyBytes) throws(StoreError) {
-    memory = try GuardedMemory(byteCount: 6 * Sodium.keyByteCount)
+    memory = try GuardedMemory(byteCount: Self.byteCount)
     self.storeKey = memory[0]
     self.dataKey = memory[32]
     headerKey = memory[64]
-    nameKey = memory[96]
-    recordKey = memory[128]
+    valueKey = memory[96]
+    nameKey = memory[128]
     // SipHash takes the first half of what is derived.
-    chainKey = memory[160, 16]
+    tagKey = memory[160, 16]
+    chainKey = memory[192, 16]
+    maskKey = memory[224, 16]
     storeKey.copy(to: self.storeKey)
     dataKey.copy(to: self.dataKey)
     Sodium.derive(1, from: self.storeKey, into: headerKey)
-    Sodium.derive(2, from: self.dataKey, into: nameKey)
-    Sodium.derive(3, from: self.dataKey, into: recordKey)
-    Sodium.derive(4, from: self.dataKey, into: memory[160])
+    Sodium.derive(2, from: self.dataKey, into: memory[160])
+    Sodium.derive(3, from: self.dataKey, into: valueKey)
+    Sodium.derive(4, from: self.dataKey, into: memory[192])
+    Sodium.derive(5, from: self.dataKey, into: nameKey)
+    Sodium.derive(6, from: self.dataKey, into: memory[224])
   }
 
   /// Whether the keys are really locked into memory.

@@ -2,22 +2,48 @@ import SessionToolsBase
 
 /// Wrapping and unwrapping of the two random keys in a header.
 extension Header {
-  /// Wraps a store key in a slot: `nonce 24 ‖ AEAD(wrapping key, store key) 48`.
+  /// Wraps a store key in a slot: `commitment 16 ‖ nonce 24 ‖ AEAD(wrapping key, store key) 48`.
   static func wrap(
-    _ storeKey: KeyBytes, in slot: inout SlotRecord, with key: WrappingKey,
-    store: StoreIdentifier, random: any RandomSource
-  ) {
-    slot.wrapped = seal(
-      storeKey, with: key.bytes, binding: slot.leadingBytes, store: store, random: random)
+    _ storeKey: KeyBytes, in head: SlotHead, with key: WrappingKey, store: StoreIdentifier,
+    random: any RandomSource
+  ) -> SlotRecord {
+    let commitment = commitment(to: key, in: head, store: store)
+      .bytes(0..<SlotRecord.commitmentByteCount)
+    return SlotRecord(
+      head: head, commitment: commitment,
+      wrapped: seal(
+        storeKey, with: key.bytes, binding: head.bytes + commitment, store: store, random: random))
   }
 
-  /// The store key in a slot; `nil` when the wrapping key does not fit.
+  /// The store key in a slot; `nil` when the slot is not for the wrapping key.
   ///
-  /// - Throws: `unavailable` when the system gives no memory.
+  /// - Throws: `corrupt` when the slot is for the key and does not open, and `unavailable` when
+  ///   the system gives no memory.
   func unwrapStoreKey(
-    in slot: SlotRecord, with key: WrappingKey
+    in slot: SlotRecord, with key: WrappingKey, path: String
   ) throws(StoreError) -> KeyBytes? {
-    try open(slot.wrapped, with: key.bytes, binding: slot.leadingBytes)
+    let commitment = Self.commitment(to: key, in: slot.head, store: store)
+    guard Sodium.isEqual(slot.commitment, commitment, at: 0) else { return nil }
+    guard let opened = try open(slot.wrapped, with: key.bytes, binding: slot.leadingBytes) else {
+      throw StoreUnlocking.forged(path: path)
+    }
+    return opened
+  }
+
+  /// What commits a slot to its wrapping key.
+  ///
+  /// XChaCha20-Poly1305 alone does not: a slot could be made that opens with two keys, and what
+  /// a store answers to it would show which of them was tried.
+  private static func commitment(
+    to key: WrappingKey, in head: SlotHead, store: StoreIdentifier
+  ) -> ByteBuffer {
+    let bound = ByteBuffer(byteCount: 29 + head.byteCount)
+    bound.copy(Array("SSNTOOLS slot".utf8), to: 0)
+    store.bytes.store(in: bound, at: 13)
+    bound.copy(head.bytes, to: 29)
+    let commitment = ByteBuffer(byteCount: SlotRecord.commitmentByteCount)
+    Sodium.hash16(bound, 0..<bound.byteCount, key: key.bytes).store(in: commitment, at: 0)
+    return commitment
   }
 
   /// Wraps a data key under a store key.

@@ -9,8 +9,10 @@ public import SessionToolsBase
 public struct Passphrase: KeySource {
   /// What a new slot costs whoever guesses at it.
   public enum Cost: Hashable, Sendable {
-    /// Three passes over the largest of 64, 128 and 256 MiB that takes under half a second
-    /// here, and never less than 64 MiB.
+    /// As many passes over 256 MiB as take about a second here, but 3 to 10.
+    ///
+    /// What is measured is processor time, so that a busy machine does not choose less. Where
+    /// 256 MiB are more than a quarter of the memory that is available, it is 128 or 64 MiB.
     case measured
     /// What the caller says. Less than 64 MiB is for tests.
     case fixed(passes: Int, memoryByteCount: Int)
@@ -30,16 +32,17 @@ public struct Passphrase: KeySource {
     /// is opened once.
     public var totalByteCount: Int
 
-    /// 16 slots of the largest measured cost take 12 GiB, and some ten seconds.
-    private static let smallestTotalByteCount = 16 << 30
+    /// 16 slots of the largest measured cost, 40 GiB: some 16 seconds where they were made.
+    private static let smallestTotalByteCount =
+      KeySlot.largestCount * MeasuredCost.passes.upperBound * MeasuredCost.largestMemoryByteCount
 
-    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 16 GiB gone over in
+    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 40 GiB gone over in
     /// total.
     ///
     /// - Parameters:
     ///   - passes: The least and the most passes.
     ///   - memoryByteCount: The least and the most memory in bytes.
-    ///   - totalByteCount: The most bytes gone over for all slots; when it is left out, 16 GiB
+    ///   - totalByteCount: The most bytes gone over for all slots; when it is left out, 40 GiB
     ///     or as much as one slot may take, if that is more.
     public init(
       passes: ClosedRange<Int> = 1...10,
@@ -160,8 +163,8 @@ public struct Passphrase: KeySource {
 
   /// A passphrase slot with a new salt.
   ///
-  /// - Throws: `invalidKey` when the fixed cost is outside of the limits, and `unavailable`
-  ///   when the system has not the memory.
+  /// - Throws: `invalidKey` when the cost is outside of the limits, and `unavailable` when the
+  ///   system has not the memory.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
     let salt = SystemRandomSource().bytes(PassphraseParameters.saltByteCount)
     if case .fixed(let passes, let memoryByteCount) = cost {
@@ -176,48 +179,13 @@ public struct Passphrase: KeySource {
   private func makeMeasuredSlot(
     salt: [UInt8]
   ) throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
-    let slot = try Self.dearest { memoryByteCount throws(StoreError) in
-      try timedSlot(memoryByteCount: memoryByteCount, salt: salt)
+    for cost in try MeasuredCost.measured() {
+      try check(passes: cost.passes, memoryByteCount: cost.memoryByteCount)
+      let parameters = PassphraseParameters(
+        passes: cost.passes, memoryByteCount: cost.memoryByteCount, salt: salt)
+      if let key = try derive(parameters) { return (.passphrase(parameters), key) }
     }
-    guard let slot else {
-      throw StoreError(
-        StoreError.unavailable, store: Self.slotName,
-        reason: "there are not 64 MiB of memory to derive the key")
-    }
-    return slot
-  }
-
-  private func timedSlot(
-    memoryByteCount: Int, salt: [UInt8]
-  ) throws(StoreError) -> (
-    slot: (parameters: KeySlotParameters, key: WrappingKey), elapsed: Duration
-  )? {
-    let parameters = PassphraseParameters(
-      passes: 3, memoryByteCount: memoryByteCount, salt: salt)
-    let start = ContinuousClock.now
-    guard let key = try derive(parameters) else { return nil }
-    return ((.passphrase(parameters), key), start.duration(to: .now))
-  }
-
-  /// Makes a slot with the most memory of 64, 128 and 256 MiB that takes under half a second, or
-  /// else with the least.
-  ///
-  /// - Parameter make: Makes one with so many bytes, and says how long that took; `nil` when
-  ///   there are not so many.
-  /// - Returns: The slot; `nil` when there is not even the least.
-  /// - Throws: What the closure throws.
-  package static func dearest<Slot>(
-    _ make: (Int) throws(StoreError) -> (slot: Slot, elapsed: Duration)?
-  ) throws(StoreError) -> Slot? {
-    var dearest: Slot?
-    for memoryByteCount in [64 << 20, 128 << 20, 256 << 20] {
-      guard let (slot, elapsed) = try make(memoryByteCount) else { break }
-      if dearest != nil, elapsed > .milliseconds(500) { break }
-      dearest = slot
-      // Twice the memory takes a little more than twice the time.
-      if elapsed > .milliseconds(240) { break }
-    }
-    return dearest
+    throw MeasuredCost.noMemory
   }
 
   private func derive(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey? {

@@ -6,6 +6,6 @@ package enum KeyMemory {
   /// Whether the keys of one store can be kept out of swap, now.
   package static var canBeLocked: Bool {
     // No memory at all is no locked memory either.
-    (try? GuardedMemory(byteCount: 6 * Sodium.keyByteCount))?.isLocked ?? false
+    (try? GuardedMemory(byteCount: KeyRing.byteCount))?.isLocked ?? false
   }
 }

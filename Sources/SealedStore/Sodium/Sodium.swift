@@ -26,51 +26,60 @@ package enum Sodium {
 
   /// Seals in place with XChaCha20-Poly1305.
   ///
-  /// The range is `nonce 24 ‖ plaintext ‖ room for the tag 16`; the nonce stands there already.
+  /// - Parameters:
+  ///   - buffer: Has everything but the key.
+  ///   - message: The plaintext and room for the tag of 16 bytes.
+  ///   - nonce: Where the 24 bytes of the nonce stand.
+  ///   - associatedData: What is bound besides.
+  ///   - key: 32 bytes.
+  package static func seal(
+    _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
+    key: KeyBytes
+  ) {
+    precondition(nonce.count == nonceByteCount && message.count >= tagByteCount, "room for a tag")
+    let data = unsafe associatedData.pointer(to: 0..<associatedData.byteCount)
+    let text = unsafe buffer.pointer(to: message).assumingMemoryBound(to: UInt8.self)
+    // In place is allowed (libsodium: "both buffers can overlap"), and this sealing cannot fail.
+    _ = unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
+      text, nil, text, UInt64(message.count - tagByteCount),
+      data.assumingMemoryBound(to: UInt8.self), UInt64(associatedData.byteCount), nil,
+      buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self), key.pointer)
+  }
+
+  /// Opens in place what ``seal(_:_:nonce:associatedData:key:)`` made; `false` when it was not
+  /// sealed with this key and associated data, and then the content is of no use.
+  static func open(
+    _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
+    _ dataRange: Range<Int>, key: KeyBytes
+  ) -> Bool {
+    guard nonce.count == nonceByteCount, message.count >= tagByteCount else { return false }
+    let data = unsafe associatedData.pointer(to: dataRange)
+    let text = unsafe buffer.pointer(to: message).assumingMemoryBound(to: UInt8.self)
+    return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+      text, nil, nil, text, UInt64(message.count), data.assumingMemoryBound(to: UInt8.self),
+      UInt64(dataRange.count), buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self),
+      key.pointer) == 0
+  }
+
+  /// Seals a key or a vector that stands as `nonce 24 ‖ plaintext ‖ room for the tag 16`.
   package static func seal(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) {
-    let plaintext = plaintextRange(of: range)
-    let message = unsafe buffer.pointer(to: plaintext.lowerBound..<range.upperBound)
-    let nonce = unsafe buffer.pointer(to: range.lowerBound..<plaintext.lowerBound)
-    let data = unsafe associatedData.pointer(to: 0..<associatedData.byteCount)
-    // In place is allowed (libsodium: "both buffers can overlap"), and this sealing cannot fail.
-    _ = unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
-      message.assumingMemoryBound(to: UInt8.self), nil,
-      message.assumingMemoryBound(to: UInt8.self), UInt64(plaintext.count),
-      data.assumingMemoryBound(to: UInt8.self), UInt64(associatedData.byteCount), nil,
-      nonce.assumingMemoryBound(to: UInt8.self), key.pointer)
+    let start = range.lowerBound + nonceByteCount
+    seal(
+      buffer, start..<range.upperBound, nonce: range.lowerBound..<start,
+      associatedData: associatedData, key: key)
   }
 
-  /// Opens in place what ``seal(_:_:associatedData:key:)`` made; `false` when it was not
-  /// sealed with this key and associated data, and then the content is of no use.
+  /// Opens in place what ``seal(_:_:associatedData:key:)`` made.
   package static func open(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) -> Bool {
-    open(
-      buffer, range, associatedData: associatedData, 0..<associatedData.byteCount, key: key)
-  }
-
-  /// Opens in place, with a part of a buffer as associated data.
-  static func open(
-    _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, _ dataRange: Range<Int>,
-    key: KeyBytes
-  ) -> Bool {
     guard range.count >= nonceByteCount + tagByteCount else { return false }
-    let plaintext = plaintextRange(of: range)
-    let message = unsafe buffer.pointer(to: plaintext.lowerBound..<range.upperBound)
-    let nonce = unsafe buffer.pointer(to: range.lowerBound..<plaintext.lowerBound)
-    let data = unsafe associatedData.pointer(to: dataRange)
-    return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-      message.assumingMemoryBound(to: UInt8.self), nil, nil,
-      message.assumingMemoryBound(to: UInt8.self), UInt64(plaintext.count + tagByteCount),
-      data.assumingMemoryBound(to: UInt8.self), UInt64(dataRange.count),
-      nonce.assumingMemoryBound(to: UInt8.self), key.pointer) == 0
-  }
-
-  /// The part of a sealed range in which the plaintext stands when it is open.
-  static func plaintextRange(of sealed: Range<Int>) -> Range<Int> {
-    sealed.lowerBound + nonceByteCount..<sealed.upperBound - tagByteCount
+    let start = range.lowerBound + nonceByteCount
+    return open(
+      buffer, start..<range.upperBound, nonce: range.lowerBound..<start,
+      associatedData: associatedData, 0..<associatedData.byteCount, key: key)
   }
 
   /// BLAKE2b with 16 bytes out, keyed or not.

@@ -46,8 +46,10 @@ extension SealedFileStore {
       slot, to: directory, identifier: identifier, anchor: options.anchor,
       environment: environment)
 
-    let state = try StoreLoader(directory, options, environment)
-      .load(by: .source(NewSlotKey(slot: slot)))
+    let loader = StoreLoader(directory, options, environment)
+    var search = KeySearch(by: .source(NewSlotKey(slot: slot)))
+    let loaded = try loader.load(&search, holding: .exclusive, after: LastLook())
+    guard let state = loaded else { throw loader.corrupt("the new store was changed") }
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
   }
@@ -133,16 +135,16 @@ extension SealedFileStore {
     random.fill(dataKey)
     let keys = try KeyRing(storeKey: storeKey, dataKey: dataKey)
 
-    var record = try SlotRecord(slot.parameters)
-    Header.wrap(storeKey, in: &record, with: slot.key, store: store, random: random)
+    let record = try Header.wrap(
+      storeKey, in: SlotHead(slot.parameters), with: slot.key, store: store, random: random)
     var header = Header(store: store, slots: [record], wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: storeKey, random: random)
 
     let head = JournalHead(
-      store: store, journal: JournalIdentifier(bytes: random.bytes16()), chainKey: keys.chainKey)
+      store: store, journal: JournalIdentifier(bytes: random.bytes16()), version: 0,
+      predecessor: nil, chainKey: keys.chainKey)
     try writeNew(StoreFile.journal, head.encoded(), to: directory)
-    let start = JournalPosition(byteCount: JournalHead.byteCount, number: 0, chain: head.chain)
-    let mark = Mark(journal: head.journal, position: start)
+    let mark = Mark(journal: head.journal, position: head.start)
     try writeNew(
       StoreFile.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
     try directory.synchronize()

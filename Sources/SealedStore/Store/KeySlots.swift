@@ -135,10 +135,9 @@ extension SealedFileStore {
     _ storeKey: KeyBytes, in slot: (parameters: KeySlotParameters, key: WrappingKey),
     of header: Header
   ) throws(StoreError) -> SlotRecord {
-    var record = try SlotRecord(slot.parameters)
-    Header.wrap(
-      storeKey, in: &record, with: slot.key, store: header.store, random: environment.random)
-    return record
+    try Header.wrap(
+      storeKey, in: SlotHead(slot.parameters), with: slot.key, store: header.store,
+      random: environment.random)
   }
 
   /// Refuses a slot that would not be tried behind all the others.

@@ -18,12 +18,16 @@ extension SealedFileStore: LockableSecretStore {
   ///
   /// Until the store is unlocked, everything that needs them throws `locked`.
   ///
+  /// Compacts the journal first when 256 KiB of it, and more than half, are superseded or removed:
+  /// removed values do not stay on the disk longer than that needs.
+  ///
   /// Waits for reads and the one change that are under way. The index, which holds no names,
   /// goes as well, and so do names that a list kept; Swift's strings cannot be wiped. Locking a
   /// locked store does nothing, and neither does a forked child, which waits for no thread of its
   /// parent's: what memory it has goes with it.
   public func lock() {
     guard !isInForkedChild else { return }
+    compactBeforeLocking()
     let keys = state.withLock { $0.take()?.keys }
     keys?.wipe()
   }
@@ -37,12 +41,15 @@ extension SealedFileStore: LockableSecretStore {
     guard isLocked else { return }
     // In a forked child this is not for a key to mend.
     if isInForkedChild { try withState { _ in } }
-    let opened = try loader.load(by: .source(key))
+    let opened = try loader.open(by: .source(key))
     if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
-    let unused = state.withLock { slot -> KeyRing? in
-      guard slot == nil else { return opened.keys }
-      slot = opened
-      return nil
+    // Not while a thread writes: it looks into the state after it has brought it up to date.
+    let unused = writer.withLock { _ in
+      state.withLock { slot -> KeyRing? in
+        guard slot == nil else { return opened.keys }
+        slot = opened
+        return nil
+      }
     }
     // Another thread unlocked first; its keys serve, ours go.
     unused?.wipe()

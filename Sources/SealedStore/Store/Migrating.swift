@@ -61,14 +61,13 @@ extension SealedFileStore {
   ) throws(StoreError) -> [SecretBytes?] {
     var positions: [UInt64: Int] = [:]
     var keyCount = 0
-    let (file, journal, ring, found) = try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
-      let view = try open.soundJournal(path: path)
+    let (file, journal, ring, found) = try withCurrentState { open throws(StoreError) in
+      let view = try open.soundJournal(in: directory)
       var found: [ItemIndex.Entry] = []
       var byteCount = 0
       for key in keys {
         guard byteCount < Self.excerptByteCount else { break }
-        if let entry = view.index[ItemTag(of: key, nameKey: open.keys.nameKey)] {
+        if let entry = view.index[ItemTag(of: key, tagKey: open.keys.tagKey)] {
           positions[entry.offset] = keyCount
           found.append(entry)
           byteCount += entry.recordByteCount
@@ -80,7 +79,7 @@ extension SealedFileStore {
     }
     defer { ring.endUse() }
     var values = [SecretBytes?](repeating: nil, count: keyCount)
-    try ItemReader(file, journal: journal, keys: ring).forEach(
+    try ItemReader(file, journal: journal, keys: ring, .value).forEach(
       found, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
     ) { record, entry in
       if let position = positions[entry.offset] { values[position] = record.value }

@@ -1,6 +1,7 @@
 import SessionToolsBase
 
-/// What an unlocked store knows: its keys, its header, and its journal as of the last look.
+/// What an unlocked store knows: its keys, its header, its mark, and its journal as far as that
+/// counted at the last look.
 struct OpenState {
   enum Journal {
     case usable(JournalView)
@@ -14,19 +15,38 @@ struct OpenState {
   var slot: Int?
   /// The journal, or why it cannot be used.
   var journal: Journal
+  /// The mark, if there is one of the right length.
+  var mark: OpenMark?
+  /// The furthest mark that was seen; the store never goes back behind it.
+  var furthest: Mark?
   /// Whether the journal belongs to `header.next`: a rotation was interrupted after the moment
   /// it counted, and the next writer finishes it.
   var isRotationPending = false
   /// Whether the header had to be read from its copy.
   var isHeaderFromCopy = false
-  /// Whether this process is writing behind the end.
-  ///
-  /// Its readers do not look there until that is durable.
-  var isWriting = false
   /// Whether this process is putting another journal in the place of the one it has open.
   ///
   /// Its readers keep to the old one until that is done.
   var isReplacingJournal = false
+  private var namesChecked = CoarseInstant.now
+
+  /// For so long, a reader does not ask whether the names still lead to the open files.
+  private static let nameCheckNanoseconds: Int64 = 100_000_000
+
+  init(
+    header: Header, keys: KeyRing, slot: Int?, journal: Journal, mark: OpenMark?
+  ) {
+    self.header = header
+    self.keys = keys
+    self.slot = slot
+    self.journal = journal
+    self.mark = mark
+  }
+
+  /// Has the next look ask whether the names still lead to the open files.
+  mutating func expectOtherFiles() {
+    namesChecked = .distantPast
+  }
 
   /// Whether something is wrong that may be so only because others were at work meanwhile.
   var isInDoubt: Bool {
@@ -36,39 +56,101 @@ struct OpenState {
     }
   }
 
-  /// Brings the journal up to date with the file, whoever wrote it.
+  /// Brings the journal up to date with the mark, whoever wrote it.
   ///
+  /// - Parameters:
+  ///   - loader: Reads the files again where that is needed.
+  ///   - hold: What the caller holds of the writer's lock.
+  /// - Returns: Whether that was possible; `false` when it needs the lock.
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
-  mutating func refresh(from loader: StoreLoader) throws(StoreError) {
-    if isReplacingJournal { return }
-    guard case .usable(let view) = journal,
-      let status = try loader.directory.status(of: StoreFile.journal),
-      status.isSameFile(as: view.identity)
-    else {
-      // Compacted, rotated or replaced by another process; or broken, and perhaps mended.
-      try reload(with: loader)
-      return
+  @inline(__always)
+  mutating func refresh(
+    from loader: StoreLoader, holding hold: WriterHold = .none
+  ) throws(StoreError) -> Bool {
+    if hold == .none, !isReplacingJournal, case .usable(let view) = journal, !view.isDamaged,
+      let mark, !areNamesDue(at: .now), try mark.isUnchanged()
+    {
+      return true
     }
-    if view.damage != nil {
-      // Read anew as a whole when anything happened to it; what was read before does not count.
-      if status.byteCount != view.fileByteCount { try reload(with: loader) }
-      return
+    return try refreshByLooking(from: loader, holding: hold)
+  }
+
+  /// The same when more than the mark has to be looked at.
+  private mutating func refreshByLooking(
+    from loader: StoreLoader, holding hold: WriterHold
+  ) throws(StoreError) -> Bool {
+    if isReplacingJournal { return true }
+    guard case .usable(let view) = journal else {
+      return try reload(with: loader, holding: hold)
     }
-    guard status.byteCount >= view.end.byteCount else { return try reload(with: loader) }
-    if isWriting { return }
-    if status.byteCount == view.fileByteCount, try view.isSameBehindEnd() { return }
-    // The mark first, then the length: so the mark is never ahead of what is read.
-    let mark = try loader.mark(of: view.head.journal, keys: keys)
-    let byteCount = try view.file.status().byteCount
+    if view.isDamaged {
+      let isSame = try isSameDamage(view, loader)
+      return isSame ? true : try reload(with: loader, holding: hold)
+    }
+    guard let mark, try areNamesCurrent(view, mark, loader, hold) else {
+      return try reload(with: loader, holding: hold)
+    }
+    if try !mark.isUnchanged() {
+      guard try follow(mark, view) else { return try reload(with: loader, holding: hold) }
+    }
+    guard hold != .none else { return true }
+    var isIntact = try view.hasOwnEnd()
+    if isIntact { isIntact = try view.isVacantBehindEnd() }
+    return isIntact ? true : try reload(with: loader, holding: hold)
+  }
+
+  /// Whether what was damaged is as it was; everything is read again when anything happened to it.
+  private func isSameDamage(
+    _ view: JournalView, _ loader: StoreLoader
+  ) throws(StoreError) -> Bool {
+    guard let status = try loader.directory.status(of: StoreFile.journal),
+      status.isSameFile(as: view.identity), status.byteCount == view.fileByteCount
+    else { return false }
+    let found = try loader.directory.status(of: StoreFile.mark)
+    guard let mark else { return found?.byteCount != Mark.byteCount }
+    return mark.isSameFile(as: found) ? try mark.isUnchanged() : false
+  }
+
+  /// Whether the names lead to the open files, as far as that is to be asked now.
+  private mutating func areNamesCurrent(
+    _ view: JournalView, _ mark: OpenMark, _ loader: StoreLoader, _ hold: WriterHold
+  ) throws(StoreError) -> Bool {
+    let now = CoarseInstant.now
+    guard hold != .none || areNamesDue(at: now) else { return true }
+    guard let status = try loader.directory.status(of: StoreFile.journal),
+      status.isSameFile(as: view.identity), status.byteCount >= view.end.byteCount,
+      mark.isSameFile(as: try loader.directory.status(of: StoreFile.mark))
+    else { return false }
+    namesChecked = now
+    return true
+  }
+
+  private func areNamesDue(at now: CoarseInstant) -> Bool {
+    now.isLater(than: namesChecked, byNanoseconds: Self.nameCheckNanoseconds)
+  }
+
+  /// Goes on to a mark that another process wrote; `false` when it is not for this journal, or the
+  /// journal does not go there.
+  private mutating func follow(_ open: OpenMark, _ view: JournalView) throws(StoreError) -> Bool {
+    guard let mark = Mark(open.current, chainKey: keys.chainKey), mark.journal == view.head.journal,
+      furthest.map({ mark.mayFollow($0) }) ?? true, mark.byteCount >= view.end.byteCount
+    else { return false }
+    view.fileByteCount = max(view.fileByteCount, mark.byteCount)
     do throws(StoreError) {
-      try view.extend(to: byteCount, confirmed: mark.map { [$0.position] } ?? [], keys: keys)
+      if let found = try view.advance(to: .mark(mark), keys: keys) {
+        // A part of the change that breaks off may be in its index, and may not count.
+        journal = .unusable(
+          StoreError(StoreError.corrupt, store: "journal", reason: found.reason))
+        return false
+      }
     } catch {
       // Some of what it read before the error may be in its index, and may not count.
       journal = .unusable(error)
       throw error
     }
-    // Believed when it is seen twice: another process may have been at work.
-    if view.damage != nil { try reload(with: loader) }
+    open.take()
+    furthest = mark
+    return true
   }
 
   /// Takes the header that is on disk now, whose slots another process may have changed.
@@ -87,11 +169,21 @@ struct OpenState {
     header = onDisk
   }
 
-  /// Reads everything anew with the keys there are.
+  /// Reads everything again with the keys there are.
   ///
-  /// - Throws: As ``StoreLoader/load(by:slot:)``.
-  mutating func reload(with loader: StoreLoader) throws(StoreError) {
-    self = try loader.load(by: .keys(keys), slot: slot)
+  /// - Returns: Whether that was possible; `false` when it needs the lock.
+  /// - Throws: As ``StoreLoader/load(_:holding:after:)``.
+  @discardableResult
+  mutating func reload(
+    with loader: StoreLoader, holding hold: WriterHold
+  ) throws(StoreError) -> Bool {
+    var search = KeySearch(by: .keys(keys), slot: slot)
+    guard
+      let loaded = try loader.load(
+        &search, holding: hold, after: LastLook(furthest: furthest, mark: mark?.seenBytes))
+    else { return false }
+    self = loaded
+    return true
   }
 
   /// The journal, when it can be read.
@@ -107,9 +199,17 @@ struct OpenState {
   /// The journal, when it can be written and listed.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
-  func soundJournal(path: String) throws(StoreError) -> JournalView {
+  func soundJournal(in directory: PrivateDirectory) throws(StoreError) -> JournalView {
     let view = try usableJournal()
-    if let damage = view.damage { throw damage.error(path: path) }
+    if let damage = view.damage { throw damage.error(in: directory) }
     return view
   }
+}
+
+/// What somebody holds of the lock of a store's writer.
+enum WriterHold {
+  case none
+  /// Together with others who only read.
+  case shared
+  case exclusive
 }

@@ -8,36 +8,25 @@ extension SealedFileStore {
   /// - Throws: `locked`, `corrupt` when the item's record, or a part of the journal that could
   ///   hold it, was changed, `accessDenied` or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
-    key.storeCanonical(in: canonicalKey, at: 0)
-    guard let found = try find(canonicalKey, keepingKeys: true) else { return nil }
-    defer { found.opener.keys.endUse() }
-
-    let entry = found.entry
-    guard
-      let record = try found.opener.read(
-        from: found.file, at: Int(entry.offset), byteCount: entry.recordByteCount),
-      record.prefix.tag == entry.tag,
-      UInt32(truncatingIfNeeded: record.prefix.number) == entry.numberLow,
-      record.isRecord(of: canonicalKey)
-    else { throw changedRecord(entry, of: key) }
-    return record.value
+    guard let found = try find(key, keepingKeys: true) else { return nil }
+    defer { found.keys.endUse() }
+    guard let value = try found.view.value(of: found.entry, found.keys) else {
+      throw corruptRecord(found.entry.offset, "the item \(key) was changed")
+    }
+    return value
   }
 
   /// Whether there is an item, from the index alone.
   ///
   /// - Throws: `locked`, `corrupt`, `accessDenied` or `io`.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
-    key.storeCanonical(in: canonicalKey, at: 0)
-    return try find(canonicalKey, keepingKeys: false) != nil
+    try find(key, keepingKeys: false) != nil
   }
 
   /// The keys of one namespace, or of all, in ascending order.
   ///
-  /// Names are sealed with their values, so every item is read and opened. Up to 10,000 names
-  /// are kept in memory then, until the store is changed or locked: to list them again is one look
-  /// at the journal, and opens nothing.
+  /// Names are sealed apart from values, and no value is opened. Up to 10,000 names are kept in
+  /// memory then, until the store is changed or locked: to list them again is one look at the mark.
   ///
   /// - Throws: `locked`, `corrupt` when anything that could be an item was changed,
   ///   `accessDenied` or `io`.
@@ -51,9 +40,8 @@ extension SealedFileStore {
   public func keys(
     in namespace: Namespace?, progress: StoreProgress?
   ) throws(StoreError) -> [StoreKey] {
-    let (known, itemCount) = try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
-      let view = try open.soundJournal(path: path)
+    let (known, itemCount) = try withCurrentState { open throws(StoreError) in
+      let view = try open.soundJournal(in: directory)
       return (view.sortedKeys, view.index.count)
     }
     guard itemCount <= Self.largestKeptKeyCount else {
@@ -82,70 +70,83 @@ extension SealedFileStore {
   private func readKeys(
     in namespace: Namespace?, progress: StoreProgress?
   ) throws(StoreError) -> (keys: [StoreKey], asOf: Mark) {
-    var keys: [StoreKey] = []
-    var reader = CanonicalKeyReader()
-    let mark = try forEachItem(progress: progress) { record, entry throws(StoreError) in
-      guard let key = record.key(by: &reader) else {
-        throw corruptRecord(entry.offset, "its key is none")
-      }
-      if namespace == nil || key.namespace == namespace { keys.append(key) }
-    }
-    return (keys.sorted(), mark)
-  }
-
-  /// Calls a closure with the newest record of every item, in the order of the journal.
-  ///
-  /// - Returns: How far the journal went whose items these were.
-  /// - Throws: `locked`, `corrupt`, `accessDenied`, `io`, or what the closure throws.
-  @discardableResult
-  func forEachItem(
-    progress: StoreProgress?,
-    _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
-  ) throws(StoreError) -> Mark {
-    let (file, mark, keys, entries) = try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
-      let view = try open.soundJournal(path: path)
+    let (file, mark, ring, entries) = try withCurrentState { open throws(StoreError) in
+      let view = try open.soundJournal(in: directory)
       open.keys.beginUse()
       return (view.file, view.mark, open.keys, view.index.entries)
     }
-    defer { keys.endUse() }
-    try ItemReader(file, journal: mark.journal, keys: keys).forEach(
-      entries, progress: progress, failure: { corruptRecord($0.offset, "it was changed") }, body)
-    return mark
+    defer { ring.endUse() }
+    let sorted = entries.sorted { $0.offset < $1.offset }
+    var steps = ProgressSteps(progress, total: sorted.count, step: 1024)
+    var keys: [StoreKey] = []
+    keys.reserveCapacity(namespace == nil ? sorted.count : 0)
+    // So many at once that what is open stays small, and two threads have enough to do.
+    for start in stride(from: 0, to: sorted.count, by: Self.largestKeptKeyCount) {
+      let some = sorted[start..<min(start + Self.largestKeptKeyCount, sorted.count)]
+      let pieceCount = (some.count + Self.namesInPiece - 1) / Self.namesInPiece
+      let pieces = TwoThreads.map(pieceCount) { number in
+        let first = start + number * Self.namesInPiece
+        let piece = some[first..<min(first + Self.namesInPiece, some.endIndex)]
+        return Result { () throws(StoreError) in
+          try self.readNames(of: piece, in: namespace, of: mark.journal, file, ring)
+        }
+      }
+      for (number, piece) in pieces.enumerated() {
+        steps.reached(start + number * Self.namesInPiece)
+        keys += try piece.get()
+      }
+    }
+    steps.finish()
+    keys.sort()
+    return (keys, mark)
   }
 
-  private struct FoundItem {
-    let file: OpenFile
-    let opener: RecordOpener
+  /// So many names are opened by one thread at a time.
+  private static var namesInPiece: Int { 1024 }
+
+  /// The names of some items, in ascending order.
+  private func readNames(
+    of entries: ArraySlice<ItemIndex.Entry>, in namespace: Namespace?,
+    of journal: JournalIdentifier, _ file: OpenFile, _ ring: KeyRing
+  ) throws(StoreError) -> [StoreKey] {
+    var keys: [StoreKey] = []
+    keys.reserveCapacity(namespace == nil ? entries.count : 0)
+    var keyReader = CanonicalKeyReader()
+    try ItemReader(file, journal: journal, keys: ring, .name).forEach(
+      entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
+    ) { record, entry throws(StoreError) in
+      guard let key = record.key(by: &keyReader) else {
+        throw corruptRecord(entry.offset, "its name is not one")
+      }
+      if namespace == nil || key.namespace == namespace { keys.append(key) }
+    }
+    // Runs that are in order are only merged in the end.
+    keys.sort()
+    return keys
+  }
+
+  private struct FoundItem: Sendable {
+    let view: JournalView
+    let keys: KeyRing
     let entry: ItemIndex.Entry
   }
 
-  private func find(
-    _ canonicalKey: ByteBuffer, keepingKeys: Bool
-  ) throws(StoreError) -> FoundItem? {
-    try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
+  @inline(__always)
+  private func find(_ key: StoreKey, keepingKeys: Bool) throws(StoreError) -> FoundItem? {
+    try withCurrentState { open throws(StoreError) -> FoundItem? in
       let view = try open.usableJournal()
-      let tag = ItemTag(
-        bytes: Sodium.hash16(
-          canonicalKey, 0..<canonicalKey.byteCount, key: open.keys.nameKey))
-      let entry = view.index[tag]
-      if let damage = view.damage {
+      let tag = view.tag(of: key, open.keys)
+      let entry = view.entry(of: tag)
+      if view.isDamaged, let damage = view.damage {
         // Only an item whose newest record is known for sure is given out of a damaged journal.
         guard entry != nil, let behind = damage.tagsBehind, !behind.contains(tag) else {
-          throw damage.error(path: directory.pathOfFile(StoreFile.journal))
+          throw damage.error(in: directory)
         }
       }
       guard let entry else { return nil }
       if keepingKeys { open.keys.beginUse() }
-      return FoundItem(
-        file: view.file, opener: RecordOpener(journal: view.head.journal, keys: open.keys),
-        entry: entry)
+      return FoundItem(view: view, keys: open.keys, entry: entry)
     }
-  }
-
-  private func changedRecord(_ entry: ItemIndex.Entry, of key: StoreKey) -> StoreError {
-    corruptRecord(entry.offset, "the item \(key) was changed")
   }
 
   func corruptRecord(_ offset: UInt64, _ reason: String) -> StoreError {

@@ -1,3 +1,4 @@
+import Foundation
 public import SessionToolsBase
 
 /// What a repair did.
@@ -6,64 +7,65 @@ public struct RepairReport: Hashable, Sendable {
   public let wasNeeded: Bool
   /// The items the store has now.
   public let itemCount: Int
-  /// The records that no longer open anywhere.
+  /// The records that no longer open anywhere, as far as that is known: of changes that are gone
+  /// from the end of the journal, at least one record each.
   ///
   /// Each may have been a newer value, or the removal, of any item.
   public let lostRecordCount: Int
+  /// Whether the mark said how far the journal went; if it did not, any number of the last changes
+  /// may be missing, and nothing in the store tells.
+  public let isEndConfirmed: Bool
   /// The damaged journal, kept as it was; `nil` when the journal needed no repair.
   public let keptAt: String?
 }
 
 extension SealedFileStore {
-  /// Mends what can be mended: makes header and copy equal, renews the mark, and salvages every
-  /// record that still opens into a new journal.
+  /// Mends what can be mended: makes header and copy equal, and salvages every record that still
+  /// opens into a new journal, when journal or mark are damaged.
   ///
   /// The damaged journal is kept beside it.
   ///
   /// For each item its newest record that opens counts, and a removal also when it does not open
   /// but is where the chain has it. So an item whose newest value is lost goes back to an older
   /// one, or is gone: look at ``RepairReport/lostRecordCount`` and at
-  /// what ``verify(progress:)`` said before.
+  /// what ``verify(progress:)`` said before. Where the mark is damaged, nothing tells whether the
+  /// journal's last changes are all there: look at ``RepairReport/isEndConfirmed``.
   ///
-  /// - Parameter progress: Hears how many bytes of the journal are done.
+  /// Other open stores answer `corrupt` afterwards, until they are opened again, when the repair
+  /// lost changes that they had seen.
+  ///
+  /// - Parameter progress: Told how many bytes of the journal are done.
   /// - Returns: What was done.
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
     let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
       // Under the lock, so that no other process repairs between looking and doing.
-      let before = try self.verify()
-      guard before.findings.contains(where: { $0.place == .journal }) else {
-        return (before, Salvage(lostRecordCount: 0, keptAt: nil))
+      let before = try self.verify(holding: .exclusive)
+      let isBroken = before.findings.contains {
+        $0.isDamage && ($0.place == .journal || $0.place == .mark)
       }
+      guard isBroken else { return (before, Salvage(lostRecordCount: 0, keptAt: nil)) }
       return (before, try self.salvageJournal(&writer, progress: progress))
     }
     guard before.findings.contains(where: { $0.place != .files }) else {
       return RepairReport(
-        wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0, keptAt: nil)
+        wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0,
+        isEndConfirmed: true, keptAt: nil)
     }
-    // Preparing to write does the rest; so does a mark for what is confirmed then.
-    try writing(needsHeader: true) { writer throws(StoreError) in
-      // The one that is open may not be the one in the directory.
-      writer.mark = nil
-      let (mark, keys) = try self.withState { open throws(StoreError) in
-        let view = try open.usableJournal()
-        open.keys.beginUse()
-        return (view.mark, open.keys)
-      }
-      defer { keys.endUse() }
-      self.writeMark(mark, chainKey: keys.chainKey, &writer)
-    }
+    // Preparing to write does the rest.
+    try writing(needsHeader: true) { _ throws(StoreError) in }
     let itemCount = try withState { open throws(StoreError) in
       try open.usableJournal().index.count
     }
     return RepairReport(
       wasNeeded: true, itemCount: itemCount, lostRecordCount: salvage.lostRecordCount,
-      keptAt: salvage.keptAt)
+      isEndConfirmed: salvage.isEndConfirmed, keptAt: salvage.keptAt)
   }
 
   private struct Salvage: Sendable {
     var lostRecordCount: Int
+    var isEndConfirmed = true
     var keptAt: String?
   }
 
@@ -71,65 +73,147 @@ extension SealedFileStore {
     _ writer: inout WriterState, progress: StoreProgress?
   ) throws(StoreError) -> Salvage {
     let (header, keys, chained) = try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
+      _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
-      // Why it cannot be used, verifying says.
+      // A journal that cannot be used at all is surveyed all the same.
       return (open.header, open.keys, (try? open.usableJournal()).map(ChainedPart.init))
     }
     defer { keys.endUse() }
     guard let file = try directory.open(StoreFile.journal, .readWrite) else {
       throw noSalvage("the journal is missing")
     }
-    let head = ByteBuffer(byteCount: JournalHead.byteCount)
-    let headByteCount = try file.read(at: 0, into: head, 0..<head.byteCount)
+    let headBytes = ByteBuffer(byteCount: JournalHead.byteCount)
+    let headByteCount = try file.read(at: 0, into: headBytes, 0..<headBytes.byteCount)
     // It may have been cut since the head was read.
     let byteCount = try file.status().byteCount
-    guard min(headByteCount, byteCount) >= head.byteCount else {
+    guard min(headByteCount, byteCount) >= headBytes.byteCount else {
       throw noSalvage("the journal is cut off")
     }
-    let mark = try loader.mark(keys: keys)
-    let successor = mark?.successor(chainKey: keys.chainKey)
-    var candidates = [JournalIdentifier(bytes: Bytes16(head, at: 32))]
-    if chained == nil {
-      // The identifier may be right even where the rest of the head is not; and the mark, or
-      // that of the journal before, tells it as well.
-      candidates += [mark?.journal, successor].compactMap(\.self)
-    }
+    let found = try directory.open(StoreFile.mark, .read)
+    let mark = try found.flatMap { file throws(StoreError) in try OpenMark(file) }
+      .flatMap { Mark($0.seen, chainKey: keys.chainKey) }
+    var candidates = [
+      JournalIdentifier(bytes: Bytes16(headBytes, at: JournalHead.identifierOffset))
+    ]
+    // The identifier may be right even where the rest of the head is not; the mark has it as well.
+    if chained == nil, let mark { candidates.append(mark.journal) }
     let (journal, survey) = try survey(
       file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
-    guard !survey.records.isEmpty || byteCount == head.byteCount || chained?.isEmpty == true
-    else { throw noSalvage("no record in the journal opens") }
+    let isMarked = mark?.journal == journal
+    if survey.records.isEmpty {
+      // Whatever became of a head that is all there was.
+      var isEmpty = byteCount == headByteCount && (!isMarked || mark?.byteCount == byteCount)
+      if !isEmpty, let chained {
+        isEmpty = try chained.isWholeAndEmpty(file, byteCount: byteCount)
+      }
+      guard isEmpty else { throw noSalvage("no record in the journal opens") }
+    }
 
-    let confirmed = mark.map { $0.journal == journal ? $0.position.number : 0 } ?? 0
-    let newest = Self.newestRecords(survey, chained, confirmed: confirmed)
-    let last = max(survey.records.map(\.prefix.number).max() ?? 0, confirmed)
-    // A number can be anything that whoever had the keys made it.
-    let lost = Int(clamping: last) - Set(survey.records.map(\.prefix.number)).count
-
+    let (newest, last) = Self.newestRecords(
+      survey, chained, confirmedByteCount: isMarked ? mark?.byteCount ?? 0 : 0,
+      isFirstChangeConfirmed: JournalHead(headBytes)?.predecessor != nil)
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, as: keptName)
-    if let mark { try writeDurableMark(mark, chainKey: keys.chainKey, &writer) }
-    let view = try rewrite(
-      newest, from: file, journal,
-      as: successor ?? JournalIdentifier(bytes: environment.random.bytes16()),
-      store: header.store, keys: keys)
+    let view = try writeJournal(
+      newest, of: ItemReader(file, journal: journal, keys: keys, .both),
+      head: JournalHead(
+        store: header.store, journal: JournalIdentifier(bytes: environment.random.bytes16()),
+        version: Self.version(after: chained, mark, survey),
+        predecessor: try predecessor(mark: isMarked ? mark : nil, keys), chainKey: keys.chainKey),
+      keys: keys, progress: nil)
+    // Nobody may read what was there before once this has been answered, be it with an error: the new
+    // journal may be there all the same.
+    defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
     try install(view, after: nil)
-    take(view)
-    return Salvage(lostRecordCount: max(0, lost), keptAt: directory.pathOfFile(keptName))
+    try confirm(view, keys: keys) { $0.take(view) }
+    return Salvage(
+      lostRecordCount: Self.lostRecordCount(
+        in: survey, upTo: last, chained?.head, mark: isMarked ? mark : nil),
+      isEndConfirmed: isMarked,
+      keptAt: directory.pathOfFile(keptName))
+  }
+
+  /// One more than any version that was found.
+  private static func version(
+    after chained: ChainedPart?, _ mark: Mark?, _ survey: JournalSurvey
+  ) -> UInt64 {
+    let start = chained?.byteCount ?? 0
+    let ended = survey.records.count { $0.offset >= start && $0.prefix.kind.contains(.last) }
+    return max((chained?.version ?? 0) &+ UInt64(ended), mark?.version ?? 0) &+ 1
+  }
+
+  /// How many records are lost at least.
+  ///
+  /// - Parameters:
+  ///   - survey: What opens.
+  ///   - last: The highest number of a record.
+  ///   - head: The head of the journal, if it is right.
+  ///   - mark: The mark, if it is right.
+  /// - Returns: The number.
+  private static func lostRecordCount(
+    in survey: JournalSurvey, upTo last: UInt64, _ head: JournalHead?, mark: Mark?
+  ) -> Int {
+    let records = survey.records
+    // A number can be anything that a holder of the keys made it.
+    let found = Set(records.map(\.prefix.number)).filter { $0 <= last }
+    var lost = max(0, Int(clamping: last) - found.count)
+    guard let mark else { return lost }
+    // Every change has one last record, wherever it is.
+    if let head {
+      let changeCount = Int(truncatingIfNeeded: mark.version &- head.start.version)
+      lost = max(lost, changeCount &- records.count { $0.prefix.kind.contains(.last) })
+    }
+    let byteCount = records.reduce(JournalHead.byteCount) { $0 + $1.prefix.recordByteCount }
+    return byteCount < mark.byteCount ? max(lost, 1) : lost
+  }
+
+  /// What the new journal keeps of the mark.
+  ///
+  /// A mark that is not that of the damaged journal is replaced by random bytes first: nobody can
+  /// make such a mark again to go back to this repair.
+  private func predecessor(mark: Mark?, _ keys: KeyRing) throws(StoreError) -> MarkDigest {
+    if let mark, let file = try directory.open(StoreFile.mark, .readWrite),
+      let open = try OpenMark(file)
+    {
+      open.take(mark, chainKey: keys.chainKey)
+      try OpenMark.writeDurably(open.seenBytes, to: open.file)
+      return open.digest
+    }
+    let bytes = ByteBuffer(byteCount: Mark.byteCount)
+    environment.random.fill(bytes, 0..<Mark.byteCount)
+    try directory.replace(StoreFile.mark, with: bytes)
+    return MarkDigest(of: bytes)
   }
 
   /// What the chain vouches for, from the beginning of the journal to where it breaks.
   private struct ChainedPart: Sendable {
+    let head: JournalHead
     let byteCount: Int
+    let number: UInt64
+    let version: UInt64
     let index: ItemIndex
-    /// Whether it is the whole journal, and there is no item.
-    let isEmpty: Bool
+    /// Whether nothing says that the journal went further.
+    private let isWhole: Bool
 
     /// - Parameter view: Only looked into here, under the state's lock.
     init(_ view: JournalView) {
+      head = view.head
       byteCount = view.end.byteCount
+      number = view.end.number
+      version = view.end.version
       index = view.index
-      isEmpty = view.damage == nil && view.index.count == 0
+      // Where the mark is damaged, only the first change has to be there.
+      isWhole =
+        view.damage.map { $0.isOfMark && (view.head.predecessor == nil || view.end.number > 0) }
+        ?? true
+    }
+
+    /// Whether the whole journal is this part, and there is no item in it.
+    func isWholeAndEmpty(
+      _ file: OpenFile, byteCount fileByteCount: Int
+    ) throws(StoreError) -> Bool {
+      guard isWhole, index.count == 0, byteCount <= fileByteCount else { return false }
+      return try file.startOfTrailingZeros(in: byteCount..<fileByteCount) == byteCount
     }
   }
 
@@ -147,75 +231,71 @@ extension SealedFileStore {
     }
   }
 
-  /// For each item the record with the highest number; none when that is a removal, or belongs
-  /// to a last change that was never finished, as far as the mark does not say that it was.
+  /// For each item the record with the highest number, if that is no removal, and the highest number
+  /// of all records.
   ///
-  /// A removal counts as well when it does not open, as long as the chain vouches for it.
+  /// The last change behind the mark does not count unless it is whole: it may never have been
+  /// confirmed. A removal counts as well when it does not open, as long as the chain vouches for it.
   private static func newestRecords(
-    _ survey: JournalSurvey, _ chained: ChainedPart?, confirmed: UInt64
-  ) -> [ItemIndex.Entry] {
-    var records = survey.records.sorted {
-      ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset)
-    }
-    dropUnfinishedChange(&records, confirmed: confirmed)
+    _ survey: JournalSurvey, _ chained: ChainedPart?, confirmedByteCount: Int,
+    isFirstChangeConfirmed: Bool
+  ) -> (entries: [ItemIndex.Entry], lastNumber: UInt64) {
+    // The chain has settled its numbers: another record with one of them is of a change that was
+    // dropped.
+    var records = survey.records.filter { record in
+      guard let chained else { return true }
+      return record.offset < chained.byteCount || record.prefix.number > chained.number
+    }.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
+    // The first change of a journal that took another's place was synced before it had its name.
+    let firstUnconfirmed =
+      isFirstChangeConfirmed
+      ? (records.firstIndex { $0.prefix.kind.contains(.last) } ?? records.endIndex - 1) + 1 : 0
+    records.removeSubrange(
+      endOfWholeChanges(records, from: firstUnconfirmed, behind: confirmedByteCount)...)
     var newest: [ItemTag: JournalSurvey.Found] = [:]
     for record in records { newest[record.prefix.tag] = record }
-    return newest.values.filter { record in
-      guard !record.prefix.flags.contains(.removed) else { return false }
+    let entries = newest.values.filter { record in
+      guard !record.prefix.kind.contains(.removed) else { return false }
       guard let chained, record.offset < chained.byteCount else { return true }
       return chained.index[record.prefix.tag] != nil
     }.map(\.entry)
+    return (entries, records.last?.prefix.number ?? 0)
   }
 
-  /// Drops the records of a last change of which nothing says that it was ever finished.
+  /// Where the last change begins when it is not whole; otherwise the end.
   ///
-  /// It may lack the records at its end, or only the first one, whose flags are written last.
-  private static func dropUnfinishedChange(
-    _ records: inout [JournalSurvey.Found], confirmed: UInt64
-  ) {
-    func dropChangeWithoutEnd() {
-      while let last = records.last, last.prefix.number > confirmed,
-        !last.prefix.flags.contains(.last)
-      {
-        records.removeLast()
+  /// - Parameters:
+  ///   - records: By their numbers.
+  ///   - first: The first record of which the change can be.
+  ///   - byteCount: How much of the file is confirmed.
+  /// - Returns: A position among the records.
+  private static func endOfWholeChanges(
+    _ records: [JournalSurvey.Found], from first: Int, behind byteCount: Int
+  ) -> Int {
+    var (start, isWhole) = (records.count, true)
+    while start > first, records[start - 1].offset >= byteCount {
+      let prefix = records[start - 1].prefix
+      if start == records.count {
+        isWhole = prefix.kind.contains(.last)
+      } else {
+        // Of the change before: this one has lost its beginning.
+        if prefix.kind.contains(.last) { break }
+        if prefix.number &+ 1 != records[start].prefix.number { isWhole = false }
       }
-    }
-    dropChangeWithoutEnd()
-    // Where the first one is missing, so is a number.
-    guard var start = records.indices.last, records[start].prefix.number > confirmed else { return }
-    while start > 0, case let before = records[start - 1].prefix,
-      before.number + 1 == records[start].prefix.number, before.number > confirmed,
-      !before.flags.contains(.last)
-    {
       start -= 1
+      if prefix.kind.contains(.first) { return isWhole ? records.count : start }
     }
-    guard !records[start].prefix.flags.contains(.first) else { return }
-    records.removeSubrange(start...)
-    dropChangeWithoutEnd()
+    return start
   }
 
   private func keep(_ file: OpenFile, as name: String) throws(StoreError) {
-    let copy = try directory.create(name)
-    try file.copyData(to: copy)
-    try copy.synchronize()
-    try directory.synchronize()
-  }
-
-  private func rewrite(
-    _ entries: [ItemIndex.Entry], from file: OpenFile, _ journal: JournalIdentifier,
-    as successor: JournalIdentifier, store: StoreIdentifier, keys: KeyRing
-  ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
-      var rewriter = try JournalRewriter(
-        try directory.create(StoreFile.journalNext), journal: successor, store: store,
-        keys: keys, random: environment.random)
-      let reader = ItemReader(file, journal: journal, keys: keys)
-      try reader.forEach(
-        entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") },
-        { record, _ throws(StoreError) in try rewriter.add(record) })
-      return try rewriter.finish()
+      let copy = try directory.create(name)
+      try file.copyData(to: copy)
+      try copy.synchronize()
+      try directory.synchronize()
     } catch {
-      directory.discard(StoreFile.journalNext)
+      directory.discard(name)
       throw error
     }
   }

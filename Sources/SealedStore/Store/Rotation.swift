@@ -70,13 +70,11 @@ extension SealedFileStore {
       for (position, slot) in header.slots.enumerated() {
         guard let parameters = slot.parameters,
           let key = try source.wrappingKey(for: parameters),
-          try header.unwrapStoreKey(in: slot, with: key) != nil
+          try header.unwrapStoreKey(in: slot, with: key, path: path) != nil
         else { continue }
         opensAny = true
-        var record = slot
-        Header.wrap(
-          storeKey, in: &record, with: key, store: header.store, random: environment.random)
-        kept[position + 1] = record
+        kept[position + 1] = Header.wrap(
+          storeKey, in: slot.head, with: key, store: header.store, random: environment.random)
       }
       guard opensAny else {
         throw StoreError(
@@ -123,10 +121,11 @@ extension SealedFileStore {
     }
     var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
     header.wrapDataKey(dataKey, with: keys.storeKey, random: environment.random)
-    func setRotated(_ journal: OpenState.Journal) {
-      var rotated = OpenState(header: header, keys: keys, slot: nil, journal: journal)
+    func rotated(_ journal: OpenState.Journal) -> OpenState {
+      var rotated = OpenState(header: header, keys: keys, slot: nil, journal: journal, mark: nil)
       rotated.isRotationPending = true
-      withStateIfOpen { $0 = rotated }
+      rotated.furthest = old
+      return rotated
     }
 
     // If this fails and what it wrote cannot be removed, the next change does it.
@@ -136,22 +135,27 @@ extension SealedFileStore {
     let view: JournalView
     do throws(StoreError) {
       view = try rewriteJournal(
-        as: JournalIdentifier(bytes: environment.random.bytes16()), store: header.store,
-        keys: keys, progress: progress)
+        after: try durableMark(), version: old.version, store: header.store, keys: keys,
+        progress: progress)
       try install(view, after: old)
     } catch {
       if error.code == StoreError.outcomeUnknown {
         // The new journal is in its place, though perhaps not for good, and needs this header
         // and these keys.
-        setRotated(.unusable(error))
+        withStateIfOpen { $0 = rotated(.unusable(error)) }
       } else {
         directory.discard(StoreFile.headerNext)
       }
       throw error
     }
     // Before the headers, so that other threads of this process never look for the new keys.
-    setRotated(.usable(view))
-    tellConfirmed(view.mark, of: header.store, keys, &writer)
+    do throws(StoreError) {
+      try confirm(view, keys: keys) { $0 = rotated(.usable(view)) }
+    } catch {
+      withStateIfOpen { $0 = rotated(.unusable(error)) }
+      options.onNotice?(.rotationNotFinished(error.reason))
+      return
+    }
     do throws(StoreError) {
       try installHeader(header, headerKey: keys.headerKey, &writer)
       writer.isTidy = true

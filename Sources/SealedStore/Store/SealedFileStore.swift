@@ -61,6 +61,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// What one writer at a time in this process has.
   let writer = Mutex(WriterState())
   let commits = CommitQueue()
+  let compaction = BackgroundCompaction()
   private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)
   /// Apart from reads, because a change may wait long for another process.
   ///
@@ -83,7 +84,6 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     // Needed first by a change, and checked now: a store that others can lock is no private one.
     _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
-    if case .usable(let view) = state.journal, !view.hasMark { options.onNotice?(.markMissing) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     self.state = Mutex(state)
   }
@@ -94,7 +94,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
 
   /// Opens an existing store.
   ///
-  /// Blocks for as long as the key source takes: a passphrase about half a second.
+  /// Blocks for as long as the key source takes: a passphrase about a second.
   ///
   /// - Parameters:
   ///   - path: The store's directory.
@@ -117,7 +117,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
     let directory = try PrivateDirectory.ofStore(at: path, fileSystem: environment.fileSystem)
-    let state = try StoreLoader(directory, options, environment).load(by: .source(key))
+    let state = try StoreLoader(directory, options, environment).open(by: .source(key))
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)
   }
@@ -137,6 +137,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// Runs a closure with the open state, which nobody else changes meanwhile.
   ///
   /// - Throws: `locked`, `unavailable` in a forked child, or what the closure throws.
+  @inline(__always)
   func withState<Result>(
     _ body: (inout OpenState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -151,6 +152,50 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
       // In its place: bound to a name, all of it would be copied, for every read.
       // swift-format-ignore: NeverForceUnwrap
       return try body(&slot!)
+    }
+  }
+
+  /// Runs a closure with the open state, brought up to date with what other processes did.
+  ///
+  /// - Throws: As ``withState(_:)``, and `corrupt`, `accessDenied`, `io`, or `timedOut` when the
+  ///   writer's lock is needed and another process holds it for too long.
+  @inline(__always)
+  func withCurrentState<Result: Sendable>(
+    _ body: (inout OpenState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    while true {
+      let result = try withState { open throws(StoreError) -> Result? in
+        guard try open.refresh(from: loader) else { return nil }
+        return try body(&open)
+      }
+      if case .some(let result) = consume result { return result }
+      if let result = try withSettledState(body) { return result }
+    }
+  }
+
+  /// Settles what stands behind the mark, or finds out under the writer's lock what is wrong, and
+  /// runs the closure; `nil` when a writer did so meanwhile.
+  private func withSettledState<Result: Sendable>(
+    _ body: (inout OpenState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    try settling { hold throws(StoreError) in
+      try withState { open throws(StoreError) in
+        _ = try open.refresh(from: loader, holding: hold)
+        return try body(&open)
+      }
+    }
+  }
+
+  /// Runs a closure with the writer's lock, as the only thread of this process that settles or
+  /// writes; `nil` when the mark changed while another process had the lock.
+  ///
+  /// - Throws: `timedOut`, `io`, or what the closure throws.
+  func settling<Result: Sendable>(
+    _ body: (WriterHold) throws(StoreError) -> Result?
+  ) throws(StoreError) -> Result? {
+    try writer.withLock { _ throws(StoreError) in
+      try loader.whileSettling(
+        with: lockFile, unlessMarkIsNot: try loader.markBytes(), body)
     }
   }
 

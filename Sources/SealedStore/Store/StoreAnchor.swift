@@ -12,9 +12,8 @@ public import SessionToolsBase
 ///   save: { try vault.setAnchor($0.bytes) })
 /// ```
 ///
-/// It holds the store's identifier and, for its journal, identifier, length, number of the last
-/// record and chain value, for two journals while one takes the place of the other. Nothing of it
-/// is secret.
+/// It holds the store's identifier and, for its journal, identifier, length, version and chain value,
+/// for two journals while one takes the place of the other. Nothing of it is secret.
 public struct StoreAnchor: Hashable, Sendable {
   /// Keeps the anchor of one store.
   ///
@@ -76,8 +75,8 @@ public struct StoreAnchor: Hashable, Sendable {
     return buffer.bytes(0..<byteCount)
   }
 
-  /// The number of the last record that is known to be there.
-  public var recordNumber: UInt64 { marks.last?.position.number ?? 0 }
+  /// How many changes were made to the store.
+  public var version: UInt64 { marks.last?.version ?? 0 }
 }
 
 extension StoreAnchor.Keeper {

@@ -1,50 +1,53 @@
 import SessionToolsBase
 
 /// Reads a store from its directory.
-struct StoreLoader {
+///
+/// A class, because every read passes it on.
+final class StoreLoader: Sendable {
   let directory: PrivateDirectory
-  private let anchor: StoreAnchor.Keeper?
-  private let patience: Duration
+  let options: SealedFileStore.Options
+  let environment: StoreEnvironment
 
   init(
     _ directory: PrivateDirectory, _ options: SealedFileStore.Options,
     _ environment: StoreEnvironment
   ) {
     self.directory = directory
-    anchor = options.anchor
-    patience = environment.readingPatience
+    self.options = options
+    self.environment = environment
   }
 
-  /// Reads header, mark and journal, and finds the keys.
+  /// Reads header, mark and journal, finds the keys, and settles what is behind the mark.
   ///
   /// A journal that cannot be used is no error here: it is noted, so that the store can be
   /// verified and repaired.
   ///
   /// - Parameters:
-  ///   - source: Where the keys come from.
-  ///   - slot: The slot that opened the store before, to be kept.
-  /// - Returns: What an unlocked store knows.
+  ///   - search: Where the keys come from; keeps what was found.
+  ///   - hold: What the caller holds of the writer's lock.
+  ///   - last: What was seen of the store before.
+  /// - Returns: What an unlocked store knows; `nil` when that needs the writer's lock.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, `timedOut` when others replace the files faster
   ///   than they can be read, or what a key source throws.
-  func load(by source: StoreUnlocking.Means, slot: Int? = nil) throws(StoreError) -> OpenState {
-    let deadline = ContinuousClock.now + patience
-    var means = source
-    var slot = slot
+  func load(
+    _ search: inout KeySearch, holding hold: WriterHold, after last: LastLook
+  ) throws(StoreError) -> OpenState? {
+    let deadline = ContinuousClock.now + environment.readingPatience
     while true {
       let (header, isFromCopy) = try HeaderFiles(directory: directory).read()
       let opened: Result<KeyRing, StoreError>
       do throws(StoreError) {
-        let found = try StoreUnlocking.open(header, by: means, path: directory.path)
+        let found = try StoreUnlocking.open(header, by: search.means, path: directory.path)
         opened = .success(found.keys)
-        slot = found.slot ?? slot
+        search.slot = found.slot ?? search.slot
         // A passphrase is not stretched again when the files have to be read again.
-        means = .keys(found.keys)
+        search.means = .keys(found.keys)
       } catch let error where error.code == StoreError.wrongKey {
-        switch (means, source) {
+        switch (search.means, search.source) {
         case (.keys, .source):
           // A revocation ended since the source was asked.
-          means = source
+          search.means = search.source
           continue
         // Keys that were in use may be those of a revocation that is not finished.
         case (.keys, .keys): opened = .failure(error)
@@ -52,21 +55,30 @@ struct StoreLoader {
         }
       }
 
-      let journal = try openJournal()
+      let files = try openFiles()
       var state: OpenState
-      if let pending = try stateOfPendingRotation(
-        header, opened, journal, source: source, slot: slot)
-      {
+      if let pending = try stateOfPendingRotation(header, opened, files, search) {
         state = pending
       } else {
         let keys = try opened.get()
         state = OpenState(
-          header: header, keys: keys, slot: slot,
-          journal: try view(of: journal, header: header, keys: keys))
+          header: header, keys: keys, slot: search.slot,
+          journal: try view(of: files, header: header, keys: keys), mark: files.mark)
         state.isHeaderFromCopy = isFromCopy
       }
-      // A rotation or a compaction can fall between any two of these reads.
-      guard state.isInDoubt, try !isCurrent(header, journal) else { return state }
+      if state.isInDoubt {
+        // A change, a rotation or a compaction can fall between any two of these reads.
+        if try isCurrent(header, files) {
+          // What is wrong now, while others may write, counts only when none can.
+          if hold == .none { return nil }
+          state.furthest = last.furthest
+          return state
+        }
+      } else if try settle(&state, holding: hold, after: last) {
+        return state
+      } else if hold == .none {
+        return nil
+      }
       guard ContinuousClock.now < deadline else {
         throw StoreError(
           StoreError.timedOut, store: directory.path,
@@ -76,46 +88,91 @@ struct StoreLoader {
     }
   }
 
-  /// Whether header and journal are still those that were read.
-  private func isCurrent(
-    _ header: Header, _ journal: Result<FoundJournal, StoreError>
-  ) throws(StoreError) -> Bool {
+  /// Opens a store, taking the writer's lock where something has to be settled first.
+  ///
+  /// - Throws: As ``load(_:holding:after:)``, and `timedOut` when another process holds the lock
+  ///   for too long.
+  func open(by source: StoreUnlocking.Means) throws(StoreError) -> OpenState {
+    var search = KeySearch(by: source)
+    var last = LastLook()
+    let lock = LockFile(directory)
+    while true {
+      let seen = try markBytes()
+      if let state = try load(&search, holding: .none, after: last) { return state }
+      let state = try whileSettling(with: lock, unlessMarkIsNot: seen) {
+        hold throws(StoreError) in try load(&search, holding: hold, after: LastLook())
+      }
+      if let state { return state }
+      last.mark = seen
+    }
+  }
+
+  /// Runs a closure with the writer's lock, exclusive where the store can be written.
+  ///
+  /// Not when the mark changes while another holds it: who wrote that mark has settled what there
+  /// was to settle.
+  ///
+  /// - Throws: `timedOut`, `io`, or what the closure throws.
+  func whileSettling<Result>(
+    with lock: LockFile, unlessMarkIsNot seen: [UInt8]?,
+    _ body: (WriterHold) throws(StoreError) -> Result?
+  ) throws(StoreError) -> Result? {
+    let isNeedless = { () throws(StoreError) in try self.markBytes() != seen }
+    let byte = LockFile.writerByte
+    var hold = WriterHold.exclusive
+    let held: LockFile.Held?
+    do throws(StoreError) {
+      held = try lock.lock(byte: byte, timeout: options.lockTimeout, unless: isNeedless)
+    } catch let error
+      where error.code == StoreError.accessDenied || error.code == StoreError.noSpace
+    {
+      hold = .shared
+      held = try lock.lockShared(
+        byte: byte, timeout: options.lockTimeout, unless: isNeedless)
+    }
+    guard let held else { return nil }
+    defer { held.unlock() }
+    return try body(hold)
+  }
+
+  /// The bytes of the mark, whatever they are.
+  ///
+  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
+  func markBytes() throws(StoreError) -> [UInt8]? {
+    try directory.read(StoreFile.mark, largestByteCount: Mark.byteCount).map {
+      $0.content.bytes(0..<$0.byteCount)
+    }
+  }
+
+  /// Whether the files are still those that were read.
+  private func isCurrent(_ header: Header, _ files: FoundFiles) throws(StoreError) -> Bool {
     guard try HeaderFiles(directory: directory).read().header == header else { return false }
-    guard case .success(let found) = journal else { return true }
+    let mark = try directory.status(of: StoreFile.mark)
+    if let open = files.mark {
+      guard open.isSameFile(as: mark), try open.isUnchanged() else { return false }
+    } else if mark?.byteCount == Mark.byteCount {
+      return false
+    }
+    guard case .success(let found) = files.journal else { return true }
     let status = try directory.status(of: StoreFile.journal)
     return try status?.isSameFile(as: found.file.status()) == true
   }
 
-  /// The mark, if there is one that the keys made for this journal.
-  ///
-  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
-  func mark(of journal: JournalIdentifier, keys: KeyRing) throws(StoreError) -> Mark? {
-    guard let mark = try mark(keys: keys), mark.journal == journal else { return nil }
-    return mark
-  }
-
-  /// Whether a mark stands beside a journal that a writer left there: it is the journal's, or
-  /// that of the journal before, whose place was taken from exactly there.
-  private func isRightful(_ mark: Mark?, beside journal: JournalIdentifier, keys: KeyRing) -> Bool {
-    guard let mark, mark.journal != journal else { return true }
-    return mark.successor(chainKey: keys.chainKey) == journal
-  }
-
-  /// The mark, if there is one that the keys made for any journal.
-  ///
-  /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
-  func mark(keys: KeyRing) throws(StoreError) -> Mark? {
-    guard
-      let (content, byteCount) = try directory.read(
-        StoreFile.mark, largestByteCount: Mark.byteCount),
-      byteCount == Mark.byteCount
-    else { return nil }
-    return Mark(content, chainKey: keys.chainKey)
+  private struct FoundFiles {
+    /// Read first: so it is never ahead of the journal that is read.
+    let mark: OpenMark?
+    let journal: Result<FoundJournal, StoreError>
   }
 
   private struct FoundJournal {
     let file: OpenFile
     let head: JournalHead
+  }
+
+  private func openFiles() throws(StoreError) -> FoundFiles {
+    let mark = try openForWritingIfPossible(StoreFile.mark)
+    let openMark = if let mark { try OpenMark(mark) } else { nil as OpenMark? }
+    return FoundFiles(mark: openMark, journal: try openJournal())
   }
 
   /// A store on a read-only file system can be read.
@@ -140,73 +197,70 @@ struct StoreLoader {
   }
 
   private func view(
-    of journal: Result<FoundJournal, StoreError>, header: Header, keys: KeyRing
+    of files: FoundFiles, header: Header, keys: KeyRing
   ) throws(StoreError) -> OpenState.Journal {
     let found: FoundJournal
-    switch journal {
+    switch files.journal {
     case .success(let journal): found = journal
     case .failure(let error): return .unusable(error)
     }
     guard found.head.belongs(to: header, keys) else {
       return .unusable(corrupt("the journal does not belong to the header"))
     }
-    guard found.head.version == JournalHead.formatVersion else {
+    guard found.head.formatVersion == JournalHead.formatVersion else {
       return .unusable(
         StoreError(
           StoreError.unsupportedVersion, store: directory.path,
-          reason: "the journal has format version \(found.head.version)",
+          reason: "the journal has format version \(found.head.formatVersion)",
           remedy: "Use a newer version of the program"))
     }
-    var view = try look(at: found, keys: keys)
-    // While it is looked at, other processes may write: damage is believed when it is seen twice,
-    // with nothing written behind the same end meanwhile.
-    let deadline = ContinuousClock.now + patience
-    while view.damage != nil, ContinuousClock.now < deadline {
-      let before = view
-      view = try look(at: found, keys: keys)
-      if view.hasSameEnd(as: before) { break }
-    }
+    let view = JournalView(
+      found.file, identity: try found.file.status(), head: found.head,
+      anchors: try anchors(of: found.head))
+    try walk(view, to: files.mark, keys: keys)
     return .usable(view)
   }
 
-  private func look(at found: FoundJournal, keys: KeyRing) throws(StoreError) -> JournalView {
-    let journal = found.head.journal
-    // What was confirmed first, then the length: so it is never ahead of what is read.
-    let mark = try mark(keys: keys)
-    let anchor = try anchor?.anchor(path: directory.path)
-    let status = try found.file.status()
-    let view = JournalView(found.file, identity: status, head: found.head)
-    view.hasMark = mark != nil
-    let confirmed = ([mark].compactMap(\.self) + (anchor?.marks ?? []))
-      .filter { $0.journal == journal }.map(\.position)
-    try view.extend(to: status.byteCount, confirmed: confirmed, keys: keys)
-    let isAnchored = anchor.map { anchor in
-      anchor.store == found.head.store && anchor.marks.contains { $0.journal == journal }
+  /// Walks to what the mark says; where the journal does not go there, it is damaged.
+  private func walk(
+    _ view: JournalView, to open: OpenMark?, keys: KeyRing
+  ) throws(StoreError) {
+    let mark = open.flatMap { Mark($0.seen, chainKey: keys.chainKey) }
+    let head = view.head
+    if let mark, mark.journal == head.journal {
+      // What was written since the mark was read does not count yet.
+      guard let found = try view.advance(to: .mark(mark), keys: keys) else { return }
+      let behind = try BrokenPart(view: view, journalBreak: found, mark: mark, keys: keys).tags()
+      view.damage = Damage(found.reason, at: found.position.byteCount, tagsBehind: behind)
+    } else if let open, open.digest == head.predecessor {
+      guard let found = try view.advance(to: .firstChange, keys: keys) else { return }
+      view.damage = Damage(found.reason, at: found.position.byteCount)
+    } else {
+      // For a repair, which takes what the chain vouches for.
+      _ = try view.advance(to: .lastChange, keys: keys)
+      view.damage =
+        open == nil ? .markMissing : mark == nil ? .markChanged : .markOfAnotherJournal
     }
-    if !isRightful(mark, beside: journal, keys: keys) || isAnchored == false {
-      view.damage = .putBack
-    }
-    return view
   }
 
   /// The state when the journal belongs to `header.next`; `nil` when it does not.
   private func stateOfPendingRotation(
-    _ header: Header, _ opened: Result<KeyRing, StoreError>,
-    _ journal: Result<FoundJournal, StoreError>, source: StoreUnlocking.Means, slot: Int?
+    _ header: Header, _ opened: Result<KeyRing, StoreError>, _ files: FoundFiles,
+    _ search: KeySearch
   ) throws(StoreError) -> OpenState? {
-    guard case .success(let journal) = journal else { return nil }
-    var means = [source]
+    guard case .success(let journal) = files.journal else { return nil }
+    var means = [search.source]
     if case .success(let keys) = opened {
       if journal.head.belongs(to: header, keys) { return nil }
-      means = [.keys(keys), source]
+      means = [.keys(keys), search.source]
     }
     let content = try HeaderFiles(directory: directory).content(of: StoreFile.headerNext)
     guard let next = content.header, next.store == header.store else { return nil }
     let found = try open(next, byFirstOf: means)
     guard journal.head.belongs(to: next, found.keys) else { return nil }
     var state = OpenState(
-      header: next, keys: found.keys, slot: slot,
-      journal: try view(of: .success(journal), header: next, keys: found.keys))
+      header: next, keys: found.keys, slot: search.slot,
+      journal: try view(of: files, header: next, keys: found.keys), mark: files.mark)
     state.isRotationPending = true
     return state
   }
@@ -226,11 +280,35 @@ struct StoreLoader {
     }
   }
 
-  private func corrupt(_ reason: String) -> StoreError {
+  func corrupt(_ reason: String) -> StoreError {
     StoreError(
       StoreError.corrupt, store: directory.path, reason: reason,
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }
+}
+
+/// Where the keys of a store come from, and what was found so far.
+struct KeySearch {
+  /// What the caller has.
+  let source: StoreUnlocking.Means
+  /// What is tried first.
+  var means: StoreUnlocking.Means
+  /// The number of the slot that opened.
+  var slot: Int?
+
+  init(by source: StoreUnlocking.Means, slot: Int? = nil) {
+    self.source = source
+    means = source
+    self.slot = slot
+  }
+}
+
+/// What was seen of a store before it is read again.
+struct LastLook {
+  /// The furthest mark.
+  var furthest: Mark?
+  /// The bytes of the mark.
+  var mark: [UInt8]?
 }
 
 extension JournalHead {

@@ -16,15 +16,11 @@ public enum StoreNotice: Hashable, Sendable {
   /// Everything is sealed anew, but the new header could not be put in its place. The store
   /// opens all the same, and the next change does it.
   case rotationNotFinished(String)
-  /// What an interrupted write left was cut off; when it was as long as a whole record it was
-  /// kept in a file first.
-  case unfinishedWriteCutOff(byteCount: Int, keptAt: String?)
-  /// The mark is missing or spoiled, so nothing in the store's files tells whether the journal's
-  /// last changes are all there. A crash in a rotation leaves this, and so does somebody who
-  /// takes changes away; the next change renews the mark.
-  case markMissing
-  /// The mark could not be written. The change before is durable all the same.
-  case markNotWritten
+  /// What an interrupted write left was dropped. It was never confirmed.
+  case unfinishedWriteDropped(byteCount: Int)
+  /// A change that was written and never confirmed, because its process or the machine stopped,
+  /// counts now.
+  case interruptedChangeFinished
   /// The anchor could not be saved. The change before is durable all the same, and the next
   /// change saves one.
   case anchorNotSaved(String)
@@ -48,13 +44,10 @@ extension StoreNotice: CustomStringConvertible {
       "A rotation that was interrupted has been finished."
     case .rotationNotFinished(let reason):
       "The new header could not be put in place: \(reason). The next change does it."
-    case .unfinishedWriteCutOff(let byteCount, let keptAt):
-      "An interrupted write left \(byteCount) bytes, which were cut off"
-        + (keptAt.map { " and kept in \($0)." } ?? ".")
-    case .markMissing:
-      "The mark is missing or spoiled, so it is not known whether the last changes are all there."
-    case .markNotWritten:
-      "The mark could not be written; the change is durable all the same."
+    case .unfinishedWriteDropped(let byteCount):
+      "An interrupted write left \(byteCount) bytes, which were dropped; it was never confirmed."
+    case .interruptedChangeFinished:
+      "A change that was interrupted before it was confirmed has been finished."
     case .anchorNotSaved(let reason):
       "The anchor was not saved: \(reason). The next change saves one."
     case .compactionFailed(let reason):

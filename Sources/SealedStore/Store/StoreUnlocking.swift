@@ -13,8 +13,8 @@ enum StoreUnlocking {
   /// The keys of a header.
   ///
   /// - Returns: The keys, and the number of the slot that opened, if one had to.
-  /// - Throws: `wrongKey` when nothing fits, what the source throws, or `corrupt` when a slot
-  ///   opened and the rest of the header is not by the same hand.
+  /// - Throws: `wrongKey` when nothing fits, what the source throws, or `corrupt` when a slot is
+  ///   for the key, and it or the rest of the header is not by the same hand.
   static func open(
     _ header: Header, by means: Means, path: String
   ) throws(StoreError) -> (keys: KeyRing, slot: Int?) {
@@ -45,16 +45,19 @@ enum StoreUnlocking {
     var tried: [KeySlotParameters] = []
     for (position, slot) in header.slots.enumerated() {
       guard let parameters = slot.parameters else { continue }
+      let key: WrappingKey
       do throws(StoreError) {
         try source.checkCost(of: tried + [parameters])
-        guard let key = try source.wrappingKey(for: parameters) else { continue }
-        tried.append(parameters)
-        if let storeKey = try header.unwrapStoreKey(in: slot, with: key) {
-          return (storeKey, position + 1)
-        }
+        guard let made = try source.wrappingKey(for: parameters) else { continue }
+        key = made
       } catch {
         // Another slot may still open; if none does, this is what to tell.
         refusal = refusal ?? error.inSlot(position + 1, of: path)
+        continue
+      }
+      tried.append(parameters)
+      if let storeKey = try header.unwrapStoreKey(in: slot, with: key, path: path) {
+        return (storeKey, position + 1)
       }
     }
     if let refusal { throw refusal }
@@ -70,7 +73,8 @@ enum StoreUnlocking {
       remedy: "Look at what opens it with session-tools slots list \(path.shellQuoted)")
   }
 
-  private static func forged(path: String) -> StoreError {
+  /// What a header says about its maker when a key fits a part of it and not the whole.
+  static func forged(path: String) -> StoreError {
     StoreError(
       StoreError.corrupt, store: path,
       reason: "the header was changed by someone without its keys",

@@ -27,6 +27,11 @@ final class StoreWatcher: Sendable {
   struct Place: Equatable {
     let journal: JournalIdentifier
     let end: JournalPosition
+
+    init(of view: JournalView) {
+      journal = view.head.journal
+      end = view.end
+    }
   }
 
   private let state = Mutex(State())
@@ -78,8 +83,7 @@ final class StoreWatcher: Sendable {
 
   /// Tells of a change made through this object.
   ///
-  /// The kernel may have told of it before it was made, and says nothing more where the mark cannot be
-  /// written.
+  /// The kernel may have reported it before this object knew of it.
   func ownChangeWasMade(in store: SealedFileStore) {
     guard !observers.isEmpty else { return }
     queue.async { self.tellChanges(of: store) }
@@ -90,7 +94,7 @@ final class StoreWatcher: Sendable {
     let seen = state.withLock { $0.seen }
     do throws(StoreError) {
       let (place, changed) = try store.changes(since: seen)
-      guard place != seen else { return }
+      guard place == nil || place != seen else { return }
       state.withLock { $0.seen = place }
       observers.tell(changed.map { .changed($0) } ?? .resynchronize)
     } catch {
@@ -102,27 +106,38 @@ final class StoreWatcher: Sendable {
 }
 
 extension SealedFileStore {
-  /// How far the journal goes now.
-  fileprivate func currentPlace() throws(StoreError) -> StoreWatcher.Place {
+  /// How far the journal goes now; `nil` when only a reader that takes the lock can tell.
+  fileprivate func currentPlace() throws(StoreError) -> StoreWatcher.Place? {
+    try withReportedState { _, view in StoreWatcher.Place(of: view) }
+  }
+
+  /// Runs a closure with a journal that is sound, and as new as what the kernel has reported; `nil`
+  /// where the writer's lock is needed for that.
+  ///
+  /// The lock is never taken here: it would be waited for, and its file made again in a directory
+  /// that someone is removing. What was reported may be another file under a name, and is reported
+  /// once only.
+  private func withReportedState<Result: Sendable>(
+    _ body: (inout OpenState, JournalView) -> Result
+  ) throws(StoreError) -> Result? {
     try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
-      let view = try open.soundJournal(path: path)
-      return StoreWatcher.Place(journal: view.head.journal, end: view.end)
+      open.expectOtherFiles()
+      guard try open.refresh(from: loader) else { return nil }
+      let view = try open.soundJournal(in: directory)
+      return body(&open, view)
     }
   }
 
-  /// The items changed since a place; `nil` when that cannot be told, because the journal is
-  /// another one.
+  /// Where the journal ends, and the items changed since a place; `nil` for either when it cannot be
+  /// told.
   fileprivate func changes(
     since seen: StoreWatcher.Place?
-  ) throws(StoreError) -> (StoreWatcher.Place, Set<StoreKey>?) {
-    let (place, file, keys) = try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
-      let view = try open.soundJournal(path: path)
+  ) throws(StoreError) -> (StoreWatcher.Place?, Set<StoreKey>?) {
+    let found = try withReportedState { open, view in
       open.keys.beginUse()
-      let place = StoreWatcher.Place(journal: view.head.journal, end: view.end)
-      return (place, view.file, open.keys)
+      return (StoreWatcher.Place(of: view), view.file, open.keys)
     }
+    guard let (place, file, keys) = found else { return (nil, nil) }
     defer { keys.endUse() }
     // A journal that ends before what was told has lost something.
     guard let seen, seen.journal == place.journal, seen.end.byteCount <= place.end.byteCount
@@ -131,9 +146,14 @@ extension SealedFileStore {
     var changed: Set<StoreKey> = []
     var start = seen.end.byteCount
     while start < place.end.byteCount {
-      let record = try opener.read(from: file, at: start, fileByteCount: place.end.byteCount)
-      guard let record, let key = record.key else { return (place, nil) }
-      changed.insert(key)
+      let record = try opener.read(
+        from: file, at: start, fileByteCount: place.end.byteCount, .name)
+      guard let record else { return (place, nil) }
+      // A void change is one of no item.
+      if !record.isVoid {
+        guard let key = record.key else { return (place, nil) }
+        changed.insert(key)
+      }
       start += record.prefix.recordByteCount
     }
     return (place, changed)

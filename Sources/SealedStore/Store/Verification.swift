@@ -1,10 +1,12 @@
 public import SessionToolsBase
+import Synchronization
 
 extension SealedFileStore {
   /// Reads every byte of the store, opens every record, and reports whatever is not as a writer
   /// leaves it.
   ///
-  /// Changes nothing and takes no lock.
+  /// Changes nothing but what every opening settles: a change that was interrupted counts or is
+  /// dropped. Takes the writer's lock for that, and when something is wrong.
   ///
   /// - Parameter progress: Hears how many bytes of the journal are done.
   /// - Returns: What was found. Damage is a finding and no error.
@@ -12,14 +14,56 @@ extension SealedFileStore {
   ///   neither header nor copy can be used, `unsupportedVersion`, `unsafePermissions`,
   ///   `accessDenied` or `io`.
   public func verify(progress: StoreProgress? = nil) throws(StoreError) -> VerificationReport {
-    let (keys, slot) = try withState { open in
-      open.keys.beginUse()
-      return (open.keys, open.slot)
-    }
-    defer { keys.endUse() }
-    let open = try loader.load(by: .keys(keys), slot: slot)
-    var verifier = Verifier(directory: directory, open: open)
+    try verify(holding: .none, progress: progress)
+  }
+
+  /// Verifies for a caller that may hold the writer's lock.
+  func verify(
+    holding hold: WriterHold, progress: StoreProgress? = nil
+  ) throws(StoreError) -> VerificationReport {
+    let found = try loaded(holding: hold)
+    defer { found.keys.endUse() }
+    var verifier = Verifier(directory: directory, open: found.state)
     return try verifier.report(progress: progress)
+  }
+
+  /// What is read from the files with the keys there are, which are in use from then on.
+  private struct LoadedState: Sendable {
+    let state: OpenState
+    let keys: KeyRing
+  }
+
+  /// Reads the files, with the writer's lock where that is needed.
+  private func loaded(holding hold: WriterHold) throws(StoreError) -> LoadedState {
+    while true {
+      if let found = try load(holding: hold) { return found }
+      let found = try settling { hold throws(StoreError) in try load(holding: hold) }
+      if let found { return found }
+    }
+  }
+
+  /// Reads the files; `nil` when that needs the writer's lock.
+  ///
+  /// Keys are in use only once that is not to be waited for: a rotation that has the lock waits for
+  /// those who use the old ones.
+  private func load(holding hold: WriterHold) throws(StoreError) -> LoadedState? {
+    let (keys, slot, furthest) = try withState { open in
+      open.keys.beginUse()
+      return (open.keys, open.slot, open.furthest)
+    }
+    var search = KeySearch(by: .keys(keys), slot: slot)
+    do throws(StoreError) {
+      if let state = try loader.load(
+        &search, holding: hold, after: LastLook(furthest: furthest, mark: nil))
+      {
+        return LoadedState(state: state, keys: keys)
+      }
+    } catch {
+      keys.endUse()
+      throw error
+    }
+    keys.endUse()
+    return nil
   }
 }
 
@@ -61,7 +105,7 @@ private struct Verifier {
     return VerificationReport(
       findings: findings, damagedItems: damaged.sorted(), itemCount: view.index.count,
       recordCount: survey.records.count, liveByteCount: view.live.byteCount,
-      journalByteCount: view.end.byteCount + view.tailByteCount)
+      journalByteCount: view.end.byteCount)
   }
 
   private mutating func add(
@@ -96,27 +140,20 @@ private struct Verifier {
 
   private mutating func checkOtherFiles() throws(StoreError) {
     for name in try directory.names().sorted() {
-      if name.hasPrefix("tail-") {
-        add(.files, "\(name) keeps an unfinished write that was cut off", isDamage: false)
-      } else if name.hasPrefix("damaged-") {
+      if name.hasPrefix("damaged-") {
         add(.files, "\(name) is a journal from before a repair", isDamage: false)
       }
     }
   }
 
   private mutating func checkMark(of view: JournalView) throws(StoreError) {
-    guard
-      let (content, byteCount) = try directory.read(
-        StoreFile.mark, largestByteCount: Mark.byteCount)
-    else {
-      return add(.mark, "the mark is missing; the next change renews it", isDamage: false)
-    }
-    guard byteCount == Mark.byteCount, let mark = Mark(content, chainKey: open.keys.chainKey)
-    else {
-      return add(.mark, "the mark is damaged; the next change renews it", isDamage: false)
-    }
-    if mark.journal != view.head.journal {
-      add(.mark, "the mark is that of an earlier journal", isDamage: false)
+    if let damage = view.damage {
+      if damage.isOfMark { add(.mark, damage.reason, isDamage: true) }
+    } else if let mark = open.mark, mark.digest == view.head.predecessor,
+      // Otherwise the journal was replaced while it was read, and is marked by now.
+      try mark.isUnchanged()
+    {
+      add(.mark, "the mark is that of the journal before, as a crash leaves it", isDamage: false)
     }
   }
 
@@ -126,6 +163,8 @@ private struct Verifier {
   ) -> Set<StoreKey> {
     var damaged: Set<StoreKey> = []
     for gap in survey.gaps {
+      // Where the mark is damaged, nothing says that what is behind the last whole change counts.
+      if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
       guard let prefix = gap.prefix else {
         add(.journal, "bytes \(gap.range) are no record that opens", isDamage: true)
         continue
@@ -139,7 +178,14 @@ private struct Verifier {
         .journal,
         "record \(prefix.number) at byte \(gap.range.lowerBound), \(what) \(whose), "
           + "does not open", isDamage: true)
-      if isNewest, let name = survey.names[prefix.tag] { damaged.insert(name) }
+    }
+    if !survey.gaps.isEmpty {
+      // One gap may be that of many records.
+      let opened = Set(survey.records.map(\.offset))
+      for (tag, name) in survey.names {
+        guard let entry = view.entry(of: tag) else { continue }
+        if !opened.contains(Int(entry.offset)) { damaged.insert(name) }
+      }
     }
     if let start = survey.firstOtherGap {
       add(
@@ -150,12 +196,8 @@ private struct Verifier {
   }
 
   private mutating func checkEnd(of view: JournalView) {
-    if let damage = view.damage {
+    if let damage = view.damage, !damage.isOfMark {
       add(.journal, damage.reason, isDamage: true)
-    } else if view.tailByteCount > 0 {
-      add(
-        .tail, "\(view.tailByteCount) bytes of an unfinished write; the next change cuts them off",
-        isDamage: false)
     }
   }
 }

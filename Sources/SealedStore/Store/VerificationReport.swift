@@ -26,10 +26,8 @@ public struct VerificationReport: Hashable, Sendable {
     case rotation
     /// The file `mark`.
     case mark
-    /// The records up to the last whole change.
+    /// The records, and whether they go to where the mark says.
     case journal
-    /// What stands in the journal behind the last whole change.
-    case tail
     /// Other files in the directory.
     case files
   }
@@ -44,8 +42,8 @@ public struct VerificationReport: Hashable, Sendable {
   public let recordCount: Int
   /// The length of the newest records of all items.
   public let liveByteCount: Int
-  /// The length of the journal, up to the last byte that is not zero: its file has room behind it
-  /// for the changes to come.
+  /// The length of the journal, up to where it counts: its file has room behind it for the changes
+  /// to come.
   public let journalByteCount: Int
 
   /// Whether nothing that was confirmed was changed or lost.

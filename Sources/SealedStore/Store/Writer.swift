@@ -3,10 +3,6 @@ import Synchronization
 
 /// What the one writer of this process keeps from one change to the next.
 struct WriterState {
-  /// The open mark; overwritten in place after every change.
-  var mark: OpenFile?
-  /// How long the journal was when compacting it failed the last time.
-  var compactionTriedAt = 0
   /// Whether header and copy were compared and left-over files removed since the store was
   /// opened.
   var isTidy = false
@@ -23,20 +19,27 @@ struct WriterState {
 
 extension SealedFileStore {
   /// Runs a closure as the only writer among threads and processes, on a journal that is up
-  /// to date, sound, and ends with a confirmed change.
+  /// to date and sound, with nothing behind its mark.
   ///
   /// - Parameters:
   ///   - needsHeader: Whether the header has to be up to date as well.
+  ///   - timeout: How long to wait for another process; the store's option when nothing is said.
+  ///   - isChange: Whether nothing is changed before the closure, whatever else is mended.
   ///   - body: What to do.
   /// - Returns: What the closure gives.
   /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
   ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
   func writing<Result: Sendable>(
-    needsHeader: Bool = false, _ body: (inout WriterState) throws(StoreError) -> Result
+    needsHeader: Bool = false, timeout: Duration? = nil, isChange: Bool = false,
+    _ body: (inout WriterState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try holdingWriterLock { writer throws(StoreError) in
+    try holdingWriterLock(timeout: timeout) { writer throws(StoreError) in
       if needsHeader { writer.isTidy = false }
-      try self.prepare(&writer)
+      do throws(StoreError) {
+        try self.prepare(&writer)
+      } catch {
+        throw isChange ? error.ofPreparation : error
+      }
       return try body(&writer)
     }
   }
@@ -46,22 +49,38 @@ extension SealedFileStore {
   ///
   /// - Throws: `timedOut`, `locked`, `io`, or what the closure throws.
   func holdingWriterLock<Result: Sendable>(
-    _ body: (inout WriterState) throws(StoreError) -> Result
+    timeout: Duration? = nil, _ body: (inout WriterState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     // The fork check comes before a lock that a thread of the parent may have held.
     try withState { _ in }
-    return try writer.withLock { writer throws(StoreError) -> Result in
-      let held = try lockFile.lock(byte: LockFile.writerByte, timeout: options.lockTimeout)
+    let timeout = timeout ?? options.lockTimeout
+    let lock = { () throws(StoreError) in
+      try self.lockFile.lock(byte: LockFile.writerByte, timeout: timeout)
+    }
+    guard timeout == .zero else {
+      return try writer.withLock { writer throws(StoreError) -> Result in
+        let held = try lock()
+        defer { held.unlock() }
+        return try body(&writer)
+      }
+    }
+    let result = try writer.withLockIfAvailable { writer throws(StoreError) -> Result in
+      let held = try lock()
       defer { held.unlock() }
       return try body(&writer)
     }
+    guard let result else {
+      throw StoreError(
+        StoreError.timedOut, store: path, reason: "another thread is writing to the store")
+    }
+    return result
   }
 
   private func prepare(_ writer: inout WriterState) throws(StoreError) {
     try withState { open throws(StoreError) in
-      try open.refresh(from: loader)
+      _ = try open.refresh(from: loader, holding: .exclusive)
       if open.isRotationPending { try finishRotation(&open, &writer) }
-      let view = try open.soundJournal(path: directory.pathOfFile(StoreFile.journal))
+      let view = try open.soundJournal(in: directory)
       if !view.isNameDurable {
         // Whoever renamed it may have died, or failed, before the directory's sync.
         try directory.synchronize()
@@ -71,29 +90,7 @@ extension SealedFileStore {
         try tidy(&open)
         writer.isTidy = true
       }
-      do throws(StoreError) {
-        if view.tailByteCount > 0 { try cutTail(of: view) }
-        try makeLastChangeDurable(view)
-      } catch {
-        // A sync that failed is never made again through this descriptor.
-        open.journal = .unusable(error)
-        throw error
-      }
     }
-  }
-
-  /// Makes the last change durable if it may not be.
-  ///
-  /// It was written by a process that died before its sync, or whose sync failed, and has to be
-  /// durable before another follows, or a power cut could tear one that is not the last.
-  /// Written again, because after a failed sync the kernel calls the lost pages clean: syncing
-  /// alone would say yes and do nothing.
-  private func makeLastChangeDurable(_ view: JournalView) throws(StoreError) {
-    guard view.confirmedByteCount < view.end.byteCount else { return }
-    let start = max(view.confirmedByteCount, view.lastChangeByteCount)
-    try view.file.copy(start..<view.end.byteCount, to: view.file, at: start)
-    try view.file.synchronizeData()
-    view.confirmedByteCount = view.end.byteCount
   }
 
   /// Makes header and copy equal again, and removes what a crash left.
@@ -109,10 +106,11 @@ extension SealedFileStore {
       try headers.writeCopy(open.header, headerKey: open.keys.headerKey)
       options.onNotice?(.headersMadeEqual)
     }
-    for name in [
-      StoreFile.headerNext, StoreFile.journalNext,
-      StoreFile.temporary,
-    ] {
+    if try directory.status(of: StoreFile.headerNext) != nil {
+      // The header that took its place, or the journal that did not, has to keep its name first.
+      try directory.synchronize()
+    }
+    for name in [StoreFile.headerNext, StoreFile.journalNext, StoreFile.temporary] {
       try directory.remove(name)
     }
   }
@@ -121,7 +119,7 @@ extension SealedFileStore {
   private func finishRotation(
     _ open: inout OpenState, _ writer: inout WriterState
   ) throws(StoreError) {
-    try open.reload(with: loader)
+    try open.reload(with: loader, holding: .exclusive)
     guard open.isRotationPending else { return }
     // The journal's name first: a header that is durable before it would open nothing.
     try directory.synchronize()
@@ -143,36 +141,6 @@ extension SealedFileStore {
     try headers.writeCopy(header, headerKey: headerKey)
     try directory.remove(StoreFile.headerNext)
     try directory.synchronize()
-  }
-
-  private func cutTail(of view: JournalView) throws(StoreError) {
-    let keptAt = try keepTail(of: view)
-    try view.file.truncate(to: view.end.byteCount)
-    try view.file.synchronizeData()
-    options.onNotice?(
-      .unfinishedWriteCutOff(byteCount: view.tailByteCount, keptAt: keptAt))
-    view.tailByteCount = 0
-    view.fileByteCount = view.end.byteCount
-  }
-
-  /// Keeps an unfinished write that is as long as a whole record in a file of its own; `nil`
-  /// when it is shorter, or when there is no space for it: nobody was told that it was stored,
-  /// and cutting it off is what makes space.
-  private func keepTail(of view: JournalView) throws(StoreError) -> String? {
-    guard view.tailByteCount >= RecordPlaintext.smallestRecordByteCount else { return nil }
-    let tail = view.end.byteCount..<view.end.byteCount + view.tailByteCount
-    do throws(StoreError) {
-      let file = try directory.create(StoreFile.temporary)
-      try view.file.copy(tail, to: file, at: 0)
-      try file.synchronize()
-      let name = try unusedName(
-        "tail-\(view.head.journal.bytes.hexadecimal)-\(view.end.byteCount)", for: file)
-      try directory.rename(StoreFile.temporary, to: name)
-      return directory.pathOfFile(name)
-    } catch let error where error.code == StoreError.noSpace {
-      directory.discard(StoreFile.temporary)
-      return nil
-    }
   }
 
   /// A name under which there is nothing, or the same: what a file is kept for may have been

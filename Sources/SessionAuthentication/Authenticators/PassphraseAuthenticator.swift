@@ -74,7 +74,7 @@ public struct PassphraseAuthenticator: Authenticator {
     throw AuthenticationError(AuthenticationError.failed, "the passphrase was wrong")
   }
 
-  /// Deriving the key takes about half a second, for which no thread of the pool is held.
+  /// Deriving the key takes about a second, for which no thread of the pool is held.
   private func open(_ passphrase: SecretBytes) async throws {
     let store = store
     try await lanes.queue.blocking { try store.unlock(withPassphrase: passphrase) }

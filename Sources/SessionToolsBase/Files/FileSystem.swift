@@ -2,7 +2,7 @@
 ///
 /// One seam for tests: they record, fail and replay what goes through here. Names are relative
 /// to a directory that is held open, so that nobody can swap a parent directory in between.
-package protocol FileSystem: Sendable {
+package protocol FileSystem: AnyObject, Sendable {
   /// Opens a directory, refusing a symbolic link in its place.
   func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor
   /// Makes a directory of mode 0700.
@@ -38,6 +38,9 @@ package protocol FileSystem: Sendable {
   func truncate(_ descriptor: Descriptor, to byteCount: Int) throws(SystemCallError)
   /// Makes a file's content, and what is needed to read it, durable.
   func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError)
+  /// Whether what the page cache holds of a file is all there is of it: its file system keeps
+  /// nothing on a disk, or cannot be written by anybody.
+  func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool
   /// Makes a file or a directory durable.
   func synchronize(_ descriptor: Descriptor) throws(SystemCallError)
 
@@ -50,11 +53,14 @@ package protocol FileSystem: Sendable {
   /// Removes a name.
   func remove(_ name: String, in directory: Descriptor) throws(SystemCallError)
 
-  /// Takes an exclusive lock on one byte of a file if nobody has it.
+  /// Takes a lock on one byte of a file if no other open file has it.
   ///
   /// The lock belongs to the open file: the kernel frees it when the last descriptor of it is
-  /// closed, however the process dies.
-  func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool
+  /// closed, however the process dies. A shared one excludes exclusive ones only, and is enough
+  /// where the file cannot be written.
+  func tryLock(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool
   /// Frees the lock on one byte of a file.
   func unlock(_ descriptor: Descriptor, byte: Int)
 }
@@ -75,6 +81,9 @@ package struct Descriptor: Hashable, Sendable {
 package enum FileAccess: Hashable, Sendable {
   /// For reading.
   case read
+  /// For reading what is on the disk, past the page cache (`O_DIRECT`): offsets, lengths and memory
+  /// are whole pages.
+  case readDirect
   /// For reading and writing.
   case readWrite
   /// For reading and writing, made with mode 0600 when it is absent.

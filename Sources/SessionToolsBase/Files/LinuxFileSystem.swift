@@ -7,7 +7,7 @@ import Synchronization
 /// The only file that makes these calls.
 ///
 /// Every call that a signal interrupts is made again.
-package struct LinuxFileSystem: FileSystem {
+package final class LinuxFileSystem: FileSystem {
   package init() {}
 
   package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
@@ -35,6 +35,7 @@ package struct LinuxFileSystem: FileSystem {
     let flags =
       switch access {
       case .read: O_RDONLY
+      case .readDirect: O_RDONLY | session_tools_direct()
       case .readWrite: O_RDWR
       case .readWriteOrCreate: O_RDWR | O_CREAT
       case .create: O_RDWR | O_CREAT | O_EXCL
@@ -185,8 +186,22 @@ package struct LinuxFileSystem: FileSystem {
     try check("unlinkat") { unsafe Glibc.unlinkat(directory.rawValue, name, 0) }
   }
 
-  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
-    var request = Self.lockRequest(F_WRLCK, byte: byte)
+  package func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool {
+    var kind: UInt32 = 0
+    try check("fstatfs") { unsafe session_tools_file_system(descriptor.rawValue, &kind) }
+    return Self.cacheAuthoritativeKinds.contains(kind)
+  }
+
+  /// Of `<linux/magic.h>` and the kernel's sources: tmpfs and ramfs have no disk; squashfs, ISO
+  /// 9660, EROFS and cramfs are never written.
+  private static let cacheAuthoritativeKinds: Set<UInt32> = [
+    0x0102_1994, 0x8584_58f6, 0x7371_7368, 0x9660, 0xe0f5_e1e2, 0x28cd_3d45,
+  ]
+
+  package func tryLock(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    var request = Self.lockRequest(isShared ? F_RDLCK : F_WRLCK, byte: byte)
     do throws(SystemCallError) {
       try check("fcntl") {
         unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)

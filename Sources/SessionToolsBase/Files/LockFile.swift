@@ -25,12 +25,14 @@ package final class LockFile: Sendable {
 
   /// A byte that is locked.
   package struct Held: Sendable {
-    fileprivate let file: OpenFile
+    /// `nil` where there is no file to lock, and none can be made.
+    fileprivate let file: OpenFile?
     fileprivate let directory: PrivateDirectory
     fileprivate let byte: Int
 
     /// Frees the byte.
     package func unlock() {
+      guard let file else { return }
       directory.fileSystem.unlock(file.descriptor, byte: byte)
     }
   }
@@ -44,13 +46,58 @@ package final class LockFile: Sendable {
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
+    let held = try lock(byte: byte, timeout: timeout) { () throws(StoreError) in false }
+    guard let held else { throw timedOut() }
+    return held
+  }
+
+  /// Takes a byte, blocking the thread until it is free, or not needed any more.
+  ///
+  /// - Returns: `nil` when it is not needed.
+  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `io`, or what the closure throws.
+  package func lock(
+    byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
+  ) throws(StoreError) -> Held? {
+    try poll(timeout, { () throws(StoreError) in try tryLock(byte: byte) }, isNeedless)
+  }
+
+  /// Takes a byte shared, where the file cannot be written; holds nothing where there is no file.
+  ///
+  /// - Returns: `nil` when it is not needed.
+  /// - Throws: As ``lock(byte:timeout:unless:)``.
+  package func lockShared(
+    byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
+  ) throws(StoreError) -> Held? {
+    // A writer would have made one first.
+    guard let file = try directory.open(Self.name, .read) else {
+      return Held(file: nil, directory: directory, byte: byte)
+    }
+    return try poll(
+      timeout,
+      { () throws(StoreError) in
+        do throws(SystemCallError) {
+          guard
+            try directory.fileSystem.tryLock(file.descriptor, byte: byte, isShared: true)
+          else { return nil }
+        } catch {
+          throw StoreError(error, path: directory.pathOfFile(Self.name))
+        }
+        return Held(file: file, directory: directory, byte: byte)
+      }, isNeedless)
+  }
+
+  private func poll(
+    _ timeout: Duration, _ attempt: () throws(StoreError) -> Held?,
+    _ isNeedless: () throws(StoreError) -> Bool
+  ) throws(StoreError) -> Held? {
     // Mostly it is free.
-    if let held = try tryLock(byte: byte) { return held }
+    if let held = try attempt() { return held }
     var wait = Backoff(timeout: timeout)
     while true {
+      if try isNeedless() { return nil }
       guard let pause = wait.next() else { throw timedOut() }
       Thread.sleep(forTimeInterval: pause / .seconds(1))
-      if let held = try tryLock(byte: byte) { return held }
+      if let held = try attempt() { return held }
     }
   }
 
@@ -77,7 +124,9 @@ package final class LockFile: Sendable {
   private func tryLock(byte: Int) throws(StoreError) -> Held? {
     let lock = try lockFile()
     do throws(SystemCallError) {
-      guard try directory.fileSystem.tryLock(lock.file.descriptor, byte: byte) else { return nil }
+      guard
+        try directory.fileSystem.tryLock(lock.file.descriptor, byte: byte, isShared: false)
+      else { return nil }
     } catch {
       throw StoreError(error, path: directory.pathOfFile(Self.name))
     }

@@ -3,15 +3,22 @@ package final class OpenFile: Sendable {
   package let descriptor: Descriptor
   private let name: String
   private let directory: PrivateDirectory
+  private let isWritable: Bool
+  /// That of the directory, at hand for every read.
+  private let fileSystem: any FileSystem
 
-  package init(_ descriptor: Descriptor, name: String, directory: PrivateDirectory) {
+  package init(
+    _ descriptor: Descriptor, name: String, directory: PrivateDirectory, isWritable: Bool
+  ) {
     self.descriptor = descriptor
+    self.isWritable = isWritable
     self.name = name
     self.directory = directory
+    fileSystem = directory.fileSystem
   }
 
   deinit {
-    directory.fileSystem.close(descriptor)
+    fileSystem.close(descriptor)
   }
 
   private var path: String { directory.pathOfFile(name) }
@@ -21,7 +28,7 @@ package final class OpenFile: Sendable {
   /// - Throws: `io`.
   package func status() throws(StoreError) -> FileStatus {
     do throws(SystemCallError) {
-      return try directory.fileSystem.status(of: descriptor)
+      return try fileSystem.status(of: descriptor)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -34,7 +41,7 @@ package final class OpenFile: Sendable {
     at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(StoreError) -> Int {
     do throws(SystemCallError) {
-      return try directory.fileSystem.read(descriptor, at: offset, into: buffer, range)
+      return try fileSystem.read(descriptor, at: offset, into: buffer, range)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -46,7 +53,7 @@ package final class OpenFile: Sendable {
   /// - Throws: `io`.
   package func nextData(from offset: Int) throws(StoreError) -> Int? {
     do throws(SystemCallError) {
-      return try directory.fileSystem.nextData(descriptor, from: offset)
+      return try fileSystem.nextData(descriptor, from: offset)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -77,19 +84,41 @@ package final class OpenFile: Sendable {
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
   package func write(_ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int) throws(StoreError) {
+    var written = 0
+    try write(buffer, range, at: offset, written: &written)
+  }
+
+  /// Writes a whole range, and says how much of it was written where that fails.
+  ///
+  /// - Throws: `noSpace`, `accessDenied` or `io`.
+  package func write(
+    _ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int, written: inout Int
+  ) throws(StoreError) {
+    try checkIsWritable()
     do throws(SystemCallError) {
-      try directory.fileSystem.writeAll(buffer, range, to: descriptor, at: offset)
+      try fileSystem.writeAll(buffer, range, to: descriptor, at: offset, done: &written)
     } catch {
       throw StoreError(error, path: path)
     }
+  }
+
+  /// Refuses a file that is open for reading only.
+  ///
+  /// - Throws: `accessDenied`.
+  package func checkIsWritable() throws(StoreError) {
+    guard !isWritable else { return }
+    throw StoreError(
+      StoreError.accessDenied, store: path, reason: "it could be opened for reading only",
+      remedy: "Look at who owns it and whether it can be written")
   }
 
   /// Cuts the file.
   ///
   /// - Throws: `io`.
   package func truncate(to byteCount: Int) throws(StoreError) {
+    try checkIsWritable()
     do throws(SystemCallError) {
-      try directory.fileSystem.truncate(descriptor, to: byteCount)
+      try fileSystem.truncate(descriptor, to: byteCount)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -100,10 +129,47 @@ package final class OpenFile: Sendable {
   /// - Throws: `outcomeUnknown`.
   package func synchronizeData() throws(StoreError) {
     do throws(SystemCallError) {
-      try directory.fileSystem.synchronizeData(descriptor)
+      try fileSystem.synchronizeData(descriptor)
     } catch {
       throw .outcomeUnknown(error, path: path)
     }
+  }
+
+  /// Whether what the page cache holds of it is all there is of it.
+  ///
+  /// - Throws: `io`.
+  package func isCacheAuthoritative() throws(StoreError) -> Bool {
+    do throws(SystemCallError) {
+      return try fileSystem.isCacheAuthoritative(descriptor)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Where a part of the file differs first from another one, which is read in whole pages; the end
+  /// of the part when it does not.
+  ///
+  /// - Throws: `io`.
+  package func startOfDifference(
+    from direct: OpenFile, in range: Range<Int>
+  ) throws(StoreError) -> Int {
+    // Memory of this size begins with a page.
+    let (ours, theirs) = (ByteBuffer(byteCount: 1 << 20), ByteBuffer(byteCount: 1 << 20))
+    var start = range.lowerBound & ~4095
+    while start < range.upperBound {
+      let count = try read(at: start, into: ours, 0..<ours.byteCount)
+      let other = try direct.read(at: start, into: theirs, 0..<theirs.byteCount)
+      let common = min(count, other)
+      let (left, right) = (ours.bytes(0..<common), theirs.bytes(0..<common))
+      if let place = left.indices.first(where: {
+        left[$0] != right[$0] && start + $0 >= range.lowerBound
+      }) {
+        return start + place
+      }
+      if common < ours.byteCount { return min(start + common, range.upperBound) }
+      start += common
+    }
+    return range.upperBound
   }
 
   /// Makes content and metadata of a new file durable, before anyone uses it.
@@ -111,7 +177,7 @@ package final class OpenFile: Sendable {
   /// - Throws: `io`; nothing was changed then, since nobody knows the file yet.
   package func synchronize() throws(StoreError) {
     do throws(SystemCallError) {
-      try directory.fileSystem.synchronize(descriptor)
+      try fileSystem.synchronize(descriptor)
     } catch {
       throw StoreError(error, path: path)
     }

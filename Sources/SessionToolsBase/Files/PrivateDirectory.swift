@@ -43,7 +43,8 @@ package final class PrivateDirectory: Sendable {
       let file: OpenFile
       do throws(SystemCallError) {
         file = OpenFile(
-          try fileSystem.open(name, in: descriptor, access), name: name, directory: self)
+          try fileSystem.open(name, in: descriptor, access), name: name, directory: self,
+          isWritable: access != .read && access != .readDirect)
       } catch let error where error.errno == SystemCallError.noSuchFile {
         return nil
       } catch {
@@ -88,7 +89,9 @@ package final class PrivateDirectory: Sendable {
   package func create(_ name: String) throws(StoreError) -> OpenFile {
     try remove(name)
     return try attempt(name) { () throws(SystemCallError) in
-      OpenFile(try fileSystem.open(name, in: descriptor, .create), name: name, directory: self)
+      OpenFile(
+        try fileSystem.open(name, in: descriptor, .create), name: name, directory: self,
+        isWritable: true)
     }
   }
 

@@ -127,9 +127,10 @@ import Glibc
   /// - Precondition: The range lies within the buffer.
   package func text(_ range: Range<Int>) -> String? {
     check(range)
-    return unsafe String(
-      validating: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count),
-      as: UTF8.self)
+    let bytes = unsafe UnsafeBufferPointer(
+      start: (start + range.lowerBound).assumingMemoryBound(to: UInt8.self), count: range.count)
+    // Several times as fast as `String(validating:as:)`, which looks its types up at run time.
+    return try? unsafe String(copying: UTF8Span(validating: bytes.span))
   }
 
   /// A copy of a part in memory that is wiped.

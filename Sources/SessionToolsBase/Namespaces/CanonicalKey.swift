@@ -6,42 +6,36 @@
 extension StoreKey {
   /// The length of the encoding in bytes.
   package var canonicalByteCount: Int {
-    5 + namespace.serviceName.text.utf8.count + Self.byteCount(of: namespace.groupName)
-      + Self.byteCount(of: namespace.installName) + 5 + name.text.utf8.count
-  }
-
-  private static func byteCount(of part: Name?) -> Int {
-    part.map { 5 + $0.text.utf8.count } ?? 1
+    namespace.canonicalBytes.count + 5 + name.text.utf8.count
   }
 
   /// The encoding.
-  package var canonicalBytes: [UInt8] {
-    let buffer = ByteBuffer(byteCount: canonicalByteCount)
-    storeCanonical(in: buffer, at: 0)
-    return buffer.bytes(0..<buffer.byteCount)
-  }
+  package var canonicalBytes: [UInt8] { namespace.canonicalBytes + name.canonicalBytes }
 
   /// Writes the encoding, ``canonicalByteCount`` bytes.
   package func storeCanonical(in buffer: ByteBuffer, at offset: Int) {
-    // One by one and not as an array, which would be allocated for every key.
-    var offset = offset
-    Self.store(namespace.serviceName, in: buffer, at: &offset)
-    Self.store(namespace.groupName, in: buffer, at: &offset)
-    Self.store(namespace.installName, in: buffer, at: &offset)
-    Self.store(name, in: buffer, at: &offset)
+    // Not as an array, which would be allocated for every key.
+    let prefix = namespace.canonicalBytes
+    buffer.copy(prefix, to: offset)
+    let start = offset + prefix.count
+    buffer.store(UInt8(1), at: start)
+    buffer.store(UInt32(name.text.utf8.count), at: start + 1)
+    buffer.copy(name.text, to: start + 5)
   }
 
-  private static func store(_ part: Name?, in buffer: ByteBuffer, at offset: inout Int) {
-    guard let part else {
-      buffer.store(UInt8(0), at: offset)
-      offset += 1
-      return
+  /// The length of the encoding with which zeros are behind; 0 when there is none.
+  ///
+  /// Whether it is an encoding is not checked.
+  package static func canonicalByteCount(in buffer: ByteBuffer, _ range: Range<Int>) -> Int {
+    var end = range.lowerBound
+    if range.isEmpty || buffer.load(UInt8.self, at: end) == 0 { return 0 }
+    for _ in 0..<4 where end < range.upperBound {
+      let isPresent = buffer.load(UInt8.self, at: end) != 0
+      end += 1
+      guard isPresent, end + 4 <= range.upperBound else { continue }
+      end += 4 + Int(buffer.load(UInt32.self, at: end))
     }
-    let byteCount = part.text.utf8.count
-    buffer.store(UInt8(1), at: offset)
-    buffer.store(UInt32(byteCount), at: offset + 1)
-    buffer.copy(part.text, to: offset + 5)
-    offset += 5 + byteCount
+    return min(end, range.upperBound) - range.lowerBound
   }
 
   /// Reads an encoding back.
@@ -52,6 +46,17 @@ extension StoreKey {
     guard let key = reader.key(in: ByteBuffer(bytes), 0..<bytes.count) else { return nil }
     self = key
   }
+}
+
+extension Name {
+  /// 1 ‖ length ‖ UTF-8.
+  fileprivate var canonicalBytes: [UInt8] {
+    let count = UInt32(text.utf8.count)
+    return [1] + (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + text.utf8
+  }
+
+  /// The encoding of a part that may be absent.
+  static func canonicalBytes(of part: Name?) -> [UInt8] { part?.canonicalBytes ?? [0] }
 }
 
 /// Reads encodings of keys, one after the other.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// One part of a key: any text of 1 to 4,096 bytes of UTF-8.
 ///
 /// Compared byte for byte. Swift's `String` calls the composed and the decomposed "é" equal;
@@ -29,6 +31,14 @@ package struct Name: Hashable, Sendable, Comparable {
     self.text = text
   }
 
+  /// A name that may be absent.
+  ///
+  /// - Throws: As ``init(_:as:)-(String,String)``.
+  init?(_ text: String?, as part: String) throws(StoreError) {
+    guard let text else { return nil }
+    try self.init(text, as: part)
+  }
+
   package static func == (left: Name, right: Name) -> Bool {
     left.text.utf8.count == right.text.utf8.count && left.order(beside: right) == 0
   }
@@ -42,11 +52,15 @@ package struct Name: Hashable, Sendable, Comparable {
   func order(beside other: Name) -> Int {
     let (own, others) = (text.utf8, other.text.utf8)
     let (bytes, otherBytes) = (own.span, others.span)
-    for position in 0..<min(bytes.count, otherBytes.count) {
-      let difference = Int(bytes[position]) - Int(otherBytes[position])
-      if difference != 0 { return difference }
+    let order = unsafe bytes.withUnsafeBytes { bytes in
+      unsafe otherBytes.withUnsafeBytes { otherBytes in
+        guard let start = bytes.baseAddress, let other = otherBytes.baseAddress else {
+          return 0
+        }
+        return unsafe Int(memcmp(start, other, min(bytes.count, otherBytes.count)))
+      }
     }
-    return bytes.count - otherBytes.count
+    return order == 0 ? bytes.count - otherBytes.count : order
   }
 
   package func hash(into hasher: inout Hasher) {

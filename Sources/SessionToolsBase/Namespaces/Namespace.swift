@@ -4,9 +4,23 @@
 /// A structured value: no part is ever joined to another as text, so two namespaces are the
 /// same only when every part is, byte for byte.
 public struct Namespace: Hashable, Sendable {
-  let serviceName: Name
-  let groupName: Name?
-  let installName: Name?
+  /// One reference, because keys are copied for every read.
+  private let parts: Parts
+
+  private final class Parts: Sendable {
+    let service: Name
+    let group: Name?
+    let install: Name?
+    let canonicalBytes: [UInt8]
+
+    init(_ service: Name, _ group: Name?, _ install: Name?) {
+      self.service = service
+      self.group = group
+      self.install = install
+      canonicalBytes =
+        [service, group, install].flatMap { Name.canonicalBytes(of: $0) }
+    }
+  }
 
   /// Makes a namespace.
   ///
@@ -18,17 +32,47 @@ public struct Namespace: Hashable, Sendable {
   public init(
     service: String, accessGroup: String? = nil, install: InstallIdentifier? = nil
   ) throws(StoreError) {
-    serviceName = try Name(service, as: "service name")
-    groupName =
-      if let accessGroup { try Name(accessGroup, as: "access group") } else { nil }
-    installName =
-      if let install { try Name(install.rawValue, as: "install identifier") } else { nil }
+    self.init(
+      service: try Name(service, as: "service name"),
+      group: try Name(accessGroup, as: "access group"),
+      install: try Name(install?.rawValue, as: "install identifier"))
   }
 
   init(service: Name, group: Name?, install: Name?) {
-    serviceName = service
-    groupName = group
-    installName = install
+    parts = Parts(service, group, install)
+  }
+
+  var serviceName: Name { parts.service }
+  var groupName: Name? { parts.group }
+  var installName: Name? { parts.install }
+  /// The beginning of the canonical encoding of every key in the namespace.
+  var canonicalBytes: [UInt8] { parts.canonicalBytes }
+
+  /// Whether every part is the same, byte for byte.
+  public static func == (left: Namespace, right: Namespace) -> Bool {
+    left.parts === right.parts || left.canonicalBytes == right.canonicalBytes
+  }
+
+  /// Below zero when it comes before another namespace, zero when it is the same, above when it
+  /// comes after it.
+  func order(beside other: Namespace) -> Int {
+    // Most keys that are sorted are of one namespace.
+    if parts === other.parts { return 0 }
+    var order = serviceName.order(beside: other.serviceName)
+    if order == 0 { order = Self.order(groupName, beside: other.groupName) }
+    if order == 0 { order = Self.order(installName, beside: other.installName) }
+    return order
+  }
+
+  private static func order(_ part: Name?, beside other: Name?) -> Int {
+    guard let part else { return other == nil ? 0 : -1 }
+    guard let other else { return 1 }
+    return part.order(beside: other)
+  }
+
+  /// Hashes the bytes of all parts.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(canonicalBytes)
   }
 
   /// The program or service.

@@ -8,7 +8,7 @@ public protocol LockableSecretStore: SecretStore {
   /// Until the store is unlocked, everything that needs them throws `locked`.
   func lock()
 
-  /// Opens the store again; blocks, for as long as it takes to derive a key, about half a second.
+  /// Opens the store again; blocks, for as long as it takes to derive a key, about a second.
   ///
   /// Nothing happens when it is unlocked, whatever the passphrase.
   ///

@@ -8,8 +8,10 @@ struct RemoveCommand: ParsableCommand {
     commandName: "remove",
     abstract: "Remove an item.",
     discussion: """
-      Exit status 3 when there is no such item. What was removed from a sealed store stays in \
-      its journal, sealed, until the next compaction.
+      Exit status 3 when there is no such item. A removed value stays in the journal of a sealed \
+      store, sealed, until the journal is compacted: whoever has the store's key can read it until \
+      then. Run session-tools compact to end that at once; by itself it happens from 256 KiB of \
+      removed and replaced values on.
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -24,5 +26,6 @@ struct RemoveCommand: ParsableCommand {
       guard try store.contains(key) else { throw Failure.noItem(key, in: open.location) }
       try store.remove(key)
     }
+    open.close()
   }
 }

@@ -44,6 +44,7 @@ struct SetCommand: ParsableCommand {
     if StandardError.isTerminal {
       Protection.say(of: store, at: open.location, keyPlace: open.keyPlace)
     }
+    open.close()
   }
 
   private func readValue(for key: StoreKey, atMost byteCount: Int) throws -> SecretBytes {

@@ -8,10 +8,11 @@ struct VerifyCommand: ParsableCommand {
     commandName: "verify",
     abstract: "Read every byte of a store and open every record.",
     discussion: """
-      Changes nothing. Writes a line for whatever is not as a writer leaves it, "damage" when \
+      Changes nothing but what every opening settles: a change that was interrupted counts or is \
+      dropped. Writes a line for whatever is not as a writer leaves it, "damage" when \
       confirmed data was changed or lost and "note" when the next change mends it or nothing \
-      needs mending, then a line for each item whose newest value cannot be given out. Exit \
-      status 6 when there is damage.
+      needs mending, then an "unreadable" line for each item whose newest value \
+      cannot be given out. Exit status 6 when there is damage.
 
       It cannot tell when the whole directory was put back to an older state.
 
@@ -44,7 +45,7 @@ struct VerifyCommand: ParsableCommand {
     var lines = report.findings.map { finding in
       "\(finding.isDamage ? "damage" : "note"): \(finding.place.rawValue): \(finding.description)"
     }
-    lines += report.damagedItems.map { "lost: \($0)" }
+    lines += report.damagedItems.map { "unreadable: \($0)" }
     lines.append("\(report.isSound ? "sound" : "damaged"): \(summary(report))")
     return lines.map { $0.escapingControls() + "\n" }.joined()
   }

@@ -74,11 +74,11 @@ struct StoreChecks {
   }
 
   private var leftovers: Check {
-    let found = Files.names(in: path).filter { $0.hasPrefix("tail-") || $0.hasPrefix("damaged-") }
+    let found = Files.names(in: path).filter { $0.hasPrefix("damaged-") }
     guard !found.isEmpty else { return .ok("left-overs", "none") }
     let files = found.sorted().map { "\(path)/\($0)".shellQuoted }
     return .note(
-      "left-overs", "\(Size.count(found.count, "file")) with what a repair or a crash cut off",
+      "left-overs", "\(Size.count(found.count, "file")) from before a repair",
       remedy: "rm \(files.joined(separator: " "))")
   }
 

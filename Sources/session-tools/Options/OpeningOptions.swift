@@ -86,6 +86,11 @@ struct ItemStore {
   let location: StoreLocation
   /// The file the key is in, if it is in one.
   let keyPlace: String?
+
+  /// Wipes the keys, and lets a sealed store compact a small journal.
+  func close() {
+    (store as? any LockableSecretStore)?.lock()
+  }
 }
 
 /// A sealed store, and how to speak of the key that opened it.

@@ -6,12 +6,15 @@ struct PassphraseCostOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Memory to derive the key with, 8 to 1024 MiB; measured by default.", valueName: "mib"))
+      "Memory to derive the key with, 8 to 1024 MiB; measured by default, 64 with "
+        + "--passphrase-passes.", valueName: "mib"))
   var passphraseMemory: Int?
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Passes over that memory, 1 to 10; 3 by default.", valueName: "number"))
+    help: ArgumentHelp(
+      "Passes over that memory, 1 to 10; measured by default, 3 with --passphrase-memory.",
+      valueName: "number"))
   var passphrasePasses: Int?
 
   var isGiven: Bool { passphraseMemory != nil || passphrasePasses != nil }

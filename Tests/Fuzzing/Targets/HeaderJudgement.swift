@@ -42,13 +42,18 @@ enum HeaderJudgement {
       guard let slot = slot(Array(file[offset..<checked])) else {
         return .refused(StoreError.corrupt)
       }
-      let leading = Array(file[offset..<offset + slot.byteCount - 72])
-      if slot.kind == 1, storeKey == nil {
+      let end = offset + slot.byteCount
+      let leading = Array(file[offset..<end - 72])
+      if slot.kind == 1, storeKey == nil,
+        Array(leading.suffix(16))
+          == KnownStore.commitment(
+            of: Array(leading.dropLast(16)), store: Array(file[16..<32]))
+      {
         storeKey = Primitives.open(
-          Array(file[offset + leading.count..<offset + slot.byteCount]),
-          key: KnownStore.wrappingKey, binding: binding + leading)
+          Array(file[end - 72..<end]), key: KnownStore.wrappingKey, binding: binding + leading)
+        if storeKey == nil { return .refused(StoreError.corrupt) }
       }
-      offset += slot.byteCount
+      offset = end
     }
     guard offset + 72 == checked else { return .refused(StoreError.corrupt) }
     guard let storeKey else { return .refused(StoreError.wrongKey) }
@@ -65,16 +70,16 @@ enum HeaderJudgement {
     guard bytes.count >= 4 else { return nil }
     let kind = Int(bytes.integer(at: 0, byteCount: 2))
     let length = Int(bytes.integer(at: 2, byteCount: 2))
-    guard bytes.count >= 4 + length + 72 else { return nil }
+    guard bytes.count >= 4 + length + 88 else { return nil }
     let parameters = Array(bytes[4..<4 + length])
     switch kind {
     case 1, 3:
       let text = String(decoding: parameters, as: UTF8.self)
-      guard text.utf8.elementsEqual(parameters) else { return nil }
+      guard text.utf8.elementsEqual(parameters), kind == 1 || length > 0 else { return nil }
     case 2:
       guard length == 24 else { return nil }
     default: break
     }
-    return (kind, 4 + length + 72)
+    return (kind, 4 + length + 88)
   }
 }

@@ -11,7 +11,8 @@ enum HeaderTarget {
     var file = KnownStore.finished(header)
     if choice & 1 != 0 { file[header.count] ^= 1 }
     if choice & 2 != 0 { file[file.count - 1] ^= 1 }
-    var files = KnownStore.files(journal: KnownStore.journalHead(), mark: nil)
+    var files = KnownStore.files(
+      journal: KnownStore.journalHead(), mark: KnownStore.firstMark)
     files["header"] = choice & 8 == 0 ? file : [UInt8](file.dropLast())
     switch choice >> 4 & 3 {
     case 0: files["header.copy"] = file

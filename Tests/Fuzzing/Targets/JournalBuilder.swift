@@ -22,54 +22,63 @@ struct JournalBuilder {
   }()
 
   private(set) var bytes = KnownStore.journalHead()
-  private(set) var mark: [UInt8]?
+  private(set) var mark: [UInt8]? = KnownStore.firstMark
   /// Everything that was ever sealed.
   private(set) var items: Set<Item> = []
-  private var journal = KnownStore.journalIdentifier
   private var number: UInt64 = 0
-  private var chain = Array(KnownStore.journalHead()[48...])
+  private var version: UInt64 = 0
+  private var chain = Array(KnownStore.journalHead().suffix(16))
   private var records: [[UInt8]] = []
 
   /// A mark that says that everything is confirmed.
   var markAtEnd: [UInt8] {
-    KnownStore.mark(journal, byteCount: bytes.count, number: number, chain: chain)
+    KnownStore.mark(
+      KnownStore.journalIdentifier, byteCount: bytes.count, version: version, chain: chain)
   }
 
   /// Appends a record as a writer does, whatever it seals.
   mutating func append(
-    _ plaintext: [UInt8], flags: UInt8, tag: [UInt8], numberStep: UInt64 = 1, reserved: UInt8 = 0
+    name: [UInt8], value: [UInt8], kind: UInt8, tag: [UInt8], numberStep: UInt64 = 1
   ) {
     number &+= numberStep
+    // Another one each time, but the same in every run.
+    let nonce = Primitives.hash(24, KnownStore.nonce + UInt32(records.count).littleEndianBytes)
     let bound =
-      UInt32(plaintext.count + 40).littleEndianBytes + [flags, reserved, 0, 0]
-      + number.littleEndianBytes + tag
-    let sealed = Primitives.seal(
-      plaintext, key: KnownStore.recordKey, nonce: KnownStore.nonce,
-      binding: journal + bound)
-    chain = Primitives.sip(key: KnownStore.chainKey, chain + bound + sealed.suffix(16))
-    let record = bound + chain + sealed
+      UInt32(name.count + 16).littleEndianBytes + UInt32(value.count + 16).littleEndianBytes
+      + number.littleEndianBytes + KnownStore.masked([kind] + tag, nonce: nonce)
+    let parts = [(name, KnownStore.nameKey), (value, KnownStore.valueKey)].map { plaintext, key in
+      Primitives.sealed(
+        plaintext, key: key, nonce: nonce, binding: KnownStore.journalIdentifier + bound)
+    }
+    chain = Self.chain(after: chain, bound + nonce, tags: parts.map { Array($0.suffix(16)) })
+    let record = bound + nonce + chain + parts.joined()
     bytes += record
     records.append(record)
+    if kind & 4 != 0 { version &+= 1 }
+  }
+
+  /// The chain value of a record.
+  static func chain(after chain: [UInt8], _ prefix: [UInt8], tags: [[UInt8]]) -> [UInt8] {
+    Primitives.sip(key: KnownStore.chainKey, chain + prefix + tags.joined())
   }
 
   private mutating func appendItem(
-    _ choice: UInt8, valueByteCount: Int, numberStep: UInt64 = 1, reserved: UInt8 = 0
+    _ choice: UInt8, valueByteCount: Int, numberStep: UInt64 = 1, mask: UInt8 = 0
   ) {
     let key = Self.keys[Int(choice & 3)]
-    let flags = choice >> 2 & 7
-    let canonicalKey = key.canonicalBytes
+    let kind = choice >> 2 & 7 ^ mask
+    let isRemoved = kind & 1 != 0
+    // Without a name, a removal is void.
+    let canonicalKey = isRemoved && choice & 0x40 != 0 ? [] : key.canonicalBytes
     // Another value each time, so that an old one is not taken for a new one.
     let value =
-      flags & 1 != 0 ? [] : [UInt8](repeating: UInt8(records.count & 255), count: valueByteCount)
-    if flags & 1 == 0 { items.insert(Item(key: key, value: value)) }
-    var plaintext =
-      UInt32(canonicalKey.count).littleEndianBytes + UInt32(value.count).littleEndianBytes
-      + canonicalKey + value
-    plaintext += [UInt8](
-      repeating: 0, count: Primitives.padded(plaintext.count) - plaintext.count)
+      isRemoved ? [] : [UInt8](repeating: UInt8(records.count & 255), count: valueByteCount)
+    if !isRemoved { items.insert(Item(key: key, value: value)) }
     append(
-      plaintext, flags: flags, tag: KnownStore.tag(of: canonicalKey), numberStep: numberStep,
-      reserved: reserved)
+      name: canonicalKey.filled(to: Primitives.padded(name: canonicalKey.count)),
+      value: (UInt32(value.count).littleEndianBytes + value).filled(
+        to: Primitives.padded(4 + value.count)),
+      kind: kind, tag: KnownStore.tag(of: canonicalKey), numberStep: numberStep)
   }
 
   /// Does one thing that the input says, right or wrong.
@@ -77,7 +86,7 @@ struct JournalBuilder {
     let operation = input.byte()
     switch operation & 15 {
     case 0...3: appendItem(input.byte(), valueByteCount: Int(input.byte()))
-    // A whole change, and a mark behind it.
+    // A whole change, without a mark and with one.
     case 4: appendItem(operation >> 4 & 3 | 24, valueByteCount: 1)
     case 5:
       appendItem(operation >> 4 & 3 | 24, valueByteCount: 1)
@@ -87,7 +96,7 @@ struct JournalBuilder {
     case 8:
       let step = UInt64(input.byte()) << UInt64(input.byte() & 63)
       appendItem(operation >> 4 | 24, valueByteCount: 1, numberStep: step)
-    case 9: appendItem(operation >> 4 | 24, valueByteCount: 1, reserved: input.byte())
+    case 9: appendItem(operation >> 4 | 24, valueByteCount: 1, mask: input.byte())
     case 10: replay(Int(input.byte()))
     case 11: overwrite(&input, runByteCount: Int(operation >> 4))
     case 12: bytes.removeLast(bytes.count - input.word() % (bytes.count + 1))
@@ -95,20 +104,26 @@ struct JournalBuilder {
       let count = Int(input.byte())
       bytes += input.bytes(count)
     case 14: bytes += [UInt8](repeating: 0, count: 16 * Int(input.byte()))
-    default: chainAnew()
+    default: chainAgain()
     }
   }
 
-  /// Leaves no mark, or that of another journal, in whose place this one was put or not.
+  /// Leaves no mark, one that was changed, or that of another journal, in whose place this one was
+  /// put or not.
   private mutating func forgetMark(_ choice: UInt8) {
     guard choice > 0 else { return mark = nil }
+    guard choice > 1 else {
+      mark?[Int(number & 63)] ^= 1
+      return
+    }
     let earlier = KnownStore.mark(
-      KnownStore.identifier, byteCount: 1000, number: 4, chain: KnownStore.identifier)
+      KnownStore.identifier, byteCount: 1000, version: 4, chain: KnownStore.identifier)
     mark = earlier
-    guard choice & 1 == 0, bytes.count == 64 else { return }
-    journal = KnownStore.successor(of: earlier)
-    bytes = KnownStore.journalHead(journal)
-    chain = Array(bytes[48...])
+    guard choice & 1 == 0, bytes.count == KnownStore.headByteCount else { return }
+    bytes = KnownStore.journalHead(version: 4, predecessor: earlier)
+    chain = Array(bytes.suffix(16))
+    // The first change puts what there was, and is none of the four.
+    version = 3
   }
 
   /// Changes one byte, or makes a run of equal ones.
@@ -125,20 +140,28 @@ struct JournalBuilder {
   }
 
   /// Makes the chain right again over whatever stands in the journal.
-  private mutating func chainAnew() {
-    guard bytes.count >= 64 else { return }
-    chain = Primitives.sip(key: KnownStore.chainKey, Array(bytes[..<48]))
-    bytes.replaceSubrange(48..<64, with: chain)
+  private mutating func chainAgain() {
+    let headByteCount = KnownStore.headByteCount
+    guard bytes.count >= headByteCount else { return }
+    chain = Primitives.sip(key: KnownStore.chainKey, Array(bytes[..<72]))
+    bytes.replaceSubrange(72..<88, with: chain)
     number = 0
-    var offset = 64
-    while offset + 88 <= bytes.count {
-      let end = offset + 48 + Int(bytes.integer(at: offset, byteCount: 4))
-      guard end >= offset + 88, end <= bytes.count else { return }
-      chain = Primitives.sip(
-        key: KnownStore.chainKey, chain + bytes[offset..<offset + 32] + bytes[end - 16..<end])
-      bytes.replaceSubrange(offset + 32..<offset + 48, with: chain)
-      number = bytes.integer(at: offset + 8, byteCount: 8)
-      offset = end
+    version = bytes.integer(at: 48, byteCount: 8)
+    if bytes[56..<72].contains(where: { $0 != 0 }) { version &-= 1 }
+    var offset = headByteCount
+    while let record = JournalRecord(bytes, at: offset) {
+      chain = Self.chain(after: chain, record.prefix, tags: record.tags)
+      bytes.replaceSubrange(offset + 56..<offset + 72, with: chain)
+      number = record.number
+      if record.kind & 4 != 0 { version &+= 1 }
+      offset = record.range.upperBound
     }
+  }
+}
+
+extension Array<UInt8> {
+  /// With zeros behind.
+  func filled(to byteCount: Int) -> [UInt8] {
+    self + [UInt8](repeating: 0, count: byteCount - count)
   }
 }

@@ -2,128 +2,165 @@ import SessionToolsBase
 
 /// What the format's description makes of a journal and a mark.
 struct JournalJudgement {
+  /// What the newest record of an item says.
+  struct Newest {
+    let isRemoved: Bool
+    /// The item's key, when the name opens and is the item's.
+    let key: StoreKey?
+    let value: [UInt8]?
+  }
+
   /// Whether the head is that of a journal of this store and version.
   private(set) var isUsable = false
-  /// Whether what stands there is neither whole nor an unfinished write.
-  private(set) var isDamaged = false
-  /// What the items are as of the last whole change; `nil` for a record that does not open.
-  private(set) var items: [[UInt8]: JournalBuilder.Item?] = [:]
+  /// Whether every answer but those about ``certainTags`` is refused.
+  private(set) var isDamaged = true
+  /// What the items are, by their tags.
+  private(set) var newest: [[UInt8]: Newest] = [:]
+  /// The items of a damaged journal that may be read all the same.
+  private(set) var certainTags: Set<[UInt8]> = []
+  /// The end of what counts after the store was opened.
+  private(set) var byteCount = 0
+  /// Whether something behind the mark counts or is dropped then.
+  private(set) var isSettled = false
 
   private struct Position: Equatable {
     var byteCount: Int
-    var number: UInt64
+    var version: UInt64
     var chain: [UInt8]
   }
 
-  private struct Record {
-    let bound: [UInt8]
-    let range: Range<Int>
-
-    var flags: UInt8 { bound[4] }
-    var number: UInt64 { bound.integer(at: 8, byteCount: 8) }
-    var tag: [UInt8] { Array(bound[16...]) }
-  }
-
   private let bytes: [UInt8]
+  private var number: UInt64 = 0
+  private var position = Position(byteCount: 0, version: 0, chain: [])
+  /// The records of the change that is not whole yet.
+  private var change: [JournalRecord] = []
+  private var passed: Set<Int> = []
+
+  private var journal: [UInt8] { Array(bytes[32..<48]) }
 
   init(_ bytes: [UInt8], mark: [UInt8]?) {
     self.bytes = bytes
-    guard bytes.count >= 64 else { return }
-    let head = Array(bytes[..<64])
+    let headByteCount = KnownStore.headByteCount
+    guard bytes.count >= headByteCount else { return }
+    let head = Array(bytes[..<headByteCount])
     guard Array(head[..<32]) == Array(KnownStore.journalHead()[..<32]),
-      Primitives.sip(key: KnownStore.chainKey, Array(head[..<48])) == Array(head[48...])
+      Primitives.sip(key: KnownStore.chainKey, Array(head[..<72])) == Array(head[72...])
     else { return }
     isUsable = true
-    let journal = Array(head[32..<48])
-    judge(head, mark.flatMap { Self.position(of: $0, journal: journal) })
-    if let mark, Array(mark[..<16]) != journal, KnownStore.successor(of: mark) != journal {
-      isDamaged = true
-    }
-  }
-
-  private static func position(of mark: [UInt8], journal: [UInt8]) -> Position? {
-    guard Array(mark[..<16]) == journal else { return nil }
-    return Position(
-      byteCount: Int(mark.integer(at: 16, byteCount: 8)),
-      number: mark.integer(at: 24, byteCount: 8), chain: Array(mark[32..<48]))
-  }
-
-  private mutating func judge(_ head: [UInt8], _ mark: Position?) {
-    var end = Position(byteCount: 64, number: 0, chain: Array(head[48...]))
-    var position = end
-    var change: [Record] = []
-    var last: (records: [Record], before: Position) = ([], end)
-    var isMarkMet = mark.map { $0 == end } ?? true
-    while let record = record(at: position.byteCount), record.number == position.number + 1,
-      (record.flags & 2 != 0) == change.isEmpty,
-      let chain = chain(of: record, after: position.chain)
-    {
-      position = Position(byteCount: record.range.upperBound, number: record.number, chain: chain)
-      change.append(record)
-      guard record.flags & 4 != 0 else { continue }
-      apply(last.records)
-      last = (change, end)
-      end = position
-      change = []
-      if end.byteCount == mark?.byteCount { isMarkMet = end == mark }
-    }
-    var broken = position.byteCount
-    if end.byteCount > mark?.byteCount ?? 0,
-      let torn = last.records.first(where: { open($0) == nil })
-    {
-      end = last.before
-      broken = torn.range.lowerBound
+    let predecessor = Array(head[56..<72])
+    let hasPredecessor = predecessor.contains { $0 != 0 }
+    position = Position(
+      byteCount: headByteCount,
+      version: head.integer(at: 48, byteCount: 8) &- (hasPredecessor ? 1 : 0),
+      chain: Array(head[72...]))
+    guard let mark, mark.count == 64 else { return }
+    if let goal = goal(of: mark) {
+      while position.byteCount < goal.byteCount, walk(upTo: goal.byteCount) {}
+      guard position == goal, change.isEmpty, number > 0 || !hasPredecessor else {
+        findCertainTags(upTo: goal)
+        return
+      }
     } else {
-      apply(last.records)
+      guard hasPredecessor, KnownStore.digest(of: mark) == predecessor else { return }
+      repeat { guard walk(upTo: bytes.count) else { return } } while !change.isEmpty
     }
-    // A record that is not where its change says was walked over, or not: either way nothing
-    // opens there that a crash leaves.
-    isDamaged =
-      !isMarkMet || record(at: broken).flatMap(open) != nil
-      || startsAnotherChange(behind: end.byteCount)
+    judgeBehindMark()
   }
 
-  private mutating func apply(_ change: [Record]) {
+  /// Where a mark says that this journal ends.
+  private func goal(of mark: [UInt8]) -> Position? {
+    guard Primitives.sip(key: KnownStore.chainKey, Array(mark[..<48])) == Array(mark[48...]),
+      Array(mark[..<16]) == journal
+    else { return nil }
+    return Position(
+      byteCount: Int(clamping: mark.integer(at: 16, byteCount: 8)),
+      version: mark.integer(at: 24, byteCount: 8), chain: Array(mark[32..<48]))
+  }
+
+  /// Goes on by a record; `false` where the chain breaks or changes do not begin and end in turns.
+  private mutating func walk(upTo end: Int) -> Bool {
+    guard let record = JournalRecord(bytes, at: position.byteCount), record.range.upperBound <= end,
+      record.number == number &+ 1, record.kind < 8,
+      record.chain(after: position.chain) == record.chain, record.isFirst == change.isEmpty
+    else { return false }
+    number = record.number
+    position.byteCount = record.range.upperBound
+    position.chain = record.chain
+    change.append(record)
+    if record.isLast {
+      position.version &+= 1
+      apply(change)
+      change = []
+    }
+    return true
+  }
+
+  private mutating func apply(_ change: [JournalRecord]) {
     for record in change {
-      items[record.tag] = record.flags & 1 != 0 ? .none : .some(open(record))
+      let key = record.canonicalKey(journal: journal)
+      newest[record.tag] = Newest(
+        isRemoved: record.isRemoved,
+        key: key.flatMap {
+          KnownStore.tag(of: $0) == record.tag ? StoreKey(canonicalBytes: $0) : nil
+        }, value: record.content(journal: journal))
     }
   }
 
-  private func startsAnotherChange(behind end: Int) -> Bool {
-    guard end + 1 + 216 <= bytes.count else { return false }
-    return (end + 1...bytes.count - 216).contains { offset in
+  /// The items of which a journal that breaks in front of its mark still says for certain what they
+  /// are.
+  private mutating func findCertainTags(upTo goal: Position) {
+    // What stands in front of the break counts, although its change does not go on.
+    apply(change)
+    let end = min(goal.byteCount, bytes.count)
+    guard bytes[end...].allSatisfy({ $0 == 0 }) else { return }
+    var behind: Set<[UInt8]> = []
+    var isInChange = !change.isEmpty
+    var found = position
+    var foundNumber = number
+    while found.byteCount < goal.byteCount {
+      guard let record = JournalRecord(bytes, at: found.byteCount),
+        record.range.upperBound <= end, record.number == foundNumber &+ 1,
+        record.isAuthentic(journal: journal), record.isFirst != isInChange
+      else { return }
+      behind.insert(record.tag)
+      isInChange = !record.isLast
+      if !isInChange { found.version &+= 1 }
+      foundNumber = record.number
+      found.chain = record.chain(after: found.chain)
+      found.byteCount = record.range.upperBound
+    }
+    guard found == goal, !isInChange else { return }
+    certainTags = Set(newest.filter { !$0.value.isRemoved && !behind.contains($0.key) }.keys)
+  }
+
+  private mutating func judgeBehindMark() {
+    let (marked, markedNewest) = (position, newest)
+    var ends = [(position, markedNewest)]
+    var last: [JournalRecord] = []
+    var records: [JournalRecord] = []
+    while true {
+      let offset = position.byteCount
+      let before = change
+      guard walk(upTo: bytes.count) else { break }
+      passed.insert(offset)
+      guard let record = JournalRecord(bytes, at: offset) else { break }
+      records = before + [record]
+      if change.isEmpty {
+        last = records
+        ends.append((position, newest))
+      }
+    }
+    if !last.allSatisfy({ $0.isAuthentic(journal: journal) }) { ends.removeLast() }
+    (position, newest) = ends.last ?? (marked, markedNewest)
+    byteCount = position.byteCount
+    let remainsEnd = (bytes[byteCount...].lastIndex { $0 != 0 } ?? byteCount - 1) + 1
+    isSettled = position != marked || remainsEnd > byteCount
+    isDamaged = (byteCount...remainsEnd).contains { offset in
       // Quickly, since nearly every offset fails here.
-      guard bytes[offset + 4] & 0xFA == 2, let record = record(at: offset) else { return false }
-      return open(record) != nil
+      guard !passed.contains(offset), offset + 232 <= bytes.count, bytes[offset + 2] == 0,
+        let record = JournalRecord(bytes, at: offset), record.kind < 8, record.isFirst
+      else { return false }
+      return record.canonicalKey(journal: journal) != nil && record.content(journal: journal) != nil
     }
-  }
-
-  private func record(at offset: Int) -> Record? {
-    guard offset + 48 <= bytes.count else { return nil }
-    let bound = Array(bytes[offset..<offset + 32])
-    let byteCount = Int(bound.integer(at: 0, byteCount: 4))
-    guard bound[4] < 8, bound[5..<8].allSatisfy({ $0 == 0 }), byteCount >= 168,
-      Primitives.padded(byteCount - 40) == byteCount - 40, offset + 48 + byteCount <= bytes.count
-    else { return nil }
-    return Record(bound: bound, range: offset..<offset + 48 + byteCount)
-  }
-
-  private func chain(of record: Record, after chain: [UInt8]) -> [UInt8]? {
-    let end = record.range.upperBound
-    let value = Primitives.sip(
-      key: KnownStore.chainKey, chain + record.bound + bytes[end - 16..<end])
-    let start = record.range.lowerBound + 32
-    return value == Array(bytes[start..<start + 16]) ? value : nil
-  }
-
-  private func open(_ record: Record) -> JournalBuilder.Item? {
-    let plaintext = Primitives.open(
-      Array(bytes[(record.range.lowerBound + 48)..<record.range.upperBound]),
-      key: KnownStore.recordKey, binding: Array(bytes[32..<48]) + record.bound)
-    guard let plaintext, let layout = PlaintextTarget.layout(of: plaintext),
-      record.flags & 1 == 0 || layout.value.isEmpty,
-      let key = StoreKey(canonicalBytes: layout.key)
-    else { return nil }
-    return JournalBuilder.Item(key: key, value: layout.value)
   }
 }

@@ -15,50 +15,76 @@ enum JournalTarget {
     }
     let files = KnownStore.files(journal: journal.bytes, mark: journal.mark)
     let judgement = JournalJudgement(journal.bytes, mark: journal.mark)
-    let isListed = try checkReading(files, judgement, journal.items)
+    try checkReading(files, judgement)
     // One of them, because each costs as much as the rest.
     if choice & 1 == 0 {
-      try checkWriting(files, isListed: isListed)
+      try checkWriting(files, judgement)
     } else {
       try checkRepair(files, journal.items)
     }
   }
 
-  /// - Returns: Whether the items could be listed.
   private static func checkReading(
-    _ files: [String: [UInt8]], _ judgement: JournalJudgement, _ sealed: Set<JournalBuilder.Item>
-  ) throws -> Bool {
+    _ files: [String: [UInt8]], _ judgement: JournalJudgement
+  ) throws {
     let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let contents = try contents(of: store)
-    let expected = judgement.items.values.compactMap(\.self)
-    let isSound =
-      judgement.isUsable && !judgement.isDamaged && expected.count == judgement.items.count
-    try require((contents != nil) == isSound, "sound: \(isSound), and listed as the opposite")
-    if let contents { try require(contents == Set(expected), "\(contents) is not what was put") }
-    for key in JournalBuilder.keys {
-      var value: [UInt8]?
-      let isTold = try succeeds { () throws(StoreError) in
-        value = try store.value(for: key)?.copyBytes()
-      }
-      guard isTold else { continue }
-      guard let value else {
-        try require(
-          judgement.isUsable && !judgement.isDamaged, "\(key) is called absent in a damaged journal"
-        )
-        continue
-      }
-      try require(sealed.contains(.init(key: key, value: value)), "\(key) was never \(value)")
+    let items = judgement.newest.values.filter { !$0.isRemoved }
+    let expected = items.compactMap { item in
+      item.key.flatMap { key in item.value.map { JournalBuilder.Item(key: key, value: $0) } }
     }
+    let isListed = !judgement.isDamaged && expected.count == items.count
+    try require((contents != nil) == isListed, "sound: \(isListed), and listed as the opposite")
+    if let contents { try require(contents == Set(expected), "\(contents) is not what was put") }
+    for key in JournalBuilder.keys { try check(store, key, judgement) }
     _ = try succeeds { () throws(StoreError) in
       let report = try store.verify()
       if report.isSound { _ = try store.keys(in: nil) }
     }
-    try require(try KnownStore.files(of: disk) == files, "reading changed something")
-    return contents != nil
+    try checkSettling(files, try KnownStore.files(of: disk), judgement)
   }
 
-  private static func checkWriting(_ files: [String: [UInt8]], isListed: Bool) throws {
+  /// Whether a store says of an item what it has to say.
+  private static func check(
+    _ store: SealedFileStore, _ key: StoreKey, _ judgement: JournalJudgement
+  ) throws {
+    let tag = KnownStore.tag(of: key.canonicalBytes)
+    let newest = judgement.newest[tag]
+    let isAbsent = newest?.isRemoved ?? true
+    let isCertain = !judgement.isDamaged || judgement.certainTags.contains(tag)
+    var value: [UInt8]?
+    let isAnswered = try succeeds { () throws(StoreError) in
+      value = try store.value(for: key)?.copyBytes()
+    }
+    try require(
+      isAnswered == (isCertain && (isAbsent || newest?.value != nil)),
+      "\(key) is answered: \(isAnswered), and should be the opposite")
+    guard isAnswered else { return }
+    try require(value == (isAbsent ? nil : newest?.value), "\(key) is not \(value as Any)")
+  }
+
+  /// Opening writes what it settles, and nothing else.
+  private static func checkSettling(
+    _ before: [String: [UInt8]], _ after: [String: [UInt8]], _ judgement: JournalJudgement
+  ) throws {
+    guard judgement.isSettled, !judgement.isDamaged else {
+      return try require(before == after, "reading changed something")
+    }
+    for (name, content) in before where !["journal", "mark"].contains(name) {
+      try require(after[name] == content, "opening changed \(name)")
+    }
+    let journal = after["journal"] ?? []
+    try require(
+      before["journal"]?.prefix(judgement.byteCount) == journal.prefix(judgement.byteCount),
+      "opening changed what counts")
+    let again = JournalJudgement(journal, mark: after["mark"])
+    try require(!again.isDamaged && !again.isSettled, "something is left to be settled")
+  }
+
+  private static func checkWriting(
+    _ files: [String: [UInt8]], _ judgement: JournalJudgement
+  ) throws {
     let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let before = try contents(of: store)
@@ -66,10 +92,11 @@ enum JournalTarget {
     guard
       try succeeds({ () throws(StoreError) in try store.put(SecretBytes(value), for: key) })
     else {
-      try require(!isListed, "a journal in order could not be written")
+      try require(judgement.isDamaged, "a journal in order could not be written")
       return try require(
         try KnownStore.files(of: disk) == files, "a refused change changed something")
     }
+    try require(!judgement.isDamaged, "a damaged journal was written")
     for store in [store, try KnownStore.open(disk)] {
       try require(try store.value(for: key)?.copyBytes() == value, "another value than was put")
       guard let before else { continue }

@@ -9,9 +9,11 @@ enum KnownStore {
   static let storeKey = [UInt8](repeating: 1, count: 32)
   static let dataKey = [UInt8](repeating: 2, count: 32)
   static let headerKey = Primitives.derive(1, from: storeKey)
-  static let nameKey = Primitives.derive(2, from: dataKey)
-  static let recordKey = Primitives.derive(3, from: dataKey)
+  static let tagKey = Array(Primitives.derive(2, from: dataKey)[..<16])
+  static let valueKey = Primitives.derive(3, from: dataKey)
   static let chainKey = Array(Primitives.derive(4, from: dataKey)[..<16])
+  static let nameKey = Primitives.derive(5, from: dataKey)
+  static let maskKey = Array(Primitives.derive(6, from: dataKey)[..<16])
   static let identifier = [UInt8](repeating: 3, count: 16)
   static let journalIdentifier = [UInt8](repeating: 4, count: 16)
   static let nonce = [UInt8](repeating: 5, count: 24)
@@ -20,9 +22,15 @@ enum KnownStore {
 
   /// A slot that opens when it is of kind 1.
   static func slot(kind: UInt16, parameters: [UInt8]) -> [UInt8] {
-    let leading = kind.littleEndianBytes + UInt16(parameters.count).littleEndianBytes + parameters
+    let head = kind.littleEndianBytes + UInt16(parameters.count).littleEndianBytes + parameters
+    let leading = head + commitment(of: head, store: identifier)
     return leading
       + Primitives.seal(storeKey, key: wrappingKey, nonce: nonce, binding: binding + leading)
+  }
+
+  /// What commits a slot with this kind and these parameters to the wrapping key.
+  static func commitment(of head: [UInt8], store: [UInt8]) -> [UInt8] {
+    Primitives.hash(16, key: wrappingKey, Array("SSNTOOLS slot".utf8) + store + head)
   }
 
   /// A header without checksum and MAC.
@@ -41,29 +49,41 @@ enum KnownStore {
 
   static let soundHeader = finished(header(slots: [slot(kind: 1, parameters: [])]))
 
-  /// The 64 bytes before the first record.
-  static func journalHead(_ journal: [UInt8] = journalIdentifier) -> [UInt8] {
-    let bound = Array("SSNTJRN1".utf8) + [1, 0] + [0, 0, 0, 0, 0, 0] + identifier + journal
+  static let headByteCount = 88
+
+  /// The bytes before the first record.
+  static func journalHead(version: UInt64 = 0, predecessor: [UInt8]? = nil) -> [UInt8] {
+    let bound =
+      Array("SSNTJRN1".utf8) + [1, 0] + [0, 0, 0, 0, 0, 0] + identifier + journalIdentifier
+      + version.littleEndianBytes + (predecessor.map(digest) ?? [UInt8](repeating: 0, count: 16))
     return bound + Primitives.sip(key: chainKey, bound)
   }
 
   /// A mark that the chain key made.
   static func mark(
-    _ journal: [UInt8], byteCount: Int, number: UInt64, chain: [UInt8]
+    _ journal: [UInt8], byteCount: Int, version: UInt64, chain: [UInt8]
   ) -> [UInt8] {
-    let bound = journal + UInt64(byteCount).littleEndianBytes + number.littleEndianBytes + chain
+    let bound = journal + UInt64(byteCount).littleEndianBytes + version.littleEndianBytes + chain
     return bound + Primitives.sip(key: chainKey, bound)
   }
 
-  /// The identifier of the journal that takes the place of the one with a mark.
-  static func successor(of mark: [UInt8]) -> [UInt8] {
-    Primitives.sip(key: chainKey, Array("SSNTNEXT".utf8) + mark[..<48])
-  }
+  /// What a journal keeps of the mark of the journal whose place it takes.
+  static func digest(of mark: [UInt8]) -> [UInt8] { Primitives.hash(16, mark) }
 
   /// The item tag of a canonical key.
   static func tag(of canonicalKey: [UInt8]) -> [UInt8] {
-    Primitives.hash(16, key: nameKey, canonicalKey)
+    Array(Primitives.sip(key: tagKey, canonicalKey)[..<15])
   }
+
+  /// Kind and item tag, masked or not: the mask goes on and off in the same way.
+  static func masked(_ kindAndTag: [UInt8], nonce: [UInt8]) -> [UInt8] {
+    zip(kindAndTag, Primitives.sip(key: maskKey, nonce)).map { $0 ^ $1 }
+  }
+
+  /// The mark of a journal without records.
+  static let firstMark = mark(
+    journalIdentifier, byteCount: headByteCount, version: 0,
+    chain: Array(journalHead().suffix(16)))
 
   /// The store's files in good order, with another journal and mark.
   static func files(journal: [UInt8], mark: [UInt8]?) -> [String: [UInt8]] {
@@ -91,7 +111,8 @@ enum KnownStore {
   static func open(_ disk: MemoryFileSystem) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.open(
       at: path, key: key(),
-      environment: StoreEnvironment(fileSystem: disk, random: SeededRandom(seed: 1)))
+      environment: StoreEnvironment(
+        fileSystem: disk, random: SeededRandom(seed: 1), repairLease: .zero))
   }
 }
 

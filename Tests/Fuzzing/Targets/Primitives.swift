@@ -33,26 +33,44 @@ enum Primitives {
   static func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
   ) -> [UInt8] {
+    nonce + sealed(plaintext, key: key, nonce: nonce, binding: binding)
+  }
+
+  /// `SEAL`.
+  static func sealed(
+    _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
+  ) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: plaintext.count + 16)
     _ = unsafe crypto_aead_xchacha20poly1305_ietf_encrypt(
       &out, nil, plaintext, UInt64(plaintext.count), binding, UInt64(binding.count), nil, nonce,
       key)
-    return nonce + out
+    return out
+  }
+
+  /// What was sealed behind a nonce; `nil` when it is not authentic.
+  static func open(_ sealed: [UInt8], key: [UInt8], binding: [UInt8]) -> [UInt8]? {
+    guard sealed.count >= 40 else { return nil }
+    return open(Array(sealed[24...]), key: key, nonce: Array(sealed[..<24]), binding: binding)
   }
 
   /// What was sealed; `nil` when it is not authentic.
-  static func open(_ sealed: [UInt8], key: [UInt8], binding: [UInt8]) -> [UInt8]? {
-    guard sealed.count >= 40 else { return nil }
-    let (nonce, rest) = (Array(sealed[..<24]), Array(sealed[24...]))
+  static func open(
+    _ rest: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
+  ) -> [UInt8]? {
     var out = [UInt8](repeating: 0, count: rest.count - 16)
     let status = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
       &out, nil, nil, rest, UInt64(rest.count), binding, UInt64(binding.count), nonce, key)
     return status == 0 ? out : nil
   }
 
-  /// The length that a plaintext of at least 128 bytes is padded to.
+  /// The length that a name is filled up to.
+  static func padded(name byteCount: Int) -> Int {
+    max(64, (byteCount + 63) / 64 * 64)
+  }
+
+  /// The length that a value with its length in front is filled up to.
   static func padded(_ byteCount: Int) -> Int {
-    let length = max(128, byteCount)
+    let length = max(64, byteCount)
     // ⌊log₂ L⌋ and ⌊log₂ E⌋ + 1, by counting.
     var exponent = 0
     while length >> (exponent + 1) > 0 { exponent += 1 }

@@ -4,28 +4,25 @@ import StoreTestSupport
 
 /// What has to hold of a store that is found after a crash.
 struct CrashCheck: Sendable {
-  private static let path = "/store"
-
   let life: CrashLife
 
   /// What is wrong; `nil` when nothing is.
   ///
   /// - Parameters:
   ///   - content: What was found; `nil` when not even the directory was.
-  ///   - confirmed: How many operations had returned.
+  ///   - allowed: Which moments of the life may be found.
   ///   - isThorough: Whether every record is verified as well, before and after writing on.
   /// - Returns: A sentence for a person.
   func problem(
-    with content: RecordedDisk.Content?, confirmed: Int, isThorough: Bool
+    with content: RecordedDisk.Content?, allowed: ClosedRange<Int>, isThorough: Bool
   ) -> String? {
-    let allowed = life.allowed(confirmed)
     do {
-      let disk = try content.map { try MemoryFileSystem(Self.path, $0) } ?? MemoryFileSystem()
-      let environment = StoreEnvironment(fileSystem: disk)
+      let disk = try content.map { try MemoryFileSystem(CrashLife.path, $0) } ?? MemoryFileSystem()
+      let environment = StoreEnvironment(fileSystem: disk, repairLease: .zero)
       let problem =
-        allowed[0].keys.isEmpty
+        life.moments[allowed.lowerBound].keys.isEmpty
         ? try problemOfUnfinishedCreation(environment, isThorough)
-        : try problem(environment, allowed, on: disk, isThorough)
+        : try problem(environment, allowed, on: disk, content ?? [:], isThorough)
       if let problem { return problem }
       if disk.descriptorCount > 0 { return "\(disk.descriptorCount) descriptors are left open" }
       return disk.lockCount > 0 ? "\(disk.lockCount) locks are left" : nil
@@ -35,23 +32,28 @@ struct CrashCheck: Sendable {
   }
 
   private func problem(
-    _ environment: StoreEnvironment, _ allowed: [CrashLife.Moment], on disk: MemoryFileSystem,
-    _ isThorough: Bool
+    _ environment: StoreEnvironment, _ allowed: ClosedRange<Int>, on disk: MemoryFileSystem,
+    _ content: RecordedDisk.Content, _ isThorough: Bool
   ) throws -> String? {
-    let mustOpen = allowed.reduce(allowed[0].keys) { $0.intersection($1.keys) }
-    let mayOpen = allowed.reduce(allowed[0].keys) { $0.union($1.keys) }
+    let moments = life.moments[allowed]
+    let isDamaged = moments.contains { $0.items == nil }
+    let notices = Notices()
+    let mustOpen = moments.dropFirst().reduce(life.moments[allowed.lowerBound].keys) {
+      $0.intersection($1.keys)
+    }
+    let mayOpen = moments.reduce([] as Set) { $0.union($1.keys) }
     var found: [String: String]?
     var writer: (store: SealedFileStore, key: RawKey)?
     for name in life.keys.keys.sorted() {
       // Keys that never open are tried where some key comes or goes.
       guard let key = life.keys[name], mayOpen.contains(name) || life.changesKeys else { continue }
-      guard let store = try openUnlessRefused(key, environment) else {
-        if mustOpen.contains(name) { return "\(name) does not open \(allowed.map(\.keys))" }
+      guard let store = try openUnlessRefused(key, environment, notices) else {
+        if mustOpen.contains(name) { return "\(name) does not open \(moments.map(\.keys))" }
         continue
       }
       guard mayOpen.contains(name) else { return "\(name) opens again" }
       // What was damaged before is repaired, whether an earlier repair was finished or not.
-      if life.damagedJournal != nil { _ = try store.repair() }
+      if isDamaged { _ = try store.repair() }
       let items = try store.texts()
       if let found, found != items { return "\(name) finds something else" }
       found = items
@@ -62,31 +64,60 @@ struct CrashCheck: Sendable {
       let report = try writer.store.verify()
       if !report.isSound { return "not sound: \(report.findings)" }
     }
-    if !allowed.contains(where: { ($0.items ?? life.repaired) == found }) {
-      return "found \(found)"
+    if !life.items(in: allowed).contains(found) {
+      return "found \(found.mapValues { $0.prefix(8) }), which is none of \(allowed)"
+    }
+    if let problem = problem(with: found, notices.all, in: content, mayBeDamaged: isDamaged) {
+      return problem
     }
     if let journal = life.damagedJournal {
-      let kept = try disk.content(of: Self.path).filter { $0.key.hasPrefix("damaged-") }
+      let kept = try disk.content(of: CrashLife.path).filter { $0.key.hasPrefix("damaged-") }
       if !kept.values.contains(journal) { return "the damaged journal was not kept" }
     }
     return try problemOfWriting(writer.store, writer.key, found, environment, isThorough)
   }
 
-  /// Writes on where the crash stopped: nothing that was left behind may be in the way.
+  /// What differs from what the commit protocol prescribes for these files.
+  private func problem(
+    with found: [String: String], _ notices: [StoreNotice], in content: RecordedDisk.Content,
+    mayBeDamaged: Bool
+  ) -> String? {
+    guard let judge = life.judge else { return nil }
+    guard let verdict = judge.verdict(on: content) else {
+      return mayBeDamaged ? nil : "the protocol calls it damaged"
+    }
+    if let items = verdict.items, items != found {
+      return "found \(found.mapValues { $0.prefix(8) }) instead of "
+        + "\(items.mapValues { $0.prefix(8) })"
+    }
+    guard !mayBeDamaged else { return nil }
+    var expected: Set<StoreNotice> = []
+    if verdict.isFinished { expected.insert(.interruptedChangeFinished) }
+    if verdict.droppedByteCount > 0 {
+      expected.insert(.unfinishedWriteDropped(byteCount: verdict.droppedByteCount))
+    }
+    let told = notices.filter { notice in
+      switch notice {
+      case .interruptedChangeFinished, .unfinishedWriteDropped: true
+      default: false
+      }
+    }
+    return Set(told) == expected ? nil : "told \(told) instead of \(expected)"
+  }
+
+  /// Writes on where the crash stopped: nothing that was left behind may be in the way, and what did
+  /// not count does not come back.
   private func problemOfWriting(
     _ writer: SealedFileStore, _ key: RawKey, _ found: [String: String],
     _ environment: StoreEnvironment, _ isThorough: Bool
   ) throws(StoreError) -> String? {
     try writer.put("after", as: "after")
     let again = try open(key, environment)
-    let identifiers = Set(try again.keys(in: nil).map(\.identifier))
-    if try again.text("after") != "after" || identifiers != Set(found.keys).union(["after"]) {
-      return "wrote \(identifiers)"
+    var items = try again.texts()
+    guard items.removeValue(forKey: "after") == "after", items == found else {
+      return "wrote \(items.mapValues { $0.prefix(8) })"
     }
     guard isThorough else { return nil }
-    var items = try again.texts()
-    items["after"] = nil
-    if items != found { return "wrote \(items)" }
     let findings = try again.verify().findings.filter { $0.place != .files }
     return findings.isEmpty ? nil : "\(findings)"
   }
@@ -98,7 +129,7 @@ struct CrashCheck: Sendable {
     guard let key = life.keys["first"] else { return "no key" }
     let outcome = try code {
       _ = try SealedFileStore.create(
-        at: Self.path, key: key, options: .init(), environment: environment)
+        at: CrashLife.path, key: key, options: .init(), environment: environment)
     }
     guard outcome == nil || outcome == StoreError.alreadyExists else { return "\(outcome as Any)" }
     let store = try open(key, environment)
@@ -108,18 +139,21 @@ struct CrashCheck: Sendable {
   }
 
   private func openUnlessRefused(
-    _ key: RawKey, _ environment: StoreEnvironment
+    _ key: RawKey, _ environment: StoreEnvironment, _ notices: Notices
   ) throws(StoreError) -> SealedFileStore? {
     do throws(StoreError) {
-      return try open(key, environment)
+      return try open(key, environment, notices)
     } catch let error where error.code == StoreError.wrongKey {
       return nil
     }
   }
 
   private func open(
-    _ key: RawKey, _ environment: StoreEnvironment
+    _ key: RawKey, _ environment: StoreEnvironment, _ notices: Notices? = nil
   ) throws(StoreError) -> SealedFileStore {
-    try SealedFileStore.open(at: Self.path, key: key, options: .init(), environment: environment)
+    var options = SealedFileStore.Options()
+    if let notices { options.onNotice = { notices.add($0) } }
+    return try SealedFileStore.open(
+      at: CrashLife.path, key: key, options: options, environment: environment)
   }
 }

@@ -7,10 +7,19 @@ struct CrashReplay {
   /// One state of so many is verified record by record, which takes as long as all the rest.
   private static let thoroughShare: UInt64 = 4
 
+  /// How a second crash is tried, while the store is opened after the first one, and written to.
+  struct Second: Sendable {
+    /// One state of so many is gone on with.
+    let share: UInt64
+    let limits: CrashLimits
+  }
+
   /// What came of it.
   struct Outcome: Sendable {
     /// How many different directories were looked at.
     var stateCount = 0
+    /// How many of them were left by a second crash.
+    var secondCount = 0
     /// What was wrong, for the first few.
     var problems: [String] = []
   }
@@ -19,6 +28,7 @@ struct CrashReplay {
     /// What was seen at all, and what was checked against which promise.
     var seen: Set<Digest> = []
     var checked: Set<Check> = []
+    var secondCount = 0
     var problems: [String] = []
   }
 
@@ -29,67 +39,88 @@ struct CrashReplay {
 
   private struct Check: Hashable {
     let digest: Digest
-    let confirmed: Int
-  }
-
-  /// What the disk may hold at one point, and what was confirmed by then.
-  private struct Point: Sendable {
-    let disk: RecordedDisk
-    let step: String
-    let confirmed: Int
+    let allowed: ClosedRange<Int>
   }
 
   let life: CrashLife
   let limits: CrashLimits
+  var second: Second?
+  var threadCount = 2
+  /// The first point to look at; those before it are known to be fine.
+  var firstPoint = 0
   /// Enough to see what is wrong; a broken store would fill the log.
   var mostProblems = 5
 
-  /// Replays on two threads.
+  /// Replays the life.
   func run() throws -> Outcome {
-    let points = self.points
-    let check = CrashCheck(life: life)
-    let (limits, mostProblems) = (limits, mostProblems)
+    let points = try life.points()
     let progress = Locked(Progress())
-    let next = Locked(0)
-    try inThreads(2) { _ in
-      while let position = next.withLock({ next in
-        next += 1
-        return next > points.count ? nil : next - 1
-      }) {
-        let point = points[position]
-        point.disk.forEachCrash(limits, seed: UInt64(position)) { state in
-          let digest = Self.digest(of: state.content)
-          let isNew = progress.withLock { progress in
-            progress.seen.insert(digest)
-            return progress.problems.count < mostProblems
-              && progress.checked.insert(Check(digest: digest, confirmed: point.confirmed)).inserted
-          }
-          guard isNew,
-            let problem = check.problem(
-              with: state.content, confirmed: point.confirmed,
-              isThorough: digest.low % Self.thoroughShare == 0)
-          else { return }
-          progress.withLock {
-            $0.problems.append("step \(position), \(point.step): \(problem) [\(state.summary)]")
-          }
+    let next = Locked(firstPoint)
+    let replay = { @Sendable in
+      while progress.withLock({ $0.problems.count < mostProblems }),
+        let position = next.withLock({ next in
+          next += 1
+          return next > points.count ? nil : next - 1
+        })
+      {
+        try look(at: points[position], position, progress)
+      }
+    }
+    if threadCount > 1 {
+      try inThreads(threadCount) { _ in try replay() }
+    } else {
+      try replay()
+    }
+    let result = progress.value
+    return Outcome(
+      stateCount: result.seen.count + result.secondCount, secondCount: result.secondCount,
+      problems: result.problems)
+  }
+
+  private func look(
+    at point: CrashLife.Point, _ position: Int, _ progress: Locked<Progress>
+  ) throws {
+    let check = CrashCheck(life: life)
+    try point.disk.forEachCrash(limits, seed: UInt64(position)) { state in
+      let digest = Self.digest(of: state.content)
+      let isNew = progress.withLock { progress in
+        progress.seen.insert(digest)
+        return progress.problems.count < mostProblems
+          && progress.checked.insert(Check(digest: digest, allowed: point.allowed)).inserted
+      }
+      guard isNew else { return }
+      var problems = [String]()
+      if let problem = check.problem(
+        with: state.content, allowed: point.allowed,
+        isThorough: digest.low % Self.thoroughShare == 0)
+      {
+        problems.append(problem)
+      } else if let second, let content = state.content, digest.high % second.share == 0 {
+        let outcome = try crashAgain(content, point, second)
+        progress.withLock { $0.secondCount += outcome.stateCount }
+        problems += outcome.problems.map { "then \($0)" }
+      }
+      guard !problems.isEmpty else { return }
+      progress.withLock {
+        $0.problems += problems.map {
+          "step \(position), \(point.step): \($0) [\(state.summary)]"
         }
       }
     }
-    let result = progress.value
-    return Outcome(stateCount: result.seen.count, problems: result.problems)
   }
 
-  /// Before the first step, and after each.
-  private var points: [Point] {
-    var disk = RecordedDisk(life.initial)
-    var points = [Point(disk: disk, step: "none", confirmed: 0)]
-    var confirmed = 0
-    for step in life.steps {
-      disk.perform(step)
-      if case .confirmed(let operation) = step { confirmed = operation }
-      points.append(Point(disk: disk, step: step.summary, confirmed: confirmed))
-    }
-    return points
+  /// Opens what the crash left, writes to it, and stops the machine at every point of that.
+  private func crashAgain(
+    _ content: RecordedDisk.Content, _ point: CrashLife.Point, _ second: Second
+  ) throws -> Outcome {
+    let keys = life.moments[point.allowed.lowerBound].keys.intersection(
+      life.moments[point.allowed.upperBound].keys)
+    guard let key = keys.sorted().first else { return Outcome() }
+    let life = try CrashLife(goingOnWith: content, by: key)
+    var replay = CrashReplay(life: life, limits: second.limits)
+    replay.threadCount = 1
+    replay.mostProblems = 1
+    return try replay.run()
   }
 
   private static func digest(of content: RecordedDisk.Content?) -> Digest {
@@ -105,15 +136,5 @@ struct CrashReplay {
         start.assumingMemoryBound(to: UInt8.self), digest.count, bytes, UInt64(bytes.count), nil, 0)
     }
     return Digest(low: digest[0], high: digest[1])
-  }
-}
-
-extension RecordedStep {
-  /// The step without its bytes.
-  var summary: String {
-    if case .write(let file, let offset, let bytes) = self {
-      return "write of \(bytes.count) bytes at \(offset) of file \(file)"
-    }
-    return "\(self)"
   }
 }

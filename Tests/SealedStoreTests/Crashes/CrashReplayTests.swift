@@ -1,4 +1,3 @@
-import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -8,31 +7,42 @@ import Testing
 
 /// The machine stops at every point of everything that a store does, and any part of what was
 /// not synced by then is lost.
+///
+/// Other processes read the store all the while. What may be found is known exactly: the model of
+/// the commit protocol says it for what stands on the disk (``CrashJudge``).
 @Suite(.onOwnThread, .serialized) struct CrashReplayTests {
-  let scratch: Scratch
+  private static let limits = TestSize.choose(
+    small: CrashLimits(complete: 16, chosen: 8),
+    medium: CrashLimits(complete: 64, chosen: 60),
+    large: CrashLimits(complete: 4096, chosen: 100_000))
 
-  init() throws {
-    scratch = try Scratch()
-  }
+  private static let second = TestSize.choose(
+    small: CrashReplay.Second(share: 256, limits: CrashLimits(complete: 4, chosen: 2)),
+    medium: CrashReplay.Second(share: 128, limits: CrashLimits(complete: 8, chosen: 4)),
+    large: CrashReplay.Second(share: 1024, limits: CrashLimits(complete: 256, chosen: 200)))
 
-  static let limits = TestSize.choose(
-    small: CrashLimits(complete: 64, chosen: 100),
-    medium: CrashLimits(complete: 512, chosen: 6_000),
-    large: CrashLimits(complete: 4096, chosen: 700_000))
-
-  @Test func `a crash at any point loses nothing that was confirmed and leaves nothing half done`()
+  @Test func `a crash, and another one after it, loses nothing that was confirmed or read`()
     throws
   {
     var counts: [String: Int] = [:]
+    var secondCount = 0
     for scenario in CrashScenario.all {
-      let life = try CrashLife(of: scenario, at: scratch[scenario.description])
-      let outcome = try CrashReplay(life: life, limits: Self.limits).run()
-      #expect(outcome.problems == [], "\(scenario)")
-      counts[scenario.description] = outcome.stateCount
+      for isWatched in scenario.isDisturbed ? [true, false] : [true] {
+        let life = try CrashLife(of: scenario, isWatched: isWatched)
+        #expect(!isWatched || life.reads.count > 1, "\(scenario)")
+        let allowed = scenario.refusals.union([StoreError.timedOut])
+        #expect(life.refusals.isSubset(of: allowed), "\(scenario)")
+        let replay = CrashReplay(life: life, limits: Self.limits, second: Self.second)
+        let outcome = try replay.run()
+        #expect(outcome.problems == [], "\(scenario), watched: \(isWatched)")
+        counts[scenario.description, default: 0] += outcome.stateCount
+        secondCount += outcome.secondCount
+      }
     }
     // At the large size the figures are of interest whatever they are.
     if TestSize.current == .large { print(counts.sorted { $0.key < $1.key }) }
     let total = counts.values.reduce(0, +)
-    #expect(total >= TestSize.choose(small: 2000, medium: 100_000, large: 2_000_000), "\(counts)")
+    #expect(total >= TestSize.choose(small: 10_000, medium: 20_000, large: 2_000_000), "\(counts)")
+    #expect(secondCount >= TestSize.choose(small: 2000, medium: 5000, large: 50_000))
   }
 }

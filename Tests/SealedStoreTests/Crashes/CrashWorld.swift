@@ -12,10 +12,17 @@ final class CrashWorld {
   /// On top of the recorder, so that what fails on demand is not recorded as done.
   let faults: FaultyFileSystem
   let keys: [String: RawKey]
+  /// Other processes that read the store.
+  let readers: CrashReaders
+  private let fileSystem: any FileSystem
   private let random: SeededRandom
   private(set) var current: SealedFileStore?
   /// Whether an operation let calls fail by itself.
   private(set) var hasFailed = false
+  /// Whether the last operation said that it was done, or that it changed nothing.
+  private(set) var hasAnswered = true
+  /// Whether nothing fails although an operation wants it to: to know what it would have come to.
+  var isUndisturbed = false
 
   /// A world whose directory is absent, or has a store in it.
   ///
@@ -31,10 +38,14 @@ final class CrashWorld {
     content: RecordedDisk.Content = [:], seed: UInt64
   ) throws {
     self.path = path
+    self.fileSystem = fileSystem
     random = SeededRandom(seed: seed)
-    recorder = RecordingFileSystem(path, in: fileSystem, names: Array(content.keys))
+    recorder = RecordingFileSystem(path, in: fileSystem, content: content)
     faults = FaultyFileSystem(in: recorder)
-    keys = try Self.keys()
+    let keys = try Self.keys()
+    self.keys = keys
+    readers = CrashReaders(
+      recorder, keys: Self.keyNames.compactMap { keys[$0] }, random: SeededRandom(seed: seed + 100))
   }
 
   /// Keys with labels so long that a header takes several sectors.
@@ -53,7 +64,32 @@ final class CrashWorld {
     return key
   }
 
-  private var environment: StoreEnvironment { StoreEnvironment(fileSystem: faults, random: random) }
+  private var environment: StoreEnvironment {
+    StoreEnvironment(fileSystem: faults, random: random, repairLease: .zero)
+  }
+
+  /// The files as they are for programs; the journal with its reserve.
+  func content() throws -> RecordedDisk.Content {
+    guard try fileSystem.status(of: path, in: .workingDirectory) != nil else { return [:] }
+    guard let memory = fileSystem as? MemoryFileSystem else {
+      return try RecordedDisk.read(path, withReserve: true)
+    }
+    return try memory.content(of: path)
+  }
+
+  /// Does an operation of a scenario, and lets readers look at what it left.
+  func perform(
+    _ operation: CrashScenario.Operation, number: Int, watched: Bool
+  ) throws {
+    hasAnswered = true
+    recorder.begin(number)
+    let readers = readers
+    if watched { recorder.setOnStep { readers.look() } }
+    try operation(self)
+    recorder.setOnStep(nil)
+    if hasAnswered { recorder.confirm(number) }
+    if watched { readers.look() }
+  }
 
   func create() throws {
     current = try SealedFileStore.create(
@@ -69,8 +105,9 @@ final class CrashWorld {
 
   /// The store, opened when it is not.
   func store() throws -> SealedFileStore {
-    if current == nil { try reopen() }
-    guard let current else { preconditionFailure("a store that was opened is there") }
+    if let current { return current }
+    let name = Self.keyNames.first { name in (try? code { try reopen(name) }) == .some(nil) }
+    guard name != nil, let current else { preconditionFailure("no key opens the store") }
     return current
   }
 
@@ -79,10 +116,22 @@ final class CrashWorld {
 
   /// Lets the process die: from the call on that the rule says, nothing is done any more.
   func dying(
-    at isLast: @escaping @Sendable (FaultyFileSystem.Call) -> FaultyFileSystem.Fault?,
-    _ body: (SealedFileStore) throws -> Void
+    at isLast: @escaping FaultyFileSystem.Rule, _ body: (SealedFileStore) throws -> Void
   ) throws {
     let store = try store()
+    try die(at: isLast) { try body(store) }
+  }
+
+  /// Lets a process die while it opens the store.
+  func dyingToOpen(at isLast: @escaping FaultyFileSystem.Rule) throws {
+    current = nil
+    try die(at: isLast) { try reopen() }
+  }
+
+  private func die(
+    at isLast: @escaping FaultyFileSystem.Rule, _ body: () throws -> Void
+  ) throws {
+    if isUndisturbed { return try body() }
     let isDead = Locked(false)
     faults.setRule { call in
       isDead.withLock { isDead in
@@ -94,25 +143,136 @@ final class CrashWorld {
     }
     hasFailed = true
     // What a dead process would have answered is of no interest.
-    _ = try code { try body(store) }
+    _ = try code(body)
     faults.setRule(nil)
     current = nil
+    hasAnswered = false
   }
 
-  /// Lets the first write write so many bytes, and the next one find the disk full.
-  func onFullDisk(after byteCount: Int, _ body: (SealedFileStore) throws -> Void) throws {
+  /// Lets one sync of a file fail, the next one.
+  func failingSync(
+    of name: String, with expected: StoreError.Code, _ body: (SealedFileStore) throws -> Void
+  ) throws {
     let store = try store()
+    if isUndisturbed { return try body(store) }
+    recorder.failNextSynchronization(of: name)
+    try expect(expected) { try body(store) }
+  }
+
+  /// Lets one sync of a file fail while the store is opened, if there is one.
+  func failingToOpen(of name: String, with expected: StoreError.Code) throws {
+    current = nil
+    if isUndisturbed { return try reopen() }
+    recorder.failNextSynchronization(of: name)
+    let outcome = try code { try reopen() }
+    recorder.failNextSynchronization(of: nil)
+    precondition(outcome == nil || outcome == expected, "\(outcome as Any)")
+    hasFailed = true
+    hasAnswered = false
+  }
+
+  /// Lets the n-th sync of the directory fail.
+  func failingDirectorySync(
+    number: Int, with expected: StoreError.Code = StoreError.outcomeUnknown,
+    _ body: (SealedFileStore) throws -> Void
+  ) throws {
+    let rule = CrashScenario.call(.synchronize, of: path, number: number)
+    try failing(with: expected, rule, body)
+  }
+
+  /// Lets the n-th write of the mark fail.
+  func failingMarkWrite(
+    number: Int = 1, with expected: StoreError.Code?, _ body: (SealedFileStore) throws -> Void
+  ) throws {
+    let rule = CrashScenario.call(.write, of: "mark", number: number)
+    try failing(with: expected, rule, body)
+  }
+
+  /// Lets the second file that takes another's place not be written: that of the header's copy.
+  func failingCopy(_ body: (SealedFileStore) throws -> Void) throws {
+    let rule = CrashScenario.call(.write, of: "replacement", number: 2)
+    try failing(with: nil, rule, body)
+  }
+
+  /// Lets calls fail of which a rule says so, as long as the operation lasts.
+  private func failing(
+    with expected: StoreError.Code?, _ rule: @escaping FaultyFileSystem.Rule,
+    _ body: (SealedFileStore) throws -> Void
+  ) throws {
+    let store = try store()
+    if isUndisturbed { return try body(store) }
+    faults.setRule(rule)
+    try expect(expected) { try body(store) }
+    faults.setRule(nil)
+  }
+
+  /// Lets the first write write so many bytes, and every other one find the disk full.
+  ///
+  /// - Parameters:
+  ///   - byteCount: How much is written.
+  ///   - expected: What the store answers.
+  ///   - kind: What fails besides.
+  ///   - body: What is done.
+  /// - Throws: What it throws.
+  func onFullDisk(
+    after byteCount: Int, with expected: StoreError.Code = StoreError.noSpace,
+    failing kind: FaultyFileSystem.Call.Kind? = nil, _ body: (SealedFileStore) throws -> Void
+  ) throws {
     let isFull = Locked(false)
-    faults.setRule { call in
+    let rule: FaultyFileSystem.Rule = { call in
+      if call.kind == kind { return .fail(EIO) }
       guard call.kind == .write else { return nil }
       return isFull.withLock { isFull in
         defer { isFull = true }
         return isFull ? .fail(ENOSPC) : .short(byteCount)
       }
     }
+    try failing(with: expected, rule, body)
+  }
+
+  /// Reads everything, as a process does that opens the store and finds the disk full.
+  func readOnFullDisk() throws {
+    if isUndisturbed { return }
+    current = nil
     hasFailed = true
-    let outcome = try code { try body(store) }
-    precondition(outcome == StoreError.noSpace, "\(outcome as Any)")
+    // It counts for others what it read, and nothing else.
+    hasAnswered = false
+    faults.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
+    readers.note(try store().texts())
     faults.setRule(nil)
+    current = nil
+  }
+
+  private func expect(_ expected: StoreError.Code?, _ body: () throws -> Void) throws {
+    hasFailed = true
+    let outcome = try code(body)
+    precondition(outcome == expected, "\(outcome as Any) instead of \(expected as Any)")
+    if expected == StoreError.outcomeUnknown { hasAnswered = false }
+  }
+
+  /// Runs a closure on one of the store's files, past the store, as a program without keys could.
+  private func changing(
+    _ name: String, _ body: (Descriptor, Descriptor) throws -> Void
+  ) throws {
+    let directory = try recorder.openDirectory(path)
+    defer { recorder.close(directory) }
+    let file = try recorder.open(name, in: directory, .readWrite)
+    defer { recorder.close(file) }
+    try body(directory, file)
+  }
+
+  /// Changes one bit of a file.
+  func flip(_ name: String, at offset: Int) throws {
+    try changing(name) { _, file in
+      let buffer = ByteBuffer(byteCount: 1)
+      _ = try recorder.read(file, at: offset, into: buffer, 0..<1)
+      buffer.store(buffer.load(UInt8.self, at: 0) ^ 1, at: 0)
+      _ = try recorder.write(buffer, 0..<1, to: file, at: offset)
+    }
+  }
+
+  /// Removes a file.
+  func remove(_ name: String) throws {
+    try changing(name) { directory, _ in try recorder.remove(name, in: directory) }
   }
 }

@@ -13,14 +13,13 @@ import Testing
   }
 
   @Test func `what a crash left is mended whatever step of the mending is the last`() throws {
-    // A write that was cut short is found and cut off; that may be cut short as well.
+    // A write that was cut short is found and dropped; that may be cut short as well.
     let store = try scratch.create()
     try store.put("1", as: "a")
-    let journal = try scratch.bytes(of: "journal")
+    let mark = try scratch.bytes(of: "mark")
     try store.put(String(repeating: "x", count: 2000), as: "b")
-    let whole = try scratch.bytes(of: "journal")
-    try scratch.overwrite("journal", with: Array(whole.dropLast(700)))
-    try scratch.overwrite("mark", with: [])
+    try scratch.overwrite("journal", with: Array(scratch.bytes(of: "journal").dropLast(700)))
+    try scratch.overwrite("mark", with: mark)
     let left = try RecordedDisk.read(scratch.path)
     var number = 1
     while true {
@@ -37,16 +36,7 @@ import Testing
       #expect(value == "1" || value == "2")
       #expect(try opened.text("b") == nil)
       try opened.put("3", as: "c")
-      #expect(try opened.verify().findings.allSatisfy { $0.place == .files })
-      let kept = try FileManager.default.contentsOfDirectory(atPath: path).filter {
-        $0.hasPrefix("tail-")
-      }
-      let tail = Array(whole.dropLast(700)[journal.count...])
-      let bytes = try kept.map { Array(try Data(contentsOf: URL(filePath: "\(path)/\($0)"))) }
-      #expect(bytes.count { $0 == tail } == 1)
-      // The change that the mending was for may be another one, when its flags were not written.
-      let others = bytes.filter { $0 != tail }
-      #expect(others.count <= 1 && others.allSatisfy { $0[4] == 0 })
+      #expect(try opened.verify().findings == [])
       if disk.calls.count < number { break }
       number += 1
     }

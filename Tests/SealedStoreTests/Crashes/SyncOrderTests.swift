@@ -16,8 +16,7 @@ import Testing
     "write replacement", "sync replacement", "rename header", "sync directory",
     "write replacement", "sync replacement", "rename header.copy", "sync directory",
   ]
-  /// The second write is the flags with which the change begins.
-  private static let change = ["write journal", "write journal", "sync journal", "write mark"]
+  private static let change = ["write journal", "sync journal", "write mark"]
   private static let rewriting = [
     "write journal.next", "write journal.next", "sync journal.next", "rename journal",
     "sync directory", "write mark",
@@ -59,7 +58,7 @@ import Testing
         switch call.name {
         case scratch.path: "directory"
         case "\(scratch.place)/.": "parent"
-        default: call.name.hasPrefix("tail-") ? "tail" : call.name
+        default: call.name
         }
       return switch call.kind {
       case .write, .rename, .truncate: "\(call.kind.rawValue) \(name)"
@@ -113,21 +112,18 @@ import Testing
     #expect(disk.calls.count { $0.kind == .open && $0.name == "mark" } == 0)
   }
 
-  @Test func `a mark that somebody removed is made anew, its name durable before it is written`()
-    throws
+  @Test func `a mark that is missing is replaced durably before a repaired journal counts`() throws
   {
     let store = try create()
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
-    try store.put("2", as: "item")
-    #expect(steps() == Self.change.dropLast() + ["sync directory", "write mark"])
-    #expect(try scratch.open().verify().findings == [])
-    try store.put("3", as: "item")
-    #expect(steps() == Self.change)
-    // Also while the one that is gone is held open.
-    try FileManager.default.removeItem(atPath: scratch.file("mark"))
-    try store.put("4", as: "item")
-    #expect(steps() == Self.change.dropLast() + ["sync directory", "write mark"])
-    #expect(try scratch.open().verify().findings == [])
+    #expect(try code { try store.put("2", as: "item") } == StoreError.corrupt)
+    #expect(steps() == [])
+    #expect(try store.repair().wasNeeded)
+    let steps = steps()
+    let replaced = try #require(steps.firstIndex(of: "rename mark"))
+    #expect(steps[..<replaced].suffix(2) == ["write replacement", "sync replacement"])
+    #expect(Array(steps[replaced...]) == ["rename mark", "sync directory"] + Self.rewriting)
+    #expect(try scratch.open().text("item") == "value")
   }
 
   @Test func `what changes nothing writes nothing`() throws {
@@ -151,28 +147,29 @@ import Testing
     #expect(failed.count { $0 == "write journal" } == failed.count - 2)
   }
 
-  @Test func `a change that may not be durable is written and synced again before the next`() throws
-  {
+  @Test func `a change that may not be durable is written and synced again by an opening`() throws {
     let first = try create()
     let mark = try scratch.bytes(of: "mark")
     try first.put("2", as: "item")
     try scratch.overwrite("mark", with: mark)
-    let store = try open()
+    disk.setRule(nil)
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(steps() == ["write journal", "sync journal", "sync directory", "write mark"])
     try store.put("3", as: "item")
-    #expect(steps() == ["sync directory", "write journal", "sync journal"] + Self.change)
+    #expect(steps() == Self.change)
     #expect(try store.text("item") == "3")
   }
 
-  @Test func `an unfinished write is kept and cut off durably before a change`() throws {
+  @Test func `remains are cut off, and replaced by a void change that is synced and marked`() throws
+  {
     _ = try create()
     let journal = try scratch.bytes(of: "journal")
     try scratch.overwrite("journal", with: journal + [UInt8](repeating: 1, count: 300))
-    try open().put("2", as: "item")
+    _ = try scratch.open(StoreEnvironment(fileSystem: disk))
     #expect(
       steps() == [
-        "sync directory", "write replacement", "sync replacement", "rename tail",
-        "sync directory", "truncate journal", "sync journal",
-      ] + Self.change)
+        "truncate journal", "write journal", "sync journal", "sync directory", "write mark",
+      ])
   }
 
   @Test func `the old mark, and then a new journal, are durable before it takes its place`() throws
@@ -186,8 +183,8 @@ import Testing
     let store = try create()
     try store.rotate()
     #expect(
-      steps() == ["write header.next", "sync header.next", "sync directory"] + Self.rewriting
-        + Self.header + ["sync directory"])
+      steps() == ["write header.next", "sync header.next", "sync directory"]
+        + ["write mark", "sync mark"] + Self.rewriting + Self.header + ["sync directory"])
   }
 
   @Test func `a rotation is finished only when its journal's name is durable`() throws {
@@ -214,7 +211,7 @@ import Testing
   }
 
   @Test func `a damaged journal is kept durably before another takes its place`() throws {
-    _ = try create()
+    try create().put("other", as: "other")
     try scratch.flip("journal", at: 100)
     let store = try open()
     #expect(try store.repair().wasNeeded)

@@ -27,7 +27,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     FaultCase(scenario: "rotation", position: 1),
     FaultCase(scenario: "revocation", position: 1),
     FaultCase(scenario: "rotation finished by another", position: 1),
-    FaultCase(scenario: "tail cut off", position: 1),
+    FaultCase(scenario: "unfinished write", position: 1),
     FaultCase(scenario: "repair", position: 0),
   ]
 }

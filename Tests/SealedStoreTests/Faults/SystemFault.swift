@@ -40,7 +40,7 @@ struct SystemFault: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// What the caller is told.
+  /// What the caller gets.
   var code: StoreError.Code {
     errno == ENOSPC || errno == EDQUOT ? StoreError.noSpace : StoreError.io
   }

@@ -144,4 +144,77 @@ import Testing
     #expect(try store.verify().findings == [])
     #expect(try scratch.names() == storeFiles)
   }
+
+  /// Some file systems report errors of what they did.
+  @Test(arguments: ["compact", "rotate", "revoke", "repair"])
+  func `a rename that is done and reported as failed leaves the outcome unknown and all items`(
+    operation: String
+  ) throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("1", as: "item")
+    try store.put("2", as: "item")
+    if operation == "repair" {
+      try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue)
+    }
+    let scratch = scratch
+    disk.setRule { call in
+      guard call.kind == .rename, call.name == "journal" else { return nil }
+      #expect(unsafe rename(scratch.file("journal.next"), scratch.file("journal")) == 0)
+      return .fail(EIO)
+    }
+    let outcome = try code {
+      switch operation {
+      case "compact": try store.compact()
+      case "rotate": try store.rotate()
+      case "revoke": try store.revoke(keeping: [scratch.key]) { _ in true }
+      default: _ = try store.repair()
+      }
+    }
+    #expect(outcome == StoreError.outcomeUnknown)
+    disk.setRule(nil)
+    #expect(try store.text("item") == "2")
+    #expect(try scratch.open().texts() == ["item": "2"])
+    try store.put("3", as: "item")
+    #expect(try scratch.open().texts() == ["item": "3"])
+    #expect(try store.verify().findings.allSatisfy { $0.place == .files })
+    #expect(try scratch.names().filter { !$0.hasPrefix("damaged-") } == storeFiles)
+  }
+
+  /// What was done before the change: settling, syncing a new journal's name, making headers equal.
+  @Test(arguments: [("journal", 1), ("store", 1), ("store", 2)])
+  func `a sync that fails before a change leaves no doubt that there is none`(
+    name suffix: String, number: Int
+  ) throws {
+    let store = try scratch.create()
+    try store.put("old", as: "item")
+    let disk = FaultyFileSystem()
+    let writer = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("settled", as: "other")
+    try scratch.overwrite("mark", with: mark)
+    try scratch.flip("header.copy", at: 40)
+    let count = Locked(0)
+    disk.setRule { call in
+      guard call.kind == .synchronizeData || call.kind == .synchronize, call.name.hasSuffix(suffix)
+      else { return nil }
+      let isIt = count.withLock {
+        $0 += 1
+        return $0 == number
+      }
+      return isIt ? .fail(EIO) : nil
+    }
+    let failure = try error { try writer.put("new", as: "item") }
+    #expect(failure.code == StoreError.io)
+    #expect(failure.errno == EIO)
+    #expect(count.value == number)
+    #expect(try scratch.open().texts() == ["item": "old", "other": "settled"])
+    disk.setRule(nil)
+    try writer.put("newer", as: "item")
+    #expect(try scratch.open().texts() == ["item": "newer", "other": "settled"])
+    #expect(try writer.verify().findings == [])
+    // The same failure of the change's own sync.
+    disk.setRule { $0.kind == .synchronizeData ? .fail(EIO) : nil }
+    #expect(try code { try writer.put("new", as: "item") } == StoreError.outcomeUnknown)
+  }
 }

@@ -31,7 +31,8 @@ import Testing
     #expect(try new.text("item") == "3")
   }
 
-  @Test func `a lock file that vanishes just before it is locked is made and locked anew`() throws {
+  @Test func `a lock file that vanishes just before it is locked is made and locked again`() throws
+  {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("1", as: "item")

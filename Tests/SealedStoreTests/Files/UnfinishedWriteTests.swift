@@ -4,179 +4,202 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What is kept of a write that never ended.
+/// What a writer left behind the mark that never came to confirm it.
 @Suite struct UnfinishedWriteTests {
   let scratch: Scratch
+  let store: SealedFileStore
 
   init() throws {
     scratch = try Scratch()
+    store = try scratch.create()
+    try store.put("before", as: "item")
   }
 
-  /// Puts the store back as it was, with so many bytes of an unfinished write behind.
-  private func restore(_ files: RecordedDisk.Content, tail: UInt8, _ byteCount: Int) throws {
-    for name in ["journal", "mark"] { try scratch.overwrite(name, with: files[name] ?? []) }
-    let journal = try #require(files["journal"])
-    try scratch.overwrite(
-      "journal", with: journal + [UInt8](repeating: tail, count: byteCount))
+  /// Makes changes, and takes their marks away, as a power cut does.
+  ///
+  /// - Returns: The journal with them, and where they begin.
+  private func makeUnmarked(
+    _ body: () throws -> Void
+  ) throws -> (journal: [UInt8], start: Int) {
+    let mark = try scratch.bytes(of: "mark")
+    let start = try scratch.bytes(of: "journal").count
+    try body()
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("mark", with: mark)
+    return (journal, start)
   }
 
-  private func kept() throws -> [String] {
-    try scratch.names().filter { $0.hasPrefix("tail-") }.sorted()
+  /// Whether the journal is still the same, with nothing but zeros behind it.
+  private func isJournal(_ journal: [UInt8]) throws -> Bool {
+    let content = try #require(RecordedDisk.read(scratch.path, withReserve: true)["journal"])
+    return Array(content.prefix(journal.count)) == journal
+      && content.dropFirst(journal.count).allSatisfy { $0 == 0 }
   }
 
-  private func cut(_ notices: Notices = Notices()) throws -> String? {
-    try scratch.open(onNotice: notices).put("after", as: "item")
-    for case .unfinishedWriteCutOff(_, let keptAt) in notices.all { return keptAt }
-    return nil
-  }
-
-  @Test func `a tail does not take the name of another one, and is not kept twice`() throws {
-    try scratch.create().put("before", as: "item")
-    let files = try RecordedDisk.read(scratch.path)
-    try restore(files, tail: 0xA1, 300)
-    let first = try #require(try cut())
-    // Another write was interrupted at the same place, as long as that one, then a longer one.
-    try restore(files, tail: 0xB2, 300)
-    let second = try #require(try cut())
-    try restore(files, tail: 0xB2, 100_000)
-    let third = try #require(try cut())
-    #expect(Set([first, second, third]).count == 3)
-    #expect(try kept().count == 3)
-    for (path, byte, count) in [(first, 0xA1, 300), (second, 0xB2, 300), (third, 0xB2, 100_000)] {
-      #expect(
-        try Data(contentsOf: URL(filePath: path)) == Data(repeating: UInt8(byte), count: count))
+  @Test func `remains are dropped by the next opening, and replaced by a void change`() throws {
+    let journal = try scratch.bytes(of: "journal")
+    for byteCount in [1, 71, 231, 232, 233, 100_000] {
+      try scratch.overwrite(
+        "journal", with: scratch.bytes(of: "journal") + [UInt8](repeating: 0xA1, count: byteCount))
+      let notices = Notices()
+      let opened = try scratch.open(onNotice: notices)
+      #expect(notices.all == [.unfinishedWriteDropped(byteCount: byteCount)])
+      #expect(try opened.texts() == ["item": "before"])
+      #expect(try opened.verify().findings == [])
+      #expect(try scratch.names() == storeFiles)
     }
-    // Cutting off was interrupted after the tail had been kept: it has its name already.
-    try restore(files, tail: 0xB2, 100_000)
-    #expect(try cut() == third)
-    // Only the last byte differs.
-    try restore(files, tail: 0xB2, 99_999)
-    let journal = try scratch.bytes(of: "journal")
-    try scratch.overwrite("journal", with: journal + [0xB3])
-    #expect(try cut() != third)
-    #expect(try kept().count == 4)
+    #expect(try scratch.bytes(of: "journal").count == journal.count + 6 * 232)
+    try scratch.open().put("after", as: "item")
+    #expect(try scratch.open().texts() == ["item": "after"])
   }
 
-  @Test func `an unfinished write in which something looks like a change is no damage`() throws {
-    try scratch.create().put("before", as: "item")
+  @Test func `whole changes behind an old mark count for every next opening`() throws {
+    _ = try makeUnmarked {
+      try store.put("1", as: "first")
+      try store.apply([.put(secret("2"), for: name("second")), .remove(name("item"))])
+    }
+    let notices = Notices()
+    #expect(try scratch.open(onNotice: notices).texts() == ["first": "1", "second": "2"])
+    #expect(notices.all == [.interruptedChangeFinished])
+    #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `the bytes of the last change are written again, and synced, before it counts`() throws
+  {
+    let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }
+    let disk = FaultyFileSystem()
+    _ = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let calls = disk.calls.filter { $0.kind == .write || $0.kind == .synchronizeData }
+    #expect(calls.map(\.kind) == [.write, .synchronizeData, .write])
+    #expect(calls.map(\.name) == ["journal", "journal", "mark"])
+    #expect(calls.first?.range == start..<journal.count)
+    #expect(try scratch.bytes(of: "journal") == journal)
+  }
+
+  @Test func `a change that lost bytes which the chain does not cover is dropped`() throws {
+    for part in [80, 160] {
+      let writer = try scratch.open()
+      let (_, start) = try makeUnmarked { try writer.put("after", as: "item") }
+      try scratch.flip("journal", at: start + part)
+      let notices = Notices()
+      #expect(try scratch.open(onNotice: notices).texts() == ["item": "before"])
+      #expect(notices.all == [.unfinishedWriteDropped(byteCount: 232)])
+    }
+  }
+
+  @Test func `a dropped change does not come back when its bytes are put back`() throws {
+    let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }
+    try scratch.flip("journal", at: start + 100)
+    #expect(try scratch.open().texts() == ["item": "before"])
+    // The mark is that of the void change, which stands no more where it was.
+    try scratch.overwrite("journal", with: journal)
+    #expect(try code { _ = try scratch.open().texts() } == StoreError.corrupt)
+  }
+
+  @Test func `remains in which something looks like a change are no damage`() throws {
     let journal = try scratch.bytes(of: "journal")
-    // The prefix of a record that starts and ends a change, with a sealed part that is none.
-    var prefix = journal[64..<64 + 48]
-    prefix[64 + 8] = 3
+    // The prefix of a record that starts and ends a change, with sealed parts that are none.
+    let prefix = journal[88..<88 + 72]
     let torn = [UInt8](repeating: 0xA1, count: 100) + prefix + [UInt8](repeating: 0xA1, count: 400)
     try scratch.overwrite("journal", with: journal + torn)
-    let store = try scratch.open()
-    #expect(try store.verify().isSound)
-    #expect(try store.texts() == ["item": "before"])
-    #expect(try cut() != nil)
-  }
-
-  @Test func `an unfinished write that was looked at is known again by its first bytes`() throws {
-    try scratch.create().put("before", as: "item")
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 1000)
-    let disk = FaultyFileSystem()
-    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
-    #expect(try store.contains(name("item")))
-    disk.setRule(nil)
-    for _ in 0..<10 { #expect(try store.contains(name("item"))) }
-    #expect(disk.count(.read) == 10)
-  }
-
-  @Test func `a change as long as the unfinished write whose place it took is seen`() throws {
-    try scratch.create().put("before", as: "item")
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 216)
-    let reader = try scratch.open()
-    #expect(try reader.text("item") == "before")
-    try scratch.open().put("after", as: "item")
-    #expect(try reader.text("item") == "after")
-  }
-
-  @Test func `a change that was being written when it was looked at is seen once it is whole`()
-    throws
-  {
-    let store = try scratch.create()
-    try store.put("before", as: "item")
-    let mark = try scratch.bytes(of: "mark")
-    try store.put("after", as: "item")
-    let journal = try scratch.bytes(of: "journal")
-    try scratch.overwrite("mark", with: mark)
-    try scratch.overwrite("journal", with: Array(journal.dropLast(10)))
-    let reader = try scratch.open()
-    #expect(try reader.text("item") == "before")
-    try scratch.overwrite("journal", with: journal)
-    #expect(try reader.text("item") == "after")
-  }
-
-  @Test func `a change that was never confirmed and lost its midst is an unfinished write`() throws
-  {
-    let store = try scratch.create()
-    try store.put("before", as: "item")
-    let mark = try scratch.bytes(of: "mark")
-    try store.put("after", as: "item")
-    try scratch.overwrite("mark", with: mark)
-    // What the chain does not look at.
-    try scratch.flip("journal", at: 64 + 216 + 100)
     #expect(try scratch.open().texts() == ["item": "before"])
-    #expect(try scratch.open().verify().findings.map(\.place) == [.tail])
-    #expect(try cut() != nil)
+    #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test(.timeLimit(.minutes(10)))
-  func `a tail that is cut by someone else while it is kept is kept as far as it goes`() throws {
-    try scratch.create().put("before", as: "item")
-    let byteCount = try scratch.bytes(of: "journal").count
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)
-    let journal = scratch.file("journal")
-    let disk = FaultyFileSystem(
-      FaultyFileSystem.before(.open, "replacement") {
-        #expect(unsafe truncate(journal, byteCount + 100) == 0)
-      })
-    try scratch.open(StoreEnvironment(fileSystem: disk)).put("after", as: "item")
-    let tails = try kept().map { try scratch.bytes(of: $0) }
-    #expect(tails == [[UInt8](repeating: 0xA1, count: 100)])
-    #expect(try scratch.open().text("item") == "after")
-  }
-
-  /// The shortest record has 216 bytes.
-  @Test(arguments: [(1, false), (215, false), (216, true), (217, true)])
-  func `a tail is kept when it is as long as a record can be`(
-    byteCount: Int, isKept: Bool
-  ) throws {
-    try scratch.create().put("before", as: "item")
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, byteCount)
-    let notices = Notices()
-    #expect((try cut(notices) != nil) == isKept)
-    #expect(notices.all.count == 1)
-    #expect(try kept().count == (isKept ? 1 : 0))
-    #expect(try scratch.open().verify().findings.allSatisfy { $0.place == .files })
-  }
-
-  @Test func `a tail that cannot be kept for another reason is not cut off`() throws {
-    try scratch.create().put("before", as: "item")
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)
-    let journal = try scratch.bytes(of: "journal")
-    let disk = FaultyFileSystem { call in
-      call.kind == .write && call.name == "replacement" ? .fail(EIO) : nil
+  @Test func `another change that opens behind the mark, where none can be, is damage`() throws {
+    let (journal, start) = try makeUnmarked {
+      try store.put("1", as: "first")
+      try store.put("2", as: "second")
     }
-    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
-    #expect(try code { try store.put("after", as: "item") } == StoreError.io)
+    // The chain value of the first: no crash hits that alone.
+    try scratch.flip("journal", at: start + 60)
+    for identifier in ["item", "first", "missing"] {
+      #expect(try code { _ = try scratch.open().text(identifier) } == StoreError.corrupt)
+    }
+    #expect(try code { try scratch.open().put("new", as: "item") } == StoreError.corrupt)
+    #expect(try scratch.open().verify().findings.map(\.place) == [.journal])
+    var damaged = journal
+    damaged[start + 60] ^= 1
+    #expect(try isJournal(damaged))
+  }
+
+  @Test func `an opening waits for a writer, and takes the mark that it writes`() throws {
+    let (_, _) = try makeUnmarked { try store.put("after", as: "item") }
+    let unmarked = try scratch.bytes(of: "mark")
+    let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
+    let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
+    defer { held.unlock() }
+    let scratch = scratch
+    let isOpen = Locked(false)
+    try inThreads(2) { number in
+      if number == 0 {
+        let opened = try scratch.open()
+        isOpen.withLock { $0 = true }
+        #expect(try opened.text("item") == "after")
+      } else {
+        Thread.sleep(forTimeInterval: 0.1)
+        #expect(isOpen.withLock { !$0 })
+        // As the writer would: the change is on the disk, now the mark.
+        try Self.confirmLastChange(of: scratch, after: unmarked)
+      }
+    }
+  }
+
+  /// Writes the mark of the last change, as another store of the same files does.
+  private static func confirmLastChange(of scratch: Scratch, after mark: [UInt8]) throws {
+    let copy = try Scratch()
+    try RecordedDisk.write(RecordedDisk.read(scratch.path), to: copy.path)
+    _ = try SealedFileStore.open(at: copy.path, key: scratch.key)
+    try scratch.overwrite("mark", with: copy.bytes(of: "mark"))
+    #expect(try scratch.bytes(of: "mark") != mark)
+  }
+
+  @Test func `an opening that waits too long for a writer times out`() throws {
+    _ = try makeUnmarked { try store.put("after", as: "item") }
+    let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
+    let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
+    defer { held.unlock() }
+    let options = SealedFileStore.Options(lockTimeout: .milliseconds(50))
+    let code = try code {
+      _ = try SealedFileStore.open(at: scratch.path, key: scratch.key, options: options)
+    }
+    #expect(code == StoreError.timedOut)
+  }
+
+  @Test func `an open store that saw only the old mark is not disturbed by what is behind`() throws
+  {
+    let reader = try scratch.open()
+    #expect(try reader.text("item") == "before")
+    _ = try makeUnmarked { try store.put("after", as: "item") }
+    #expect(try reader.text("item") == "before")
+    _ = try scratch.open()
+    #expect(try reader.text("item") == "after")
+  }
+
+  @Test func `settling that fails on the way marks nothing, and is done by the next`() throws {
+    let (journal, _) = try makeUnmarked { try store.put("after", as: "item") }
+    let mark = try scratch.bytes(of: "mark")
+    for (kind, expected) in [
+      (FaultyFileSystem.Call.Kind.write, StoreError.io),
+      (.synchronizeData, StoreError.io),
+    ] {
+      let disk = FaultyFileSystem { call in
+        call.kind == kind && call.name == "journal" ? .fail(EIO) : nil
+      }
+      #expect(try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) } == expected)
+      #expect(try scratch.bytes(of: "mark") == mark)
+    }
+    #expect(try scratch.open().texts() == ["item": "after"])
     #expect(try scratch.bytes(of: "journal") == journal)
-    disk.setRule(nil)
-    try store.put("after", as: "item")
-    #expect(try kept().count == 1)
   }
 
-  @Test func `a tail for which there is no space is cut off all the same`() throws {
-    try scratch.create().put("before", as: "item")
-    try restore(RecordedDisk.read(scratch.path), tail: 0xA1, 300)
+  @Test func `a read error behind the mark is an error, and no unfinished write`() throws {
+    let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }
     let disk = FaultyFileSystem { call in
-      call.kind == .write && call.name == "replacement" ? .fail(ENOSPC) : nil
+      call.kind == .read && call.name == "journal" && call.range.upperBound > start
+        ? .fail(EIO) : nil
     }
-    let notices = Notices()
-    let store = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
-    try store.put("after", as: "item")
-    #expect(notices.all == [.unfinishedWriteCutOff(byteCount: 300, keptAt: nil)])
-    #expect(try scratch.names() == storeFiles)
-    #expect(try scratch.open().text("item") == "after")
+    #expect(try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) } == StoreError.io)
+    #expect(try isJournal(journal))
   }
 }

@@ -88,15 +88,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [127, 128, 129, 144, 145, 255, 256, 257, 272, 273, 4096, 65536, 65537])
-  func `padding is the same for every length`(total: Int) throws {
+  @Test(
+    arguments: [
+      59, 60, 61, 68, 69, 123, 124, 125, 140, 141, 251, 252, 253, 4092, 4093, 65532, 65533,
+    ])
+  func `padding is the same for every length`(length: Int) throws {
     let key = try key("alpha")
     var block = [UInt8](repeating: 0, count: 64)
     let text = Array("long".utf8)
     _ = unsafe crypto_generichash(&block, 64, text, 4, nil, 0)
-    let length = total - 8 - key.canonicalByteCount
     let value = (0..<length).map { block[$0 % 64] }
-    try write("ok_size_\(total)", seed: "size \(total)", recordCount: 1) { store in
+    try write("ok_size_\(length)", seed: "size \(length)", recordCount: 1) { store in
       try store.put(SecretBytes(value), for: key)
     }
   }

@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: Harm.allCases)
-  func `a harmed copy is told by verify and made equal by the next write`(harm: Harm) throws {
+  func `a harmed copy is reported by verify and made equal by the next write`(harm: Harm) throws {
     try harm.harm("header.copy", in: scratch)
     let notices = Notices()
     let store = try scratch.open(onNotice: notices)
@@ -91,7 +91,7 @@ import Testing
     #expect(store.traits.protection.hasSuffix("opens with nothing that can be read"))
   }
 
-  @Test func `a copy that is another header is told, and is no damage`() throws {
+  @Test func `a copy that is another header is reported, and is no damage`() throws {
     try scratch.open().addSlot(RawKey(RawKey.random(), label: "second"))
     try scratch.overwrite("header.copy", with: header)
     let report = try scratch.open().verify()

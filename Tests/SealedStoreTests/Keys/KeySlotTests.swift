@@ -1,3 +1,4 @@
+import CSodium
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -110,15 +111,44 @@ import Testing
     #expect(try store.keySlots().count == 2)
   }
 
+  @Test func `a reference that is empty is refused`() throws {
+    #expect(
+      try code { try store.addSlot(NamedKey("", key: RawKey.random())) }
+        == StoreError.invalidName)
+    #expect(try store.keySlots().count == 1)
+  }
+
   @Test func `sixteen slots with the longest labels make the longest header`() throws {
     let label = String(repeating: "l", count: 4096)
     try store.changeSlot(1, to: RawKey(RawKey.random(), label: label))
     for _ in 2...15 { try store.addSlot(RawKey(RawKey.random(), label: label)) }
     let last = try RawKey(RawKey.random(), label: label)
     try store.addSlot(last)
-    #expect(try scratch.bytes(of: "header").count == 32 + 16 * (4 + 4096 + 72) + 72 + 16 + 32)
+    #expect(try scratch.bytes(of: "header").count == 32 + 16 * (4 + 4096 + 16 + 72) + 72 + 16 + 32)
     #expect(try opens(last) == nil)
     #expect(try store.verify().findings == [])
+  }
+
+  @Test func `a slot commits to its key and is sealed with it as the format says`() throws {
+    let bytes = RawKey.random()
+    try store.changeSlot(1, to: RawKey(bytes, label: "é"))
+    let key = bytes.copyBytes()
+    let header = try scratch.bytes(of: "header")
+    let identifier = Array(header[16..<32])
+    let head: [UInt8] = [1, 0, 2, 0, 0xC3, 0xA9]
+    #expect(Array(header[32..<38]) == head)
+
+    let committed = Array("SSNTOOLS slot".utf8) + identifier + head
+    var commitment = [UInt8](repeating: 0, count: 16)
+    _ = unsafe crypto_generichash(&commitment, 16, committed, UInt64(committed.count), key, 32)
+    #expect(Array(header[38..<54]) == commitment)
+
+    let data = Array("SSNTOOLS".utf8) + [1, 0] + identifier + head + commitment
+    let (nonce, sealed) = (Array(header[54..<78]), Array(header[78..<126]))
+    var storeKey = [UInt8](repeating: 0, count: 32)
+    let result = unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
+      &storeKey, nil, nil, sealed, UInt64(sealed.count), data, UInt64(data.count), nonce, key)
+    #expect(result == 0)
   }
 
   @Test func `adding a slot rewrites the header alone`() throws {
@@ -190,7 +220,7 @@ import Testing
     for (slot, text) in descriptions { #expect("\(slot)" == text) }
   }
 
-  @Test func `a key that is not there is told, unless another slot opens`() throws {
+  @Test func `a key that is not there is reported, unless another slot opens`() throws {
     var named = NamedKey("here", key: RawKey.random())
     try store.addSlot(named)
     named.kept = [:]

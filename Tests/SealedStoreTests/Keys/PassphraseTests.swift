@@ -59,42 +59,6 @@ import Testing
         == StoreError.wrongKey)
   }
 
-  @Test func `what a new slot costs is measured, and never below 64 MiB and three passes`() throws {
-    let slot = try Passphrase("measured").makeSlot()
-    guard case .passphrase(let parameters) = slot.parameters else {
-      Issue.record("\(slot.parameters) is no passphrase")
-      return
-    }
-    #expect(parameters.passes == 3)
-    #expect([64 << 20, 128 << 20, 256 << 20].contains(parameters.memoryByteCount))
-    #expect(parameters.salt.count == 16)
-    #expect(
-      try Passphrase.cheap("a").makeSlot().parameters != Passphrase.cheap("a").makeSlot().parameters
-    )
-  }
-
-  /// How long each size takes in milliseconds; fewer than three when there is no more memory.
-  static let measurements: [(times: [Int], tried: Int, taken: Int?)] = [
-    ([50, 100, 200], 3, 256), ([120, 240, 500], 3, 256), ([120, 240, 501], 3, 128),
-    ([120, 241, 480], 2, 128), ([240, 500], 2, 128), ([240, 501], 2, 64), ([241], 1, 64),
-    ([9000], 1, 64), ([50, 100], 3, 128), ([50], 2, 64), ([], 1, nil),
-  ]
-
-  @Test(arguments: measurements)
-  func `a new slot takes as much memory as can be gone over in half a second`(
-    times: [Int], tried: Int, taken: Int?
-  ) throws {
-    var sizes: [Int] = []
-    let chosen = try Passphrase.dearest {
-      byteCount throws(StoreError) -> (slot: Int, elapsed: Duration)? in
-      sizes.append(byteCount >> 20)
-      guard sizes.count <= times.count else { return nil }
-      return (byteCount >> 20, Duration.milliseconds(times[sizes.count - 1]))
-    }
-    #expect(sizes == Array([64, 128, 256].prefix(tried)))
-    #expect(chosen == taken)
-  }
-
   static let hostile: [(passes: Int, memoryByteCount: Int)] = [
     (1, (1 << 30) + 1024), (1, Int(UInt32.max) * 1024), (11, 8 << 20), (Int(UInt32.max), 8 << 20),
     (0, 8 << 20), (1, (8 << 20) - 1024), (1, 0), (Int(UInt32.max), Int(UInt32.max) * 1024),

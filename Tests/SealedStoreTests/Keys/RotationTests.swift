@@ -70,7 +70,56 @@ import Testing
     #expect(try opens(second) == nil)
   }
 
-  @Test func `revoking tells its plan first, and declining changes nothing`() throws {
+  /// A rotation wipes the old keys once nobody uses them, and holds what the other waits for.
+  @Test(arguments: [false, true])
+  func `a verification that waits for a rotation does not hold it up`(isRevocation: Bool) throws {
+    let disk = FaultyFileSystem()
+    let (store, scratch) = (try scratch.open(StoreEnvironment(fileSystem: disk)), scratch)
+    let end = try scratch.bytes(of: "journal").count
+    let hasLooked = DispatchSemaphore(value: 0)
+    let isDone = DispatchSemaphore(value: 0)
+    let hasBegun = Locked(false)
+    disk.setRule { call in
+      if call.kind == .read, call.name == "journal", call.range.lowerBound == end,
+        hasBegun.value
+      {
+        hasLooked.signal()
+      }
+      guard call.kind == .synchronize, call.name == "journal.next" else { return nil }
+      // What only the holder of the lock may settle.
+      #expect(throws: Never.self) {
+        let journal = try scratch.bytes(of: "journal")
+        try scratch.overwrite("journal", with: journal + [0xA1])
+      }
+      hasBegun.withLock { $0 = true }
+      Thread {
+        #expect(throws: Never.self) {
+          let findings = try store.verify().findings
+          #expect(findings == [])
+        }
+        isDone.signal()
+      }.start()
+      #expect(hasLooked.wait(timeout: .now() + 10) == .success)
+      // It goes on from there to the lock.
+      Thread.sleep(forTimeInterval: 0.05)
+      return nil
+    }
+    Thread {
+      #expect(throws: Never.self) {
+        if isRevocation {
+          try store.revoke(keeping: [scratch.key]) { _ in true }
+        } else {
+          try store.rotate()
+        }
+      }
+      isDone.signal()
+    }.start()
+    for _ in 0..<2 { try #require(isDone.wait(timeout: .now() + 20) == .success) }
+    disk.setRule(nil)
+    #expect(try store.text("item 7") == "7")
+  }
+
+  @Test func `revoking shows its plan first, and declining changes nothing`() throws {
     let before = try RecordedDisk.read(scratch.path)
     let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
     let isDone = try store.revoke(keeping: [second]) { told in
@@ -202,7 +251,7 @@ import Testing
   }
 
   @Test(arguments: ["rotate", "revoke"])
-  func `a rotation that stops at any call loses nothing and locks nobody out`(kind: String) throws {
+  func `a rotation that stops at any call loses nothing and locks no key out`(kind: String) throws {
     // Every call from some point on fails, as if the process were gone.
     var callCount = 1
     while true {

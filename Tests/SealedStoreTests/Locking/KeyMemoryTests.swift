@@ -218,7 +218,7 @@ import Testing
   }
 
   /// There Dispatch has no threads, of which a long journal is read by one.
-  @Test func `a forked child can open a store anew, also a large one`() throws {
+  @Test func `a forked child can open a store for itself, also a large one`() throws {
     let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
     let store = try scratch.create()
     for identifier in ["one", "two"] {

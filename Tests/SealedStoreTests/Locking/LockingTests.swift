@@ -13,8 +13,6 @@ import Testing
     scratch = try Scratch()
     store = try scratch.create()
     try store.put("value", as: "item")
-    // Without a reserve behind its end, the first of the journal to be read is the record.
-    try store.compact()
   }
 
   @Test func `everything that needs keys says that the store is locked`() throws {
@@ -54,14 +52,14 @@ import Testing
     #expect(store.isLocked)
   }
 
-  /// So that whoever locked may rely on it that no key is in use any more.
+  /// So that the caller may rely on it that no key is in use any more.
   @Test func `locking returns only when a read that is under way has ended`() throws {
     let (isReading, mayRead) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let isLocked = DispatchSemaphore(value: 0)
     let disk = FaultyFileSystem()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
     disk.setRule { call in
-      guard call.kind == .read else { return nil }
+      guard call.kind == .read, call.name == "journal" else { return nil }
       isReading.signal()
       mayRead.wait()
       return nil
@@ -83,7 +81,7 @@ import Testing
     #expect(isLocked.wait(timeout: .now()) == .success)
   }
 
-  @Test func `locking waits for a read that began before the journal was read anew`() throws {
+  @Test func `locking waits for a read that began before the journal was read again`() throws {
     let other = try scratch.open()
     let isLocked = DispatchSemaphore(value: 0)
     let disk = FaultyFileSystem()
@@ -122,7 +120,7 @@ import Testing
     #expect(try other.text("item") == "newer")
   }
 
-  @Test func `unlocking tells no more than opening did`() throws {
+  @Test func `unlocking reports no more than opening did`() throws {
     let notices = Notices()
     let store = try scratch.open(onNotice: notices)
     store.lock()
@@ -173,6 +171,50 @@ import Testing
       #expect(try store.text(identifier) == "value")
     }
     #expect(try scratch.open().verify().findings == [])
+  }
+
+  @Test func `an unlocking that read old files takes nothing from a compaction under way`() throws {
+    let other = try scratch.open()
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    store.lock()
+    let (hasRead, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let isUnlocked = DispatchSemaphore(value: 0)
+    disk.setRule(
+      FaultyFileSystem.before(.read, "journal") {
+        hasRead.signal()
+        mayGoOn.wait()
+      })
+    let key = scratch.key
+    Thread {
+      #expect(throws: Never.self) { try store.unlock(with: key) }
+      isUnlocked.signal()
+    }.start()
+    hasRead.wait()
+    // The journal that it has open is nobody's any more.
+    try other.compact()
+    try other.put("new", as: "item")
+    disk.setRule(nil)
+    try store.unlock(with: scratch.key)
+    disk.setRule(
+      FaultyFileSystem.before(.synchronize, "mark") {
+        // Waits for the compaction, which uses the keys.
+        Thread { store.lock() }.start()
+        while !store.isLocked { Thread.sleep(forTimeInterval: 0.001) }
+        mayGoOn.signal()
+        let isTooEarly = isUnlocked.wait(timeout: .now() + 0.2) == .success
+        #expect(!isTooEarly)
+        if isTooEarly { isUnlocked.signal() }
+      })
+    #expect(try code { try store.compact() } == StoreError.locked)
+    isUnlocked.wait()
+    disk.setRule(nil)
+    #expect(try store.text("item") == "new")
+    #expect(try scratch.open().text("item") == "new")
+    #expect(try scratch.open().verify().findings == [])
+    #expect(try scratch.names().subtracting(["journal.next"]) == storeFiles)
+    try store.put("newer", as: "item")
+    #expect(try scratch.open().text("item") == "newer")
   }
 
   @Test func `exclusive access that was taken before locking ends as usual`() throws {

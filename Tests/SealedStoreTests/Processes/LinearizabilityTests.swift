@@ -75,11 +75,7 @@ import Testing
   private func finalState(
     of group: Int, _ store: SealedFileStore, after history: [HistoryOperation]
   ) throws -> HistoryOperation {
-    var items = GroupState.zero
-    for item in 0..<GroupState.scalarCount {
-      let value = try store.value(for: SharedItems.key(group: group, item: item))
-      items[item] = try value.map { try #require(SharedItems.number(of: $0)) } ?? ItemWord.absent
-    }
+    let items = try #require(try SharedItems.state(ofGroup: group, in: store))
     let end = history.map(\.responded).max() ?? 0
     return HistoryOperation(.observation, items, invoked: end + 1, responded: end + 2)
   }

@@ -9,41 +9,36 @@ import Testing
 @Suite(.onOwnThread) struct BreakTests {
   let scratch: Scratch
   let store: SealedFileStore
-  /// The shortest record.
-  private let recordByteCount = 216
 
   init() throws {
     scratch = try Scratch()
     store = try scratch.create()
   }
 
-  private func removeMark() throws {
-    try FileManager.default.removeItem(atPath: scratch.file("mark"))
-  }
-
   /// Takes the record of a number out of the journal, if all are of the shortest sort.
   private func takeOut(_ number: Int) throws {
     var journal = try scratch.bytes(of: "journal")
-    let start = 64 + (number - 1) * recordByteCount
-    journal.removeSubrange(start..<start + recordByteCount)
+    let start = JournalLayout.start(ofRecord: number)
+    journal.removeSubrange(start..<start + JournalLayout.shortRecordByteCount)
     try scratch.overwrite("journal", with: journal)
   }
 
   /// Makes the chain value of a record wrong, with which it still opens.
   private func unchain(_ number: Int) throws {
-    try scratch.flip("journal", at: 64 + (number - 1) * recordByteCount + 40)
+    let start = JournalLayout.start(ofRecord: number)
+    try scratch.flip("journal", at: start + JournalLayout.chainValue)
   }
 
-  @Test func `without a mark a record that was taken out is missed all the same`() throws {
+  @Test func `behind a record that was taken out every item is doubted`() throws {
     try store.put("old", as: "a")
     try store.put("1", as: "b")
     try store.put("new", as: "a")
     try store.put("1", as: "c")
-    try removeMark()
     try takeOut(3)
     let opened = try scratch.open()
-    #expect(try code { _ = try opened.text("a") } == StoreError.corrupt)
-    #expect(try code { _ = try opened.text("b") } == StoreError.corrupt)
+    for identifier in ["a", "b", "c", "missing"] {
+      #expect(try code { _ = try opened.text(identifier) } == StoreError.corrupt)
+    }
   }
 
   @Test func `of records behind a break only those of their own items are doubted`() throws {
@@ -69,16 +64,19 @@ import Testing
     ])
     try scratch.overwrite("mark", with: mark)
     var journal = try scratch.bytes(of: "journal")
-    let first = 64 + recordByteCount..<64 + 2 * recordByteCount
-    journal.replaceSubrange(first, with: [UInt8](repeating: 0, count: recordByteCount))
+    let first = JournalLayout.start(ofRecord: 2)..<JournalLayout.start(ofRecord: 3)
+    journal.replaceSubrange(first, with: [UInt8](repeating: 0, count: first.count))
     try scratch.overwrite("journal", with: journal)
-    #expect(try scratch.open().verify().findings.map(\.place) == [.tail])
-    #expect(try scratch.open().texts() == ["a": "old"])
+    // Any byte may be zero, the last one as well.
+    let end = try #require(journal.lastIndex { $0 != 0 }) + 1
+    let notices = Notices()
+    let opened = try scratch.open(onNotice: notices)
+    #expect(notices.all == [.unfinishedWriteDropped(byteCount: end - first.lowerBound)])
+    #expect(try opened.verify().findings == [])
+    #expect(try opened.texts() == ["a": "old"])
   }
 
-  @Test func `a tail that is longer than any change and reserve is damage, and is not searched`()
-    throws
-  {
+  @Test func `what is longer than any change and reserve is damage, and is not searched`() throws {
     try store.put("1", as: "a")
     let byteCount = try scratch.bytes(of: "journal").count
     #expect(unsafe truncate(scratch.file("journal"), byteCount + (1 << 30) + (32 << 10) + 1) == 0)
@@ -90,22 +88,34 @@ import Testing
 
   /// Prefixes of a change with a mebibyte in its record, so that trying them all would cost
   /// more than is allowed, and behind them as much as they say.
-  private var forged: [UInt8] {
-    var prefix = [UInt8](repeating: 0, count: 48)
-    prefix.replaceSubrange(0..<5, with: [40, 0, 16, 0, 6])
+  ///
+  /// Kind, tag and nonce are those of a record: they go with any lengths.
+  private func forged(like record: [UInt8]) -> [UInt8] {
+    var prefix = Array(record[..<JournalLayout.name])
+    prefix.replaceSubrange(4..<8, with: [16, 0, 16, 0])
     return Array(repeating: prefix, count: 70).joined() + [UInt8](repeating: 1, count: 2 << 20)
   }
 
-  @Test func `a tail with more forged lengths than are tried is damage`() throws {
+  @Test func `behind the mark, more forged lengths than are tried are damage`() throws {
     try store.put("1", as: "a")
-    try scratch.overwrite("journal", with: scratch.bytes(of: "journal") + forged)
+    let journal = try scratch.bytes(of: "journal")
+    let forged = forged(like: JournalLayout.records(of: journal)[0])
+    try scratch.overwrite("journal", with: journal + forged)
     #expect(try code { _ = try scratch.open().texts() } == StoreError.corrupt)
+    #expect(try scratch.bytes(of: "journal") == journal + forged)
+    // Fewer are searched through, and dropped.
+    let few = forged[(10 * JournalLayout.name)...]
+    try scratch.overwrite("journal", with: journal + few)
+    #expect(try scratch.open().texts() == ["a": "1"])
   }
 
   @Test func `what is behind more forged lengths than are tried is given up`() throws {
     try store.put("1", as: "a")
     let journal = try scratch.bytes(of: "journal")
-    try scratch.overwrite("journal", with: journal[..<64] + forged + journal[64...])
+    let (head, records) = (
+      journal[..<JournalLayout.headByteCount], JournalLayout.records(of: journal)
+    )
+    try scratch.overwrite("journal", with: head + forged(like: records[0]) + records[0])
     let report = try scratch.open().verify()
     #expect(report.recordCount == 0)
     #expect(!report.isSound)

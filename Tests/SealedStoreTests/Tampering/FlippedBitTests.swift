@@ -74,15 +74,39 @@ import Testing
     #expect(try cutEvery(file) == [])
   }
 
-  @Test(arguments: ["header", "header.copy", "mark", "journal"])
-  func `bytes behind the end of a file are noticed and change no answer`(file: String) throws {
+  @Test(arguments: ["header", "header.copy", "mark"])
+  func `bytes behind the end of a header or mark are noticed and change no answer`(
+    file: String
+  ) throws {
     let content = try #require(store.files[file])
     for tail in [[0], [UInt8](repeating: 0, count: 300), Array(content.prefix(64)), content] {
       try store.scratch.overwrite(file, with: content + tail)
-      // Zeros behind a journal are its reserve.
-      let isNoticed = file != "journal" || tail.contains { $0 != 0 }
-      #expect(store.wrongAnswer(isNoticed: isNoticed) == nil, "\(tail.count) bytes more")
+      #expect(store.wrongAnswer() == nil, "\(tail.count) bytes more")
     }
+  }
+
+  @Test func `bytes behind the end of a journal change no answer`() throws {
+    let journal = try #require(store.files["journal"])
+    let tails: [(bytes: [UInt8], dropped: Int)] = [
+      // Zeros are its reserve.
+      ([0], 0), ([UInt8](repeating: 0, count: 300), 0),
+      (Array(journal.prefix(9)), 9), ([0, 0, 1], 3),
+    ]
+    for (bytes, dropped) in tails {
+      try store.restoreAll()
+      try store.scratch.overwrite("journal", with: journal + bytes)
+      let notices = Notices()
+      _ = try store.scratch.open(onNotice: notices)
+      #expect(
+        notices.all == (dropped == 0 ? [] : [.unfinishedWriteDropped(byteCount: dropped)]))
+      #expect(store.wrongAnswer(isNoticed: false) == nil)
+      #expect(try store.scratch.open().verify().findings == [])
+    }
+    // Records again, where none can be.
+    try store.restoreAll()
+    try store.scratch.overwrite("journal", with: journal + journal)
+    #expect(store.wrongAnswer() == nil)
+    #expect(try store.scratch.bytes(of: "journal") == journal + journal)
   }
 
   @Test func `no byte of the reserve is changed unnoticed or changes an answer`() throws {
@@ -91,34 +115,42 @@ import Testing
     for offset in 0..<reserve.count {
       var changed = reserve
       changed[offset] = 1 << UInt8(offset % 8)
+      try store.restore("mark")
       try store.scratch.overwrite("journal", with: journal + changed)
-      #expect(store.wrongAnswer() == nil, "byte \(offset)")
+      let notices = Notices()
+      let opened = try store.scratch.open(onNotice: notices)
+      #expect(notices.all == [.unfinishedWriteDropped(byteCount: offset + 1)])
+      #expect(store.wrongAnswer(of: opened) == nil, "byte \(offset)")
+      #expect(try opened.verify().findings == [])
     }
-    // The next change cuts off what is not zero, and all behind it.
     try store.scratch.open().put("after", as: "new")
-    #expect(try store.scratch.open().verify().findings.allSatisfy { $0.place == .files })
+    #expect(try store.scratch.open().verify().findings == [])
     #expect(try store.scratch.open().text("new") == "after")
   }
 
   @Test func `records that are put in each other's place are noticed`() throws {
     let journal = try #require(store.files["journal"])
-    // Five records of 216 bytes stand at the front, then a longer one.
-    let starts = (0..<5).map { 64 + 216 * $0 }
+    // Five short records stand at the front, then a longer one.
+    let byteCount = JournalLayout.shortRecordByteCount
+    let starts = (1...5).map { JournalLayout.start(ofRecord: $0) }
     for first in starts {
       for second in starts where second > first {
         var changed = journal
-        changed.replaceSubrange(first..<first + 216, with: journal[second..<second + 216])
-        changed.replaceSubrange(second..<second + 216, with: journal[first..<first + 216])
+        changed.replaceSubrange(
+          first..<first + byteCount, with: journal[second..<second + byteCount])
+        changed.replaceSubrange(
+          second..<second + byteCount, with: journal[first..<first + byteCount])
         try store.scratch.overwrite("journal", with: changed)
         #expect(store.wrongAnswer() == nil, "\(first) and \(second)")
 
         var repeated = journal
-        repeated.replaceSubrange(second..<second + 216, with: journal[first..<first + 216])
+        repeated.replaceSubrange(
+          second..<second + byteCount, with: journal[first..<first + byteCount])
         try store.scratch.overwrite("journal", with: repeated)
         #expect(store.wrongAnswer() == nil, "\(first) in place of \(second)")
 
         var dropped = journal
-        dropped.removeSubrange(first..<first + 216)
+        dropped.removeSubrange(first..<first + byteCount)
         try store.scratch.overwrite("journal", with: dropped)
         #expect(store.wrongAnswer() == nil, "\(first) dropped")
       }
@@ -153,22 +185,25 @@ import Testing
   }
 
   @Test func `a damaged journal takes no change and is never cut`() throws {
-    let scratch = store.scratch
     let journal = try #require(store.files["journal"])
-    for offset in [64, 100, 150, 64 + 216, 64 + 216 * 3 + 40, journal.count - 1] {
-      try scratch.flip("journal", at: offset)
-      let damaged = try scratch.bytes(of: "journal")
-      let opened = try scratch.open()
-      // What stands in the midst of a value is found when it is read, and kept from nothing.
-      if try opened.verify().findings.contains(where: { $0.description.contains("at byte") }),
-        (try? opened.keys(in: nil)) == nil
-      {
-        _ = try code { try opened.put("x", as: "x") }
-        let after = try scratch.bytes(of: "journal")
-        #expect(after.starts(with: damaged), "\(offset)")
+    // Whatever the chain covers, in the first, the fourth and the last record.
+    let last = journal.count - JournalLayout.shortRecordByteCount
+    let parts = [
+      0, JournalLayout.valueLength, JournalLayout.number, JournalLayout.kind, JournalLayout.nonce,
+      JournalLayout.chainValue, JournalLayout.value - 1, JournalLayout.shortRecordByteCount - 1,
+    ]
+    for start in [JournalLayout.start(ofRecord: 1), JournalLayout.start(ofRecord: 4), last] {
+      for part in parts {
+        try store.scratch.flip("journal", at: start + part)
+        let damaged = try RecordedDisk.read(store.scratch.path)
+        let opened = try store.scratch.open()
+        #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+        #expect(try code { try opened.put("x", as: "x") } == StoreError.corrupt)
+        #expect(try code { try opened.compact() } == StoreError.corrupt)
+        #expect(try RecordedDisk.read(store.scratch.path) == damaged, "\(start) + \(part)")
+        try store.restore("journal")
       }
-      try store.restore("journal")
-      try store.restore("mark")
     }
+    #expect(store.wrongAnswer(isNoticed: false) == nil)
   }
 }

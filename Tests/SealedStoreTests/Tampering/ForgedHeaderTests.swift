@@ -70,6 +70,87 @@ import Testing
     }
   }
 
+  /// What opening says to a key after a forgery; the slots can be listed all the same.
+  private func answer(to key: some KeySource) throws -> StoreError.Code? {
+    _ = try SealedFileStore.keySlots(at: scratch.path)
+    return try code { _ = try SealedFileStore.open(at: scratch.path, key: key) }
+  }
+
+  // The only slot: kind 2, length 2 of its empty label, commitment 16, nonce 24, key 32, tag 16.
+
+  @Test(arguments: 36..<52)
+  func `a slot whose commitment is another one is not for the key`(offset: Int) throws {
+    var forged = header
+    forged[offset] ^= 0x80
+    try forge(forged)
+    #expect(try answer(to: scratch.key) == StoreError.wrongKey)
+  }
+
+  @Test(arguments: [52, 75, 76, 107, 108, 123])
+  func `a slot that commits to the key and does not open was changed`(offset: Int) throws {
+    var forged = header
+    forged[offset] ^= 1
+    try forge(forged)
+    #expect(try answer(to: scratch.key) == StoreError.corrupt)
+    #expect(try answer(to: RawKey(RawKey.random())) == StoreError.wrongKey)
+  }
+
+  @Test func `a slot does not open with the key that its commitment was taken from`() throws {
+    let other = try RawKey(RawKey.random())
+    try scratch.open().addSlot(other)
+    var forged = try scratch.bytes(of: "header")
+    // Both slots have the same parameters, so the commitment would be right for the other key.
+    forged.replaceSubrange(36..<52, with: forged[128..<144])
+    try forge(forged)
+    #expect(try answer(to: scratch.key) == StoreError.wrongKey)
+    #expect(try answer(to: other) == StoreError.corrupt)
+  }
+
+  @Test func `a slot that was changed is corrupt, whatever was refused before it`() throws {
+    let passphrase = try Passphrase("p", cost: .fixed(passes: 2, memoryByteCount: 8 << 20))
+    let store = try scratch.open()
+    try store.changeSlot(1, to: passphrase)
+    try store.addSlot(Passphrase.cheap("p"))
+    var forged = try scratch.bytes(of: "header")
+    forged[forged.count - 48 - 72 - 1] ^= 1
+    try forge(forged)
+    let strict = try Passphrase("p", limits: Passphrase.Limits(passes: 1...1))
+    #expect(try answer(to: strict) == StoreError.corrupt)
+  }
+
+  @Test func `a slot commits to its parameters`() throws {
+    try scratch.open().changeSlot(1, to: RawKey(scratch.keyBytes, label: "label"))
+    var labelled = try scratch.bytes(of: "header")
+    labelled[36] = UInt8(ascii: "L")
+    try forge(labelled)
+    #expect(try answer(to: scratch.key) == StoreError.wrongKey)
+  }
+
+  @Test(arguments: [36, 40, 44, 59])
+  func `a passphrase's slot commits to its cost and its salt`(offset: Int) throws {
+    let store = try scratch.open()
+    try store.changeSlot(
+      1, to: Passphrase("p", cost: .fixed(passes: 2, memoryByteCount: (8 << 20) + 1024)))
+    var forged = try scratch.bytes(of: "header")
+    forged[offset] ^= 1
+    try forge(forged)
+    #expect(try answer(to: Passphrase("p")) == StoreError.wrongKey)
+  }
+
+  @Test func `a slot commits to its store`() throws {
+    var forged = header
+    forged[16] ^= 1
+    try forge(forged)
+    #expect(try answer(to: scratch.key) == StoreError.wrongKey)
+  }
+
+  @Test func `a reference that is empty is not passed over`() throws {
+    var forged = header
+    forged[32] = 3
+    try forge(forged)
+    #expect(try isListed() == StoreError.corrupt)
+  }
+
   @Test(arguments: 10..<16)
   func `a reserved byte in the head of a journal is not passed over`(offset: Int) throws {
     // The chain value is over zeros there, so it stays right.

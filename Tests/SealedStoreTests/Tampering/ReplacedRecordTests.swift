@@ -16,10 +16,10 @@ import Testing
     try store.put("newer", as: "item")
     #expect(try store.text("item") == "newer")
     var journal = try scratch.bytes(of: "journal")
-    let (head, record) = (64, 216)
-    #expect(journal.count == head + 2 * record)
-    // Same tag, same length, and it opens.
-    journal.replaceSubrange((head + record)..., with: journal[head..<(head + record)])
+    let (first, second) = (JournalLayout.start(ofRecord: 1), JournalLayout.start(ofRecord: 2))
+    #expect(journal.count == JournalLayout.start(ofRecord: 3))
+    // Same item, same length, and it opens.
+    journal.replaceSubrange(second..., with: journal[first..<second])
     try scratch.overwrite("journal", with: journal)
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
@@ -34,7 +34,9 @@ import Testing
     try store.put("value", as: "other")
     #expect(try store.text("item") == "value")
     // 16 bytes, which is a possible length.
-    try scratch.flip("journal", at: 64, bit: 168 ^ 184)
+    let length = JournalLayout.start(ofRecord: 1) + JournalLayout.valueLength
+    let byteCount = JournalLayout.shortValueByteCount
+    try scratch.flip("journal", at: length, bit: byteCount ^ (byteCount + 16))
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
     #expect(try store.text("other") == "value")

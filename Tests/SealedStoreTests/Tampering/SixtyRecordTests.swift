@@ -11,7 +11,7 @@ import Testing
 /// Its mark stays as it is, so whatever is changed has to be noticed.
 @Suite(.onOwnThread) struct SixtyRecordTests {
   private static let recordCount = 60
-  private static let recordByteCount = 216
+  private static let recordByteCount = JournalLayout.shortRecordByteCount
 
   let scratch: Scratch
   let journal: [UInt8]
@@ -33,7 +33,7 @@ import Testing
     let again = try scratch.open()
     try Self.fill(again, 30..<60, as: "here")
     journal = try scratch.bytes(of: "journal")
-    #expect(journal.count == 64 + Self.recordCount * Self.recordByteCount)
+    #expect(journal.count == JournalLayout.start(ofRecord: 1 + Self.recordCount))
     items = try again.texts()
 
     let path = scratch["other"]
@@ -61,7 +61,7 @@ import Testing
   }
 
   private func record(_ number: Int, of journal: [UInt8]) -> ArraySlice<UInt8> {
-    let start = 64 + number * Self.recordByteCount
+    let start = JournalLayout.start(ofRecord: 1 + number)
     return journal[start..<start + Self.recordByteCount]
   }
 
@@ -151,7 +151,7 @@ import Testing
 
   @Test func `no records are exchanged unnoticed`() throws {
     let wrong = try wrongAnswers(Self.pairs.filter { $0 < $1 }) { first, second in
-      var tampered = Array(journal[..<64])
+      var tampered = Array(journal[..<JournalLayout.headByteCount])
       for number in 0..<Self.recordCount {
         tampered += record(
           number == first ? second : number == second ? first : number, of: journal)
@@ -164,7 +164,7 @@ import Testing
   @Test func `no run of records is left out unnoticed`() throws {
     let wrong = try wrongAnswers(Self.pairs.filter { $0 <= $1 }) { first, last in
       var tampered = journal
-      let start = 64 + first * Self.recordByteCount
+      let start = JournalLayout.start(ofRecord: 1 + first)
       tampered.removeSubrange(start..<start + (last - first + 1) * Self.recordByteCount)
       return tampered
     }
@@ -175,7 +175,7 @@ import Testing
     let wrong = try wrongAnswers(Self.pairs) { number, place in
       var tampered = journal
       tampered.insert(
-        contentsOf: record(number, of: journal), at: 64 + place * Self.recordByteCount)
+        contentsOf: record(number, of: journal), at: JournalLayout.start(ofRecord: 1 + place))
       return tampered
     }
     #expect(wrong == [])
@@ -188,7 +188,7 @@ import Testing
     let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
     let wrong = try wrongAnswers(Self.pairs) { number, place in
       var tampered = journal
-      let start = 64 + place * Self.recordByteCount
+      let start = JournalLayout.start(ofRecord: 1 + place)
       tampered.replaceSubrange(
         start..<start + Self.recordByteCount, with: record(number, of: from))
       return tampered
@@ -200,8 +200,8 @@ import Testing
   func `no end is that of another journal unnoticed`(source: Source) throws {
     let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
     let wrong = try wrongAnswers(Self.pairs) { length, start in
-      Array(journal[..<(64 + length * Self.recordByteCount)])
-        + from[(64 + start * Self.recordByteCount)...]
+      Array(journal[..<JournalLayout.start(ofRecord: 1 + length)])
+        + from[JournalLayout.start(ofRecord: 1 + start)...]
     }
     #expect(wrong == [])
   }

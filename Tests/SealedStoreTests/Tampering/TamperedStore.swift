@@ -37,6 +37,14 @@ struct TamperedStore {
     try scratch.overwrite(name, with: files[name] ?? [])
   }
 
+  /// Puts journal and mark back, and removes what a repair left.
+  func restoreAll() throws {
+    for name in try scratch.names() where files[name] == nil {
+      try FileManager.default.removeItem(atPath: scratch.file(name))
+    }
+    for name in ["header", "header.copy", "mark", "journal"] { try restore(name) }
+  }
+
   /// What is wrong with how a store answers; `nil` when every answer is right or a refusal.
   func wrongAnswer(of store: SealedFileStore) -> String? {
     for (identifier, value) in truth {

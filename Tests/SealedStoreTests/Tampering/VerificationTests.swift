@@ -18,6 +18,9 @@ import Testing
     try scratch.open().verify().findings.map(\.place)
   }
 
+  /// In the newest record of "a", where the chain does not cover it.
+  private static let valueOfFourth = JournalLayout.start(ofRecord: 4) + JournalLayout.value
+
   @Test func `a sound store has no findings, and its numbers are right`() throws {
     let report = try scratch.open().verify()
     #expect(report.findings == [])
@@ -31,18 +34,19 @@ import Testing
 
   @Test func `a changed record is named with its place, its number and its item`() throws {
     // The fourth record is the newest of "a"; the first one still tells whose it is.
-    try scratch.flip("journal", at: 64 + 3 * 216 + 100)
+    try scratch.flip("journal", at: Self.valueOfFourth)
     let report = try scratch.open().verify()
     #expect(!report.isSound)
     #expect(report.findings.map(\.place) == [.journal])
     #expect(report.damagedItems == [try name("a")])
     let description = try #require(report.findings.first?.description)
-    #expect(description.contains("record 4 at byte \(64 + 3 * 216)"))
+    #expect(description.contains("record 4 at byte \(JournalLayout.start(ofRecord: 4))"))
     #expect(description.contains("newest value of a of com.example.test"))
   }
 
   @Test func `a last record that was confirmed and changed harms no other item`() throws {
-    try scratch.flip("journal", at: #require(store.files["journal"]?.count) - 20)
+    let last = try #require(store.files["journal"]).count - JournalLayout.shortRecordByteCount
+    try scratch.flip("journal", at: last + JournalLayout.value)
     let opened = try scratch.open()
     #expect(try code { _ = try opened.text("b") } == StoreError.corrupt)
     #expect(try opened.text("a") == "second of a")
@@ -50,32 +54,43 @@ import Testing
     #expect(try opened.verify().damagedItems == [name("b")])
   }
 
-  @Test func `bytes with flags that no writer makes are no record`() throws {
+  @Test func `bytes with a kind that no writer makes are no record`() throws {
     // It began a change of several records, and says nothing but what is not known now.
-    try scratch.flip("journal", at: 64 + 216 + 4, bit: 2 ^ 8)
+    let second = JournalLayout.start(ofRecord: 2)
+    try scratch.flip("journal", at: second + JournalLayout.kind, bit: 2 ^ 8)
     let findings = try scratch.open().verify().findings.map(\.description)
-    #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
+    #expect(
+      findings.first
+        == "bytes \(second..<JournalLayout.start(ofRecord: 3)) are no record that opens")
   }
 
   @Test func `a length that no record has is none, however long the journal is`() throws {
     var journal = try #require(store.files["journal"])
     // Half a mebibyte more than what the largest value takes.
-    let length = UInt32(40 + 34 << 19)
-    for byte in 0..<4 { journal[64 + 216 + byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
+    let length = UInt32(16 + 34 << 19)
+    let second = JournalLayout.start(ofRecord: 2)
+    for byte in 0..<4 {
+      journal[second + JournalLayout.valueLength + byte] =
+        UInt8(truncatingIfNeeded: length >> (8 * byte))
+    }
     try scratch.overwrite("journal", with: journal)
     #expect(unsafe truncate(scratch.file("journal"), 20 << 20) == 0)
     let findings = try scratch.open().verify().findings.map(\.description)
-    #expect(findings.first == "bytes \(64 + 216..<64 + 2 * 216) are no record that opens")
+    #expect(
+      findings.first
+        == "bytes \(second..<JournalLayout.start(ofRecord: 3)) are no record that opens")
   }
 
   @Test func `a length that goes behind the end of the journal is none`() throws {
     let journal = try #require(store.files["journal"])
     // The last record says that it is 16 bytes longer, and there are no more.
     try scratch.overwrite("journal", with: journal)
-    try scratch.flip("journal", at: journal.count - 216, bit: 168 ^ 184)
+    let last = journal.count - JournalLayout.shortRecordByteCount
+    let byteCount = JournalLayout.shortValueByteCount
+    try scratch.flip(
+      "journal", at: last + JournalLayout.valueLength, bit: byteCount ^ (byteCount + 16))
     let findings = try scratch.open().verify().findings.map(\.description)
-    #expect(
-      findings.first == "bytes \(journal.count - 216..<journal.count) are no record that opens")
+    #expect(findings.first == "bytes \(last..<journal.count) are no record that opens")
   }
 
   @Test func `a change behind other bytes is damage also at the very end of the journal`() throws {
@@ -86,7 +101,7 @@ import Testing
   }
 
   @Test func `a changed record of no more use is a finding and no damaged item`() throws {
-    try scratch.flip("journal", at: 64 + 100)
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     let report = try scratch.open().verify()
     #expect(report.findings.map(\.place) == [.journal])
     #expect(report.findings.first?.description.contains("an older value") == true)
@@ -94,38 +109,42 @@ import Testing
     #expect(try scratch.open().text("a") == "second of a")
   }
 
-  @Test func `a missing, short, changed and foreign mark are findings and no damage`() throws {
+  @Test func `a missing, short, changed and foreign mark are damage until a repair`() throws {
     let mark = try #require(store.files["mark"])
-    try FileManager.default.removeItem(atPath: scratch.file("mark"))
-    #expect(try places() == [.mark])
-    #expect(
-      FileManager.default.createFile(
-        atPath: scratch.file("mark"), contents: nil, attributes: [.posixPermissions: 0o600]))
-    for content in [[], Array(mark.dropLast()), mark + [0], [mark[0] ^ 1] + mark.dropFirst()] {
-      try scratch.overwrite("mark", with: content)
-      let notices = Notices()
-      _ = try scratch.open(onNotice: notices)
-      #expect(notices.all == [.markMissing])
-      #expect(try places() == [.mark])
-      #expect(try scratch.open().verify().isSound)
+    let contents = [[], Array(mark.dropLast()), mark + [0], [mark[0] ^ 1] + mark.dropFirst()]
+    for content in [nil] + contents {
+      try FileManager.default.removeItem(atPath: scratch.file("mark"))
+      if let content {
+        #expect(
+          FileManager.default.createFile(
+            atPath: scratch.file("mark"), contents: Data(content),
+            attributes: [.posixPermissions: 0o600]))
+      }
+      try expectDamagedMark()
+      let repaired = try scratch.open().repair()
+      #expect(!repaired.isEndConfirmed)
+      #expect(try places() == [.files])
       #expect(store.wrongAnswer() == nil)
+      try store.restoreAll()
     }
-    try scratch.overwrite("mark", with: mark)
+    // That of the journal before, but not the last of it.
+    try scratch.open().put("new", as: "a")
     try scratch.open().compact()
     try scratch.overwrite("mark", with: mark)
-    #expect(try places() == [.mark])
+    try expectDamagedMark()
   }
 
-  @Test func `a next change renews whatever mark there is`() throws {
-    let mark = try #require(store.files["mark"])
-    for content in [[], Array(mark.dropLast()), mark + mark, [UInt8](repeating: 0, count: 64)] {
-      try scratch.overwrite("mark", with: content)
-      try scratch.open().put("new", as: "a")
-      #expect(try scratch.open().verify().findings == [])
+  private func expectDamagedMark() throws {
+    let opened = try scratch.open()
+    #expect(try places() == [.mark])
+    #expect(try !opened.verify().isSound)
+    for body in [
+      { _ = try opened.text("a") }, { _ = try opened.contains(name("missing")) },
+      { _ = try opened.texts() }, { try opened.put("new", as: "b") },
+    ] {
+      #expect(try code(body) == StoreError.corrupt)
     }
-    try FileManager.default.removeItem(atPath: scratch.file("mark"))
-    try scratch.open().put("newer", as: "a")
-    #expect(try scratch.open().verify().findings == [])
+    #expect(try places() == [.mark])
   }
 
   @Test func `a rotation that was given up is a finding, and the next change clears it away`()
@@ -155,56 +174,36 @@ import Testing
     #expect(findings.filter(\.isDamage) == [])
   }
 
-  @Test func `what an unfinished write left is a finding and no damage, and is kept when cut off`()
-    throws
+  @Test func `what an unfinished write left is dropped by the next opening, which says so`() throws
   {
     let journal = try #require(store.files["journal"])
-    for length in [1, 47, 48, 215, 216, 500] {
-      let tail = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 31 + 7) }
+    for length in [1, 71, 72, 231, 232, 500] {
+      let tail = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 31) | 1 }
       try scratch.overwrite("journal", with: journal + tail)
       let notices = Notices()
       let opened = try scratch.open(onNotice: notices)
-      #expect(try opened.verify().findings.map(\.place) == [.tail])
-      #expect(try opened.verify().isSound)
-      #expect(store.wrongAnswer(of: opened) == nil)
-
-      try opened.put("new", as: "new")
-      let kept = try scratch.names().filter { $0.hasPrefix("tail-") }
-      #expect(kept.count == (length < 216 ? 0 : 1))
-      for name in kept {
-        #expect(name.hasSuffix("-\(journal.count)"))
-        #expect(try scratch.bytes(of: name) == tail)
-        try FileManager.default.removeItem(atPath: scratch.file(name))
-      }
-      let path = kept.first.map { scratch.file($0) }
-      #expect(notices.all == [.unfinishedWriteCutOff(byteCount: length, keptAt: path)])
+      #expect(notices.all == [.unfinishedWriteDropped(byteCount: length)])
       #expect(try opened.verify().findings == [])
-      try store.restore("journal")
-      try store.restore("mark")
+      #expect(store.wrongAnswer(of: opened) == nil)
+      try store.restoreAll()
     }
   }
 
   @Test func `verifying goes on with damage in many places, and tells every one`() throws {
     try scratch.flip("header", at: 50)
     try scratch.flip("mark", at: 5)
-    try scratch.flip("journal", at: 64 + 3 * 216 + 100)
-    try scratch.flip("journal", at: 64 + 216 + 100)
+    try scratch.flip("journal", at: Self.valueOfFourth)
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.value)
     let report = try scratch.open().verify()
     #expect(Set(report.findings.map(\.place)) == [.header, .mark, .journal])
     #expect(report.findings.count == 4)
-    #expect(report.damagedItems == [try name("a")])
+    // Without the mark, any of them may have a newer value.
+    #expect(report.damagedItems.map(\.identifier) == ["a", "b", "c", "d", "e"])
   }
 
   /// The nine records of the journal, one after the other.
   private func records() throws -> [[UInt8]] {
-    var rest = try #require(store.files["journal"])[64...]
-    var records: [[UInt8]] = []
-    while !rest.isEmpty {
-      let sealedByteCount = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
-      records.append(Array(rest.prefix(48 + sealedByteCount)))
-      rest = rest.dropFirst(48 + sealedByteCount)
-    }
-    return records
+    JournalLayout.records(of: try #require(store.files["journal"]))
   }
 
   static let orders: [[Int]] = [
@@ -216,7 +215,7 @@ import Testing
   @Test(arguments: orders)
   func `every record counts once, wherever it and its copies stand`(order: [Int]) throws {
     let records = try records()
-    let head = try #require(store.files["journal"]).prefix(64)
+    let head = try #require(store.files["journal"]).prefix(JournalLayout.headByteCount)
     try scratch.overwrite("journal", with: Array(head) + order.flatMap { records[$0] })
     let opened = try scratch.open()
     let report = try opened.verify()
@@ -296,7 +295,8 @@ import Testing
     let value = SecretBytes(Data(count: 1 << 20))
     for number in 1...4 { try scratch.open().put(value, for: try name("large \(number)")) }
     var content = try scratch.bytes(of: "journal")
-    content.replaceSubrange(64..<64 + 3 << 20, with: Array(repeating: 255, count: 3 << 20))
+    let start = JournalLayout.headByteCount
+    content.replaceSubrange(start..<start + 3 << 20, with: Array(repeating: 255, count: 3 << 20))
     try scratch.overwrite("journal", with: content)
     let reports = Reports()
     _ = try scratch.open().verify(progress: reports.progress)

@@ -1,3 +1,4 @@
+import Glibc
 import SessionAuthentication
 import SessionToolsBase
 import SessionToolsTesting
@@ -45,10 +46,20 @@ struct TestGate: Sendable {
     told.all.filter { $0.scene == scene }.map(\.directive)
   }
 
-  /// Opens the gate.
+  /// Opens the gate, and waits until everybody was told.
   func open() async throws {
     try await gate.authenticate()
-    #expect(!gate.requiresAuthentication)
+    try #require(!gate.requiresAuthentication)
+    // The thread that told this one may not be done yet; it would tell then what this one does next.
+    try await waitUntil { !isTelling }
+  }
+
+  /// Whether another thread is telling something.
+  private var isTelling: Bool {
+    let own = pthread_self()
+    let calls = Recorder<Bool>()
+    gate.deferUntilAuthenticated { _ in calls.append(pthread_self() == own) }
+    return calls.all != [true]
   }
 
   /// Waits until somebody is being asked.

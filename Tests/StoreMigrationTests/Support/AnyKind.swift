@@ -29,7 +29,7 @@ final class TestStore: Sendable {
       }
   }
 
-  /// Changes a byte of the newest record of a sealed one.
+  /// Changes a byte in the name of the newest record of a sealed one.
   func damageLastRecord() throws {
     var bytes = try Data(contentsOf: URL(filePath: path(of: "journal")))
     bytes[try journalByteCount - 120] ^= 1
@@ -39,6 +39,11 @@ final class TestStore: Sendable {
   /// How long the journal of a sealed one is without its reserve.
   var journalByteCount: Int {
     get throws { try RecordedDisk.read(directory["store"])["journal"]?.count ?? 0 }
+  }
+
+  /// A sealed one, opened again.
+  func opened() throws -> SealedFileStore {
+    try SealedFileStore.open(at: directory["store"], key: key)
   }
 
   /// A file of a sealed store.

@@ -1,3 +1,4 @@
+package import SealedStore
 package import SessionToolsBase
 
 /// The items that the processes of a history share, and the values that they put there.
@@ -28,6 +29,22 @@ package enum SharedItems {
     guard bytes.count >= 8 else { return nil }
     let number = bytes[..<8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return value == Self.value(number) ? number : nil
+  }
+
+  /// What a store holds of a group; `nil` when a value is not one of those that are put.
+  package static func state(
+    ofGroup group: Int, in store: SealedFileStore
+  ) throws(StoreError) -> GroupState? {
+    var items = GroupState.zero
+    for item in 0..<GroupState.scalarCount {
+      guard let value = try store.value(for: key(group: group, item: item)) else {
+        items[item] = ItemWord.absent
+        continue
+      }
+      guard let number = number(of: value) else { return nil }
+      items[item] = number
+    }
+    return items
   }
 
   private static func count(of number: UInt64) -> Int { 1 + Int(number % 127) }

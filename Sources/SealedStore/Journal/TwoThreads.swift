@@ -1,0 +1,63 @@
+import Dispatch
+import Synchronization
+
+/// Does pieces of work on two threads: the caller's, and one of its own.
+///
+/// Each thread takes the next piece that the other has not taken, so nothing waits for a helper that
+/// never comes: in a forked child Dispatch has no threads.
+enum TwoThreads {
+  /// Does all pieces.
+  ///
+  /// - Parameters:
+  ///   - count: How many there are.
+  ///   - body: Does one.
+  /// - Returns: What came of each, in their order.
+  static func map<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) -> Result
+  ) -> [Result] {
+    let work = Work<Result>(count)
+    if count > 1 {
+      DispatchQueue(label: "session-tools.sealed-store.second").async {
+        while work.doNext(body) {}
+      }
+    }
+    while work.doNext(body) {}
+    return work.results()
+  }
+
+  private final class Work<Result: Sendable>: Sendable {
+    private struct State {
+      var next = 0
+      var results: [Result?]
+    }
+
+    private let state: Mutex<State>
+    /// Signalled for every piece that is done.
+    private let done = DispatchSemaphore(value: 0)
+    private let count: Int
+
+    init(_ count: Int) {
+      self.count = count
+      state = Mutex(State(results: Array(repeating: nil, count: count)))
+    }
+
+    /// Takes the next piece and does it; `false` when all were taken.
+    func doNext(_ body: (Int) -> Result) -> Bool {
+      let number = state.withLock { state in
+        defer { state.next += 1 }
+        return state.next
+      }
+      guard number < count else { return false }
+      let result = body(number)
+      state.withLock { $0.results[number] = result }
+      done.signal()
+      return true
+    }
+
+    /// Waits for pieces that the other thread has taken.
+    func results() -> [Result] {
+      for _ in 0..<count { done.wait() }
+      return state.withLock { $0.results.compactMap(\.self) }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+package import SessionToolsBase
+
+/// What a new passphrase slot costs when its maker does not say.
+package struct MeasuredCost: Hashable, Sendable {
+  package let passes: Int
+  package let memoryByteCount: Int
+
+  static let passes = 3...10
+  static let largestMemoryByteCount = 256 << 20
+  private static let smallestMemoryByteCount = 64 << 20
+  private static let target = Duration.seconds(1)
+
+  static let noMemory = StoreError(
+    StoreError.unavailable, store: Passphrase.slotName,
+    reason: "there are not \(smallestMemoryByteCount >> 20) MiB of memory to derive the key")
+
+  /// What takes about a second of a processor's time on this machine.
+  ///
+  /// - Returns: The costs to try, the dearest first: the others are for a system that does not
+  ///   give so much memory.
+  /// - Throws: `unavailable` when there is not even memory for the trial.
+  package static func measured() throws(StoreError) -> [MeasuredCost] {
+    // The first use of memory and a busy cache only ever add to the time.
+    let trial = min(try timeOfTrial(), try timeOfTrial())
+    return costs(trial: trial, availableByteCount: AvailableMemory.byteCount())
+  }
+
+  /// What ``measured()`` answers to its measurements.
+  ///
+  /// - Parameters:
+  ///   - trial: The processor time of the least passes over the least memory.
+  ///   - availableByteCount: The memory there is for the process; `nil` when it is not known.
+  /// - Returns: The costs to try, the dearest first.
+  package static func costs(trial: Duration, availableByteCount: Int?) -> [MeasuredCost] {
+    let sizes = [largestMemoryByteCount, largestMemoryByteCount / 2, smallestMemoryByteCount]
+    return sizes.filter { size in
+      size == smallestMemoryByteCount || size <= (availableByteCount ?? .max) / 4
+    }.map { size in
+      let pass = trial * (size / smallestMemoryByteCount) / passes.lowerBound
+      let count = pass > .zero ? (target / pass).rounded() : .infinity
+      return MeasuredCost(
+        passes: Int(min(max(count, Double(passes.lowerBound)), Double(passes.upperBound))),
+        memoryByteCount: size)
+    }
+  }
+
+  private static func timeOfTrial() throws(StoreError) -> Duration {
+    let key = try KeyBytes()
+    let start = processorTime
+    let isDerived = Sodium.deriveKey(
+      passphrase: SecretBytes(utf8: "trial"),
+      salt: [UInt8](repeating: 0, count: PassphraseParameters.saltByteCount),
+      passes: UInt32(passes.lowerBound), memoryByteCount: smallestMemoryByteCount, into: key)
+    guard isDerived else { throw noMemory }
+    return processorTime - start
+  }
+
+  /// What this thread has used of a processor.
+  private static var processorTime: Duration {
+    var time = timespec()
+    // Fails only for a clock that does not exist.
+    _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+}

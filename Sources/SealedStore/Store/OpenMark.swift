@@ -1,0 +1,73 @@
+import SessionToolsBase
+
+/// The open mark of a store, and what was read from it last.
+///
+/// Only touched under the lock of the store's state: this makes the unchecked conformance true.
+final class OpenMark: @unchecked Sendable {
+  let file: OpenFile
+  private let identity: FileStatus
+  /// The bytes that were seen last.
+  private(set) var seen: ByteBuffer
+  private var scratch = ByteBuffer(byteCount: Mark.byteCount)
+
+  /// Reads the mark; `nil` when there are not exactly 64 bytes.
+  ///
+  /// - Throws: `io`.
+  init?(_ file: OpenFile) throws(StoreError) {
+    self.file = file
+    identity = try file.status()
+    seen = ByteBuffer(byteCount: Mark.byteCount)
+    let count = try file.read(at: 0, into: seen, 0..<Mark.byteCount)
+    guard identity.byteCount == Mark.byteCount, count == Mark.byteCount else { return nil }
+  }
+
+  /// Whether the mark is still what was seen last.
+  ///
+  /// - Throws: `io`.
+  func isUnchanged() throws(StoreError) -> Bool {
+    let count = try file.read(at: 0, into: scratch, 0..<Mark.byteCount)
+    return count == Mark.byteCount && scratch.isEqual(0..<Mark.byteCount, seen)
+  }
+
+  /// What ``isUnchanged()`` read.
+  var current: ByteBuffer { scratch }
+
+  /// Takes what ``isUnchanged()`` read for seen.
+  func take() {
+    swap(&seen, &scratch)
+  }
+
+  /// A copy of the bytes that were seen last.
+  var seenBytes: [UInt8] { seen.bytes(0..<Mark.byteCount) }
+
+  /// Whether a file is the one that is open.
+  func isSameFile(as status: FileStatus?) -> Bool { status?.isSameFile(as: identity) ?? false }
+
+  /// Takes a mark that is about to be written durably.
+  func take(_ mark: Mark, chainKey: KeyBytes) {
+    seen = mark.encoded(chainKey: chainKey)
+  }
+
+  /// Overwrites the mark.
+  ///
+  /// - Throws: `noSpace`, `accessDenied` or `io`.
+  func write(_ mark: Mark, chainKey: KeyBytes) throws(StoreError) {
+    let bytes = mark.encoded(chainKey: chainKey)
+    try file.write(bytes, 0..<Mark.byteCount, at: 0)
+    seen = bytes
+  }
+
+  /// Makes a mark durable.
+  ///
+  /// Written again, because after a sync that failed the kernel calls the page clean: syncing alone
+  /// would do nothing. Not under the lock of the state, since it takes as long as the disk.
+  ///
+  /// - Throws: `noSpace`, `accessDenied` or `io`.
+  static func writeDurably(_ bytes: [UInt8], to file: OpenFile) throws(StoreError) {
+    try file.write(ByteBuffer(bytes), 0..<Mark.byteCount, at: 0)
+    try file.synchronize()
+  }
+
+  /// What a journal keeps of this mark when it takes the place of the marked one.
+  var digest: MarkDigest { MarkDigest(of: seen) }
+}

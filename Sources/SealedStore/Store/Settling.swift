@@ -1,0 +1,176 @@
+import SessionToolsBase
+
+/// Settling what stands behind the mark: whole changes count from then on, and the remains of one
+/// that was interrupted are dropped for good.
+extension StoreLoader {
+  /// Settles what stands behind the mark of a journal that is sound up to there.
+  ///
+  /// - Parameters:
+  ///   - state: The store as it was read.
+  ///   - hold: What the caller holds of the writer's lock.
+  ///   - last: What was seen of the store before.
+  /// - Returns: Whether the state can be used; `false` when the lock is needed for that.
+  /// - Throws: `corrupt`, `accessDenied`, `noSpace`, `outcomeUnknown` or `io`.
+  func settle(
+    _ state: inout OpenState, holding hold: WriterHold, after last: LastLook
+  ) throws(StoreError) -> Bool {
+    guard case .usable(let view) = state.journal, let mark = state.mark else { return true }
+    view.fileByteCount = try view.file.status().byteCount
+    switch hold {
+    case .none:
+      // A process that wrote a later mark than was seen before is alive, and settled before what was
+      // there. (A mark of another version is one that was lost, or put back.)
+      let isNews = last.mark.map { Mark.version(of: $0) < view.mark.version } ?? false
+      let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
+      if isNews { break }
+      guard behind.count <= UnmarkedPart.largestRemainsByteCount,
+        try view.file.startOfTrailingZeros(in: behind) == behind.lowerBound
+      else { return false }
+    case .shared:
+      try settleForReading(view, keys: state.keys)
+    case .exclusive:
+      do throws(StoreError) {
+        try settle(view, mark, keys: state.keys)
+      } catch {
+        guard error.code == StoreError.accessDenied || error.code == StoreError.noSpace else {
+          throw error.ofPreparation
+        }
+        try settleForReading(view, keys: state.keys)
+      }
+    }
+    return try judge(&state, view, holding: hold, after: last)
+  }
+
+  /// Refuses a journal that is older than what was seen or anchored.
+  private func judge(
+    _ state: inout OpenState, _ view: JournalView, holding hold: WriterHold, after last: LastLook
+  ) throws(StoreError) -> Bool {
+    if view.damage != nil {
+      state.furthest = last.furthest ?? view.mark
+      return true
+    }
+    state.furthest = view.mark
+    let isAnchored = view.anchors.arePassed
+    let isLater = last.furthest.map { view.mark.mayFollow($0) } ?? true
+    if isAnchored && isLater { return true }
+    if hold == .none { return false }
+    if !isLater {
+      state.furthest = last.furthest
+      state.journal = .unusable(
+        StoreError(
+          StoreError.corrupt, store: directory.path,
+          reason: "the store's files are older than what was read from them before",
+          remedy: "If they were restored from a backup, open the store again"))
+    } else {
+      view.damage = .notAnchored
+    }
+    return true
+  }
+
+  /// Where a journal has to come by.
+  ///
+  /// - Throws: What the anchor's keeper throws.
+  func anchors(of head: JournalHead) throws(StoreError) -> AnchoredPositions {
+    guard let anchor = try options.anchor?.anchor(path: directory.path) else { return .none }
+    let marks = anchor.marks.filter { $0.journal == head.journal }
+    guard anchor.store == head.store, !marks.isEmpty else { return .impossible }
+    return AnchoredPositions(marks)
+  }
+
+  /// Settles as the only writer.
+  private func settle(
+    _ view: JournalView, _ mark: OpenMark, keys: KeyRing
+  ) throws(StoreError) {
+    let part = try UnmarkedPart(behind: view, fileByteCount: view.fileByteCount, keys: keys)
+    if let offset = part.damageOffset {
+      view.damage = Damage("a change stands where none can be,", at: offset)
+      return
+    }
+    guard !part.isVacant else { return }
+    // What an anchor names was confirmed, and is not dropped as the remains of a write that was not.
+    var anchors = view.anchors
+    for end in part.changeEnds { anchors.pass(end) }
+    guard anchors.arePassed else { return }
+    // Before anything is written, as for a change.
+    for file in [view.file, mark.file] { try file.checkIsWritable() }
+    if let (offset, bytes) = part.lastChange {
+      // After a failed sync the kernel calls lost pages clean: syncing alone would do nothing, and
+      // reading them again could give something else.
+      try view.file.write(bytes, 0..<bytes.byteCount, at: offset)
+      try view.file.synchronizeData()
+    }
+    part.append(to: view)
+    if part.remainsByteCount > 0 {
+      try dropRemains(behind: view, keys: keys)
+      options.onNotice?(.unfinishedWriteDropped(byteCount: part.remainsByteCount))
+    }
+    if !view.isNameDurable {
+      // Whoever renamed the journal may have died before the directory's sync.
+      try directory.synchronize()
+      view.isNameDurable = true
+    }
+    try mark.write(view.mark, chainKey: keys.chainKey)
+    if part.hasChanges { options.onNotice?(.interruptedChangeFinished) }
+  }
+
+  /// Puts a void change in the place of what an interrupted write left, so that its bytes are of no
+  /// use to anyone who kept them.
+  private func dropRemains(behind view: JournalView, keys: KeyRing) throws(StoreError) {
+    let void = SealedChange(
+      of: [.void], journal: view.head.journal, after: view.end, fileByteCount: view.end.byteCount,
+      keys: keys, memory: SealingMemory(random: environment.random))
+    try view.file.truncate(to: view.end.byteCount)
+    var written = 0
+    do throws(StoreError) {
+      view.fileByteCount = try void.write(to: view.file, withReserve: true, written: &written)
+    } catch let error where error.code == StoreError.noSpace {
+      view.fileByteCount = try void.write(to: view.file, withReserve: false, written: &written)
+    }
+    try view.file.synchronizeData()
+    view.append(void.entries[...], to: void.end)
+  }
+
+  /// Counts what is certainly on the disk, for this process alone, where nothing can be written.
+  private func settleForReading(_ view: JournalView, keys: KeyRing) throws(StoreError) {
+    let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
+    guard try view.file.startOfTrailingZeros(in: behind) > behind.lowerBound else { return }
+    do throws(StoreError) {
+      try view.file.synchronizeData()
+    } catch {
+      throw error.ofPreparation
+    }
+    let onDisk = try durableByteCount(of: view.file, in: behind)
+    let part = try UnmarkedPart(behind: view, fileByteCount: onDisk, keys: keys)
+    if let offset = part.damageOffset {
+      view.damage = Damage("a change stands where none can be,", at: offset)
+    } else {
+      part.append(to: view)
+    }
+  }
+
+  /// Up to where the page cache holds what is on the disk.
+  ///
+  /// After a failed sync it may hold more.
+  private func durableByteCount(
+    of file: OpenFile, in range: Range<Int>
+  ) throws(StoreError) -> Int {
+    do throws(StoreError) {
+      guard let direct = try directory.open(StoreFile.journal, .readDirect) else {
+        return range.lowerBound
+      }
+      return try file.startOfDifference(from: direct, in: range)
+    } catch let error where error.errno == SystemCallError.invalidArgument {
+      // The file system does not know direct reads.
+      guard try file.isCacheAuthoritative() else { throw error }
+      return range.upperBound
+    }
+  }
+}
+
+extension StoreError {
+  /// The error as one of what comes before a change: that failed, and changed nothing.
+  var ofPreparation: StoreError {
+    guard code == StoreError.outcomeUnknown, let errno else { return self }
+    return StoreError(SystemCallError("sync", errno), path: store)
+  }
+}

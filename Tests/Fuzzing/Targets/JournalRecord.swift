@@ -1,0 +1,91 @@
+import SessionToolsBase
+
+/// A record as it stands in a journal, read as the description of the format says.
+struct JournalRecord {
+  let range: Range<Int>
+  let number: UInt64
+  let kind: UInt8
+  let tag: [UInt8]
+  /// What the chain covers in front of its value.
+  let prefix: [UInt8]
+  let chain: [UInt8]
+  let name: [UInt8]
+  let value: [UInt8]
+
+  /// `nil` when there is none that is whole and of possible lengths.
+  init?(_ bytes: [UInt8], at offset: Int) {
+    guard offset + 232 <= bytes.count else { return nil }
+    let nameByteCount = Int(bytes.integer(at: offset, byteCount: 4))
+    let valueByteCount = Int(bytes.integer(at: offset + 4, byteCount: 4))
+    guard nameByteCount >= 80, Primitives.padded(name: nameByteCount - 16) == nameByteCount - 16,
+      valueByteCount >= 80, Primitives.padded(valueByteCount - 16) == valueByteCount - 16,
+      nameByteCount <= bytes.count, valueByteCount <= bytes.count
+    else { return nil }
+    let start = offset + 72
+    range = offset..<start + nameByteCount + valueByteCount
+    guard range.upperBound <= bytes.count else { return nil }
+    number = bytes.integer(at: offset + 8, byteCount: 8)
+    prefix = Array(bytes[offset..<offset + 56])
+    chain = Array(bytes[offset + 56..<start])
+    name = Array(bytes[start..<start + nameByteCount])
+    value = Array(bytes[start + nameByteCount..<range.upperBound])
+    let kindAndTag = KnownStore.masked(Array(prefix[16..<32]), nonce: Array(prefix[32...]))
+    kind = kindAndTag[0]
+    tag = Array(kindAndTag[1...])
+  }
+
+  var isRemoved: Bool { kind & 1 != 0 }
+  var isFirst: Bool { kind & 2 != 0 }
+  var isLast: Bool { kind & 4 != 0 }
+  /// The tags of both sealed parts.
+  var tags: [[UInt8]] { [Array(name.suffix(16)), Array(value.suffix(16))] }
+
+  /// What the chain value has to be behind another one.
+  func chain(after chain: [UInt8]) -> [UInt8] {
+    JournalBuilder.chain(after: chain, prefix, tags: tags)
+  }
+
+  private func open(_ part: [UInt8], key: [UInt8], journal: [UInt8]) -> [UInt8]? {
+    Primitives.open(
+      part, key: key, nonce: Array(prefix[32...]), binding: journal + prefix[..<32])
+  }
+
+  /// The canonical key; empty in a void record, `nil` when it does not open.
+  func canonicalKey(journal: [UInt8]) -> [UInt8]? {
+    open(name, key: KnownStore.nameKey, journal: journal).flatMap(Self.canonicalKey)
+  }
+
+  /// The value; `nil` when it does not open.
+  func content(journal: [UInt8]) -> [UInt8]? {
+    open(value, key: KnownStore.valueKey, journal: journal).flatMap {
+      Self.content(of: $0, isRemoved: isRemoved)
+    }
+  }
+
+  /// Whether both parts open, and the tag is that of the name.
+  func isAuthentic(journal: [UInt8]) -> Bool {
+    guard kind < 8, let key = canonicalKey(journal: journal), content(journal: journal) != nil
+    else { return false }
+    return KnownStore.tag(of: key) == tag
+  }
+
+  /// The canonical key in a name; empty in that of a void record.
+  static func canonicalKey(in name: [UInt8]) -> [UInt8]? {
+    let byteCount = (name.lastIndex { $0 != 0 } ?? -1) + 1
+    if byteCount == 0 { return name.count == 64 ? [] : nil }
+    // An identifier may end with zeros.
+    for end in byteCount...name.count where Primitives.padded(name: end) == name.count {
+      if StoreKey(canonicalBytes: Array(name[..<end])) != nil { return Array(name[..<end]) }
+    }
+    return nil
+  }
+
+  /// The value in what was sealed; `nil` when that breaks a rule.
+  static func content(of sealed: [UInt8], isRemoved: Bool) -> [UInt8]? {
+    let byteCount = Int(sealed.integer(at: 0, byteCount: 4))
+    guard 4 + byteCount <= sealed.count, sealed[(4 + byteCount)...].allSatisfy({ $0 == 0 }),
+      isRemoved ? byteCount == 0 : Primitives.padded(4 + byteCount) == sealed.count
+    else { return nil }
+    return Array(sealed[4..<4 + byteCount])
+  }
+}

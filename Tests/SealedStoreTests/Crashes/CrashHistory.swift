@@ -1,0 +1,155 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import Testing
+
+/// What processes did and saw of one store, and every step of it on the disk.
+///
+/// A thread with a store of its own stands for each process: locks belong to open files, as those of
+/// the kernel do. A moment is a number of steps.
+struct CrashHistory: Sendable {
+  private static let path = "/store"
+  private static let clientCount = 8
+  private static let operationCount = 60
+
+  private let initial: RecordedDisk.Content
+  private let key: RawKey
+  private(set) var steps: [RecordedStep]
+  /// For each group of items.
+  private let operations: [[HistoryOperation]]
+  /// How many changes the disk did not confirm.
+  let unknownCount: Int
+
+  /// Lets processes work, two of which rewrite the journal besides, while a few syncs fail.
+  init(seed: UInt64) throws {
+    let key = try RawKey(SecretBytes(SeededRandom.bytes(32, seed: seed, number: 1)))
+    let memory = MemoryFileSystem()
+    _ = try SealedFileStore.create(
+      at: Self.path, key: key, options: .init(), environment: StoreEnvironment(fileSystem: memory))
+    let initial = try memory.content(of: Self.path)
+    let recorder = RecordingFileSystem(Self.path, in: memory, content: initial)
+    let histories = Locked<[[[HistoryOperation]]]>([])
+    try inThreads(Self.clientCount) { number in
+      let client = try Self.work(number, seed: seed, by: key, on: recorder)
+      histories.withLock { $0.append(client) }
+    }
+    self.initial = initial
+    self.key = key
+    steps = recorder.steps
+    operations = (0..<SharedItems.groupCount).map { group in histories.value.flatMap { $0[group] } }
+    unknownCount = operations.joined().count { $0.responded == .max }
+  }
+
+  /// The same on a disk that ignores the syncs of a file.
+  init(_ history: CrashHistory, ignoringSyncsOf name: String) {
+    self = history
+    steps = steps.filter { step in
+      if case .synchronize(_, name) = step { return false }
+      return true
+    }
+  }
+
+  private static func work(
+    _ number: Int, seed: UInt64, by key: RawKey, on recorder: RecordingFileSystem
+  ) throws -> [[HistoryOperation]] {
+    let open = {
+      try SealedFileStore.open(
+        at: path, key: key, options: .init(), environment: StoreEnvironment(fileSystem: recorder))
+    }
+    var random = SeededGenerator(seed: seed &* 100 &+ UInt64(number))
+    var client = HistoryRecorder(client: number, seed: random.next(), now: recorder.now)
+    var store: SealedFileStore?
+    var done = 0
+    while done < operationCount {
+      do {
+        let current = try store ?? open()
+        store = current
+        done += 1
+        switch (number, Int.random(in: 0..<40, using: &random)) {
+        case (0, 0): try current.compact()
+        case (1, 0): try current.rotate()
+        case (2, 0): recorder.failNextSynchronization(of: "journal")
+        case (_, 1): store = nil
+        default: try client.makeOperation(with: current)
+        }
+      } catch let error as StoreError
+        where [StoreError.outcomeUnknown, StoreError.io].contains(error.code)
+      {
+        // A sync failed, on its own behalf or while it settled what another had left.
+        continue
+      }
+    }
+    return client.operations
+  }
+
+  /// What came of it.
+  struct Outcome: Sendable {
+    var stateCount = 0
+    /// Those that nothing explains, for a person.
+    var problems: [String] = []
+  }
+
+  /// Lets the power fail at some steps, and asks whether there is one order that explains what
+  /// everybody had read or was told by then, and what is found afterwards.
+  ///
+  /// - Parameters:
+  ///   - pointCount: How many steps are chosen by chance.
+  ///   - limits: How many of the states that may be found are looked at.
+  ///   - seed: What chance begins with.
+  /// - Returns: What came of it.
+  func replay(pointCount: Int, _ limits: CrashLimits, seed: UInt64) -> Outcome {
+    var random = SeededGenerator(seed: seed)
+    let points = Set((0..<pointCount).map { _ in Int.random(in: 0...steps.count, using: &random) })
+    var disk = RecordedDisk(initial)
+    var outcome = Outcome()
+    for point in 0...steps.count {
+      if point > 0 { disk.perform(steps[point - 1]) }
+      guard points.contains(point) else { continue }
+      var seen: Set<RecordedDisk.Content> = []
+      var explained: Set<[GroupState]> = []
+      disk.forEachCrash(limits, seed: random.next()) { state in
+        guard let content = state.content, seen.insert(content).inserted else { return }
+        outcome.stateCount += 1
+        do {
+          let found = try found(in: content)
+          guard explained.insert(found).inserted else { return }
+          for (group, items) in found.enumerated() {
+            let history = operations[group].compactMap { $0.cut(at: UInt64(point)) }
+            let end = HistoryOperation(
+              .observation, items, invoked: UInt64(point) + 1, responded: UInt64(point) + 2)
+            if let violation = LinearizabilityChecker.violation(in: history + [end]) {
+              outcome.problems.append("after step \(point), group \(group): \(violation)")
+            }
+          }
+        } catch {
+          outcome.problems.append("after step \(point): \(error)")
+        }
+      }
+    }
+    return outcome
+  }
+
+  private func found(in content: RecordedDisk.Content) throws -> [GroupState] {
+    let store = try SealedFileStore.open(
+      at: Self.path, key: key, options: .init(),
+      environment: StoreEnvironment(fileSystem: MemoryFileSystem(Self.path, content)))
+    return try (0..<SharedItems.groupCount).map { group in
+      try #require(try SharedItems.state(ofGroup: group, in: store))
+    }
+  }
+}
+
+extension HistoryOperation {
+  /// The operation as far as it came until a moment; `nil` when nobody had its answer then, and it
+  /// changed nothing.
+  ///
+  /// A change that was under way may have happened before the power failed, or never.
+  fileprivate func cut(at moment: UInt64) -> HistoryOperation? {
+    if invoked > moment { return nil }
+    if responded <= moment { return self }
+    guard kind == .change else { return nil }
+    return HistoryOperation(.change, items, invoked: invoked, responded: moment + 3)
+  }
+}

@@ -1,0 +1,304 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestThreads
+import Testing
+
+/// Readers that cannot write, in processes to which the kernel shows the store on a file system that
+/// is read-only.
+@Suite(.onOwnThread) struct ReadOnlyTests {
+  let scratch: Scratch
+  let key: String
+  let store: SealedFileStore
+
+  init() throws {
+    scratch = try Scratch()
+    key = try scratch.writeKeyFile()
+    store = try scratch.create()
+    try store.put("1", as: "a")
+    try store.put("2", as: "b")
+  }
+
+  /// Shows the store's directory read-only to the process that it starts.
+  private static let readOnly = """
+    mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"
+    """
+
+  /// The same with a copy on a file system without a disk.
+  private static let readOnlyInMemory = """
+    mkdir "$0-copied" && cp -a "$0/." "$0-copied" && mount -t tmpfs -o mode=700 tmpfs "$0" &&
+    cp -a "$0-copied/." "$0" && mount -o remount,ro "$0" && exec "$@"
+    """
+
+  /// A reader, which answers for each line that it gets.
+  private func reader(_ script: String = readOnly) throws -> Worker {
+    try Worker(
+      "show", scratch.path, key, "1", under: ["unshare", "-rm", "sh", "-c", script, scratch.path])
+  }
+
+  /// What a reader answers after the next line.
+  private func answer(of reader: Worker) throws -> String? {
+    try reader.send()
+    return reader.line()
+  }
+
+  /// Everything in the directory, with the zeros behind the journal.
+  private func files() throws -> RecordedDisk.Content {
+    try RecordedDisk.read(scratch.path, withReserve: true)
+  }
+
+  /// Makes changes, and takes their marks away, as a power cut does.
+  private func makeUnmarked(_ body: (SealedFileStore) throws -> Void) throws {
+    let mark = try scratch.bytes(of: "mark")
+    try body(scratch.open())
+    try scratch.overwrite("mark", with: mark)
+  }
+
+  /// Where the journal ends with so many short records.
+  private static func end(ofRecords count: Int) -> Int { 88 + count * 232 }
+
+  /// Puts bytes over the zeros behind the journal.
+  private func putBehind(_ offset: Int, _ bytes: [UInt8]) throws {
+    let handle = try FileHandle(forWritingTo: URL(filePath: scratch.file("journal")))
+    defer { try? handle.close() }
+    try handle.seek(toOffset: UInt64(offset))
+    try handle.write(contentsOf: Data(bytes))
+  }
+
+  @Test func `a reader that cannot write follows a writer`() throws {
+    let reader = try reader()
+    #expect(reader.line() == "a=1 b=2, sound, accessDenied")
+    try store.put("3", as: "c")
+    #expect(try answer(of: reader) == "a=1 b=2 c=3, sound, accessDenied")
+    try store.apply([.remove(name("a")), .put(secret("4"), for: name("b"))])
+    #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
+    try store.compact()
+    #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
+    try store.put(String(repeating: "x", count: 100_000), as: "long")
+    #expect(try answer(of: reader) == "b=4 c=3 long=100000, sound, accessDenied")
+    try store.rotate()
+    #expect(try answer(of: reader) == "b=4 c=3 long=100000, sound, accessDenied")
+    try store.remove(name("long"))
+    #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
+    #expect(try scratch.names() == storeFiles)
+  }
+
+  @Test(arguments: [readOnly, readOnlyInMemory])
+  func `whole changes behind the mark count for the reader alone`(script: String) throws {
+    try makeUnmarked {
+      try $0.put("3", as: "c")
+      try $0.apply([.remove(name("a")), .put(secret("4"), for: name("b"))])
+    }
+    let before = try files()
+    let reader = try reader(script)
+    #expect(reader.line() == "b=4 c=3, sound, accessDenied")
+    #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
+    #expect(try files() == before)
+    guard script == Self.readOnly else { return }
+
+    // What the reader counted stays when somebody who can write settles it.
+    let writer = try scratch.open()
+    #expect(try files() != before)
+    #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
+    try writer.put("5", as: "d")
+    #expect(try answer(of: reader) == "b=4 c=3 d=5, sound, accessDenied")
+  }
+
+  @Test(arguments: [readOnly, readOnlyInMemory])
+  func `an unfinished write behind the mark is passed over`(script: String) throws {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    try putBehind(Self.end(ofRecords: 3), [UInt8](repeating: 0xA1, count: 700))
+    let before = try files()
+    let reader = try reader(script)
+    #expect(reader.line() == "a=1 b=2 c=3, sound, accessDenied")
+    #expect(try answer(of: reader) == "a=1 b=2 c=3, sound, accessDenied")
+    #expect(try files() == before)
+    guard script == Self.readOnly else { return }
+    try scratch.open().put("4", as: "d")
+    #expect(try answer(of: reader) == "a=1 b=2 c=3 d=4, sound, accessDenied")
+  }
+
+  @Test func `a change that was torn is passed over`() throws {
+    try makeUnmarked {
+      try $0.put("3", as: "c")
+      try $0.put("4", as: "d")
+    }
+    // In the value of the last one, where the chain does not look.
+    try putBehind(Self.end(ofRecords: 3) + 160, [0, 0, 0, 0])
+    #expect(try reader().line() == "a=1 b=2 c=3, sound, accessDenied")
+  }
+
+  @Test func `another change that opens behind the mark, where none can be, is damage`() throws {
+    try makeUnmarked {
+      try $0.put("3", as: "c")
+      try $0.put("4", as: "d")
+    }
+    try putBehind(Self.end(ofRecords: 2) + 60, [0, 0, 0, 0])
+    let before = try files()
+    #expect(try reader().line() == "corrupt")
+    #expect(try files() == before)
+  }
+
+  @Test func `a store without a lock file is read as well`() throws {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    try FileManager.default.removeItem(atPath: scratch.file("lock"))
+    let reader = try reader()
+    #expect(reader.line() == "a=1 b=2 c=3, sound, accessDenied")
+    #expect(try scratch.names() == storeFiles.subtracting(["lock"]))
+    try putBehind(Self.end(ofRecords: 3), [UInt8](repeating: 0xA1, count: 700))
+    #expect(try self.reader().line() == "a=1 b=2 c=3, sound, accessDenied")
+  }
+
+  @Test func `a reader waits for a writer before it counts what is behind the mark`() throws {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
+    let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
+    let reader = try reader()
+    #expect(reader.lines(for: .milliseconds(300)) == [])
+    held.unlock()
+    #expect(reader.line() == "a=1 b=2 c=3, sound, accessDenied")
+  }
+
+  /// As files of mode 0400 are for everybody but root.
+  @Test(arguments: ["journal", "mark", "lock"], [EACCES, EROFS])
+  func `where one file can only be read, reads work and no change is begun`(
+    file: String, errno: Int32
+  ) throws {
+    let before = try files()
+    let disk = FaultyFileSystem { call in
+      let isWriting = call.access == .readWrite || call.access == .readWriteOrCreate
+      return call.name == file && isWriting ? .fail(errno) : nil
+    }
+    let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let put = { try opened.put("3", as: "c") }
+    var changes: [() throws -> Void] = [put, { try opened.remove(name("a")) }, put]
+    // A new journal can take the place of one that cannot be written.
+    if file != "journal" {
+      changes += [{ try opened.compact() }, { try opened.rotate() }, put]
+    }
+    for change in changes {
+      #expect(try code(change) == StoreError.accessDenied)
+      #expect(try opened.texts() == ["a": "1", "b": "2"])
+      #expect(try opened.verify().findings == [])
+      #expect(try files() == before)
+    }
+    try store.put("4", as: "d")
+    #expect(try opened.texts() == ["a": "1", "b": "2", "d": "4"])
+    #expect(try code(put) == StoreError.accessDenied)
+    #expect(try scratch.open().texts() == ["a": "1", "b": "2", "d": "4"])
+
+    // Behind the mark as well.
+    try makeUnmarked { try $0.put("5", as: "e") }
+    try putBehind(Self.end(ofRecords: 4), [UInt8](repeating: 0xA1, count: 700))
+    let unsettled = try files()
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try reader.texts() == ["a": "1", "b": "2", "d": "4", "e": "5"])
+    #expect(try code { try reader.put("3", as: "c") } == StoreError.accessDenied)
+    #expect(try files() == unsettled)
+    // Allowed to write again, without being opened anew.
+    disk.setRule(nil)
+    try reader.put("6", as: "e")
+    #expect(try scratch.open().texts() == ["a": "1", "b": "2", "d": "4", "e": "6"])
+  }
+
+  @Test func `two readers hold the lock together`() throws {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    let directory = try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem())
+    let held = try LockFile(directory).lockShared(
+      byte: LockFile.writerByte, timeout: .seconds(1), unless: { () throws(StoreError) in false })
+    #expect(try reader().line() == "a=1 b=2 c=3, sound, accessDenied")
+    held?.unlock()
+  }
+
+  @Test func `where the page cache cannot be passed by, what is behind the mark is an error`()
+    throws
+  {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    // A disk that is full, and a file system that does not know direct reads: those of the journal
+    // are the last opening of it.
+    let openings = Locked(0)
+    let disk = FaultyFileSystem { call in
+      switch call.kind {
+      case .write: return .fail(ENOSPC)
+      case .open where call.name == "journal":
+        let number = openings.withLock { openings in
+          openings += 1
+          return openings
+        }
+        return number == 3 ? .fail(EINVAL) : nil
+      default: return nil
+      }
+    }
+    let code = try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
+    #expect(openings.value == 3)
+    #expect(code == StoreError.io)
+    // Nothing is behind this one.
+    try store.put("4", as: "d")
+  }
+
+  /// A disk that takes no more than it has, and on it the store, whose journal ends with a page: so
+  /// what is written behind is all lost, and not only a part of it.
+  private static let fullDisk = """
+    set -e
+    place=$1 store=$2 key=$3 worker=$4
+    show() { "$worker" show "$place/mounted/store" "$key" "$1" </dev/null; }
+    mount -t tmpfs -o size=12m,mode=700 tmpfs "$place"
+    truncate -s 64M "$place/image"
+    mkfs.ext4 -q -b 4096 -O ^has_journal "$place/image"
+    mkdir "$place/mounted"
+    mount -o loop "$place/image" "$place/mounted"
+    cp -a "$store" "$place/mounted/store"
+    sync -f "$place/mounted/store"
+    cat /dev/zero >"$place/ballast" 2>/dev/null || true
+    echo "writes: $(show 100000)"
+    echo "opens again: $(show 1)"
+    mount --bind "$place/mounted/store" "$place/mounted/store"
+    mount -o remount,bind,ro "$place/mounted/store"
+    echo "reads: $(show 1)"
+    echo "reads again: $(show 1)"
+    umount "$place/mounted/store"
+    rm "$place/ballast"
+    echo "has space: $(show 1)"
+    """
+
+  /// Whether this machine lets a test mount a file as a disk.
+  static let canMountDisks =
+    geteuid() == 0
+    && ["/dev/loop-control", "/sbin/mkfs.ext4"].allSatisfy {
+      FileManager.default.fileExists(atPath: $0)
+    }
+
+  @Test(.enabled(if: canMountDisks, "needs root, a loop device and mkfs.ext4"))
+  func `what is only in the page cache after a sync that failed counts for nothing`() throws {
+    // 88 bytes of head, 16 records of 232 bytes and one of 296.
+    let store = try SealedFileStore.create(
+      at: scratch["paged"], key: scratch.key)
+    for number in 0..<16 { try store.put("v", as: "\(number)") }
+    try store.put(String(repeating: "x", count: 124), as: "long")
+    try store.compact()
+    let journal = try #require(RecordedDisk.read(store.path, withReserve: true)["journal"])
+    #expect(journal.count == 4096)
+    let items = ((0..<16).map(String.init).sorted().map { "\($0)=v" } + ["long=124"])
+      .joined(separator: " ")
+
+    let place = scratch["disk"]
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+    let (status, output, errors) = try run(
+      "unshare", "-m", "sh", "-c", Self.fullDisk, "sh", place, store.path, key,
+      Worker.executable.path)
+    #expect(errors == "")
+    #expect(status == 0)
+    let lines = output.split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "writes: \(items), sound, outcomeUnknown",
+        // Settling is refused: as what, is the kernel's choice.
+        lines.contains("opens again: io") ? "opens again: io" : "opens again: noSpace",
+        "reads: \(items), sound, accessDenied",
+        "reads again: \(items), sound, accessDenied",
+        // The kernel kept it in memory until now.
+        "has space: \(items) new=100000, sound, ok",
+      ])
+  }
+}

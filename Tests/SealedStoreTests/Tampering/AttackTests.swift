@@ -1,0 +1,336 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestThreads
+import Testing
+
+/// What somebody without a key can make of old copies of a store's files, and what another process
+/// sees of a change that is being written.
+@Suite(.onOwnThread) struct AttackTests {
+  let scratch: Scratch
+  private let names = ["k1", "k2", "k3", "k4"]
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  /// Everything that the store ever was, by the files it had then.
+  private struct Life {
+    private(set) var states: [[String: String]] = []
+    private(set) var files: [RecordedDisk.Content] = []
+
+    mutating func note(_ store: SealedFileStore, at path: String) throws {
+      states.append(try store.texts())
+      files.append(try RecordedDisk.read(path))
+    }
+  }
+
+  /// What is wrong with the answers of a newly opened store; `nil` when they are those of one of
+  /// the states, as far as it gives any.
+  private func wrongAnswer(_ states: [[String: String]]) throws -> String? {
+    let store = try scratch.open()
+    var answers: [String: String?] = [:]
+    for name in names {
+      do throws(StoreError) {
+        answers[name] = .some(try store.text(name))
+      } catch {
+        if error.code != StoreError.corrupt { return "\(error)" }
+      }
+    }
+    let isState = states.contains { state in answers.allSatisfy { state[$0.key] == $0.value } }
+    guard isState else { return "\(answers)" }
+    do throws(StoreError) {
+      let texts = try store.texts()
+      return states.contains(texts) ? nil : "\(texts)"
+    } catch {
+      return error.code == StoreError.corrupt ? nil : "\(error)"
+    }
+  }
+
+  /// Where a journal can be cut between two records.
+  private func boundaries(of journal: [UInt8]) -> [Int] {
+    JournalLayout.records(of: journal).reduce(into: [JournalLayout.headByteCount]) {
+      $0.append(($0.last ?? 0) + $1.count)
+    }
+  }
+
+  enum Rewriting: CaseIterable, Sendable { case compaction, rotation, repair }
+
+  @Test(arguments: Rewriting.allCases)
+  func `an old mark and a journal that is cut give no state that never was`(
+    rewriting: Rewriting
+  ) throws {
+    let store = try scratch.create()
+    var life = Life()
+    try life.note(store, at: scratch.path)
+    for (value, name) in [("1", "k1"), ("1", "k2"), ("1", "k3"), ("newest", "k1")] {
+      try store.put(value, as: name)
+      try life.note(store, at: scratch.path)
+    }
+    switch rewriting {
+    case .compaction: try store.compact()
+    case .rotation: try store.rotate()
+    case .repair:
+      try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
+      _ = try store.repair()
+    }
+    try life.note(store, at: scratch.path)
+    try store.put("2", as: "k4")
+    try life.note(store, at: scratch.path)
+    let last = try #require(life.files.last)
+    let journal = try #require(last["journal"])
+    var usedCount = 0
+    for mark in life.files.compactMap({ $0["mark"] }) {
+      for end in boundaries(of: journal) {
+        for reserve in [0, (32 << 10) - end] {
+          try scratch.overwrite("mark", with: mark)
+          let cut = journal[..<end] + [UInt8](repeating: 0, count: reserve)
+          try scratch.overwrite("journal", with: Array(cut))
+          #expect(try wrongAnswer(life.states) == nil, "cut at \(end)")
+          if try scratch.open().verify().isSound { usedCount += 1 }
+        }
+      }
+    }
+    // The mark of the journal before goes with the two whole changes, as after a crash; the first
+    // mark with both as well, and the last with the whole journal alone.
+    #expect(usedCount == 2 * (2 + 2 + 1))
+  }
+
+  @Test func `without its mark a journal that is cut answers nothing until it is repaired`() throws
+  {
+    let store = try scratch.create()
+    for name in names { try store.put("1", as: name) }
+    try store.remove(name("k1"))
+    let journal = try scratch.bytes(of: "journal")
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    for end in boundaries(of: journal) {
+      try scratch.overwrite("journal", with: Array(journal[..<end]))
+      let files = try RecordedDisk.read(scratch.path)
+      let opened = try scratch.open()
+      for name in names {
+        #expect(try code { _ = try opened.text(name) } == StoreError.corrupt)
+      }
+      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { try opened.put("x", as: "k1") } == StoreError.corrupt)
+      #expect(try opened.verify().findings.contains { $0.place == .mark && $0.isDamage })
+      let isUntouched = try RecordedDisk.read(scratch.path) == files
+      #expect(isUntouched)
+    }
+    #expect(try !scratch.open().repair().isEndConfirmed)
+  }
+
+  @Test(arguments: [["journal", "mark"], ["journal"], ["mark"]])
+  func `a backup that is copied over the files of an open store is never written to`(
+    files: [String]
+  ) throws {
+    let store = try scratch.create()
+    try store.put("old", as: "k1")
+    let backup = try RecordedDisk.read(scratch.path, withReserve: true)
+    try store.put("new", as: "k1")
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "new")
+    let length = try RecordedDisk.read(scratch.path, withReserve: true)["journal"]?.count
+    #expect(backup["journal"]?.count == length)
+    for name in files { try scratch.overwrite(name, with: #require(backup[name])) }
+    if files == ["mark"] {
+      // Its change is all there, as after a power cut: it counts, and is marked again.
+      #expect(try reader.text("k1") == "new")
+      try store.put("w", as: "k2")
+      #expect(try scratch.open().texts() == ["k1": "new", "k2": "w"])
+      return
+    }
+    for opened in [reader, store] {
+      #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
+      #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
+      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { try opened.compact() } == StoreError.corrupt)
+      #expect(try code { try opened.rotate() } == StoreError.corrupt)
+    }
+    let after = try RecordedDisk.read(scratch.path, withReserve: true)
+    let isUntouched = after["journal"] == backup["journal"]
+    #expect(isUntouched)
+    guard files.contains("mark") else { return }
+    // Opened again, it is the backup.
+    #expect(try scratch.open().texts() == ["k1": "old"])
+    try scratch.open().put("w", as: "k2")
+    #expect(try scratch.open().verify().findings == [])
+    // That is another store than the one that these had open.
+    #expect(try code { _ = try reader.text("k1") } == StoreError.corrupt)
+  }
+
+  enum Harm: CaseIterable, Sendable { case chain, cut, mark, olderAndLonger }
+
+  @Test(arguments: Harm.allCases)
+  func `an open store that found damage takes no older backup in its place`(harm: Harm) throws {
+    let store = try scratch.create()
+    for value in ["1", "2", "3"] { try store.put(value, as: "k1") }
+    let backup = try RecordedDisk.read(scratch.path, withReserve: true)
+    for value in ["4", "5"] { try store.put(value, as: "k1") }
+    let newest = try RecordedDisk.read(scratch.path, withReserve: true)
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "5")
+    switch harm {
+    case .chain:
+      try scratch.flip("journal", at: JournalLayout.start(ofRecord: 5) + JournalLayout.chainValue)
+    case .cut: try scratch.overwrite("journal", with: [0])
+    case .mark: try scratch.flip("mark", at: 50)
+    case .olderAndLonger:
+      // A change stands behind it where none can be.
+      try scratch.overwrite("mark", with: #require(backup["mark"]))
+      let journal = try scratch.bytes(of: "journal")[..<JournalLayout.start(ofRecord: 4)]
+      let last = journal.suffix(JournalLayout.shortRecordByteCount)
+      try scratch.overwrite("journal", with: journal + [0xA1] + last)
+    }
+    for opened in [reader, store] {
+      // A writer looks at the end of the journal, and reads all of it when that is another one.
+      #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
+      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+    }
+    for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
+    for opened in [reader, store] {
+      let refusal = try error { _ = try opened.text("k1") }
+      #expect(refusal.code == StoreError.corrupt)
+      #expect(refusal.reason.contains("older than"))
+      #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
+    }
+    let after = try RecordedDisk.read(scratch.path, withReserve: true)
+    let isUntouched = after["journal"] == backup["journal"]
+    #expect(isUntouched)
+    for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(newest[name])) }
+    for opened in [reader, store] { #expect(try opened.text("k1") == "5") }
+  }
+
+  /// Puts a file in the place of another, as a restoring program does.
+  private func replace(_ name: String, with bytes: [UInt8]) throws {
+    #expect(
+      FileManager.default.createFile(
+        atPath: scratch["new"], contents: Data(bytes), attributes: [.posixPermissions: 0o600]))
+    #expect(unsafe rename(scratch["new"], scratch.file(name)) == 0)
+  }
+
+  @Test(arguments: [["journal", "mark"], ["mark", "journal"], ["journal"]])
+  func `older files that are renamed into place give an open store no older value`(
+    files: [String]
+  ) throws {
+    let store = try scratch.create()
+    try store.put("old", as: "k1")
+    let backup = try RecordedDisk.read(scratch.path, withReserve: true)
+    try store.put("new", as: "k1")
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "new")
+    for name in files { try replace(name, with: #require(backup[name])) }
+    #expect(try code { try store.put("w", as: "k2") } == StoreError.corrupt)
+    // The reader looks at the names now and then.
+    var answer: String? = "new"
+    let end = ContinuousClock.now + .seconds(10)
+    while answer == "new", ContinuousClock.now < end {
+      do throws(StoreError) {
+        answer = try reader.text("k1")
+      } catch {
+        #expect(error.code == StoreError.corrupt)
+        break
+      }
+    }
+    #expect(answer == "new")
+    for opened in [reader, store] {
+      for _ in 0..<3 {
+        #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
+        #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+        #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
+      }
+    }
+    let after = try RecordedDisk.read(scratch.path, withReserve: true)
+    let isUntouched = after["journal"] == backup["journal"]
+    #expect(isUntouched)
+    if files.contains("mark") { #expect(try scratch.open().texts() == ["k1": "old"]) }
+  }
+
+  @Test func `an unfinished change that was dropped is never finished by anyone else`() throws {
+    let store = try scratch.create()
+    try store.put("one", as: "k1")
+    let before = try RecordedDisk.read(scratch.path)
+    let start = try #require(before["journal"]).count
+    try store.put("two", as: "k1")
+    let whole = try scratch.bytes(of: "journal")
+    let record = start..<start + JournalLayout.shortRecordByteCount
+    // What was not written yet: a part of the prefix, or of a sealed part.
+    for missing in [0..<16, 16..<32, 32..<72, 100..<150, 200..<232] {
+      var torn = whole
+      for offset in missing { torn[start + offset] = 0 }
+      try scratch.overwrite("mark", with: #require(before["mark"]))
+      try scratch.overwrite("journal", with: torn)
+      #expect(try scratch.open().texts() == ["k1": "one"])
+      let dropped = try RecordedDisk.read(scratch.path)
+      #expect(dropped["journal"]?[record] != torn[record])
+
+      // Put back, with one byte or none changed: the change that took its place is missed.
+      for offset in [nil, 4, 16, 24, 60, 120, 231] {
+        var forged = torn
+        if let offset { forged[start + offset] ^= 6 }
+        try scratch.overwrite("mark", with: #require(dropped["mark"]))
+        try scratch.overwrite("journal", with: forged)
+        #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)
+        // With the mark as well, it is what it was: unfinished.
+        try scratch.overwrite("mark", with: #require(before["mark"]))
+        #expect(try scratch.open().texts() == ["k1": "one"])
+      }
+      // Not even the whole change comes back behind the new mark.
+      try scratch.overwrite("mark", with: #require(dropped["mark"]))
+      try scratch.overwrite("journal", with: whole)
+      #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)
+    }
+  }
+
+  @Test(arguments: [nil, EIO])
+  func `no other store sees a change before it is synced and marked`(failure: Int32?) throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("one", as: "k1")
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "one")
+    let seen = Locked<[[String: String]]>([])
+    disk.setRule { call in
+      let isCommitting =
+        call.kind == .synchronizeData && call.name == "journal"
+        || call.kind == .write && call.name == "mark"
+      guard isCommitting else { return nil }
+      let texts = (try? reader.texts()) ?? [:]
+      seen.withLock { $0.append(texts) }
+      return call.kind == .synchronizeData ? failure.map { .fail($0) } : nil
+    }
+    let outcome = try code {
+      try store.apply([.put(secret("two"), for: name("k1")), .put(secret("2"), for: name("k2"))])
+    }
+    disk.setRule(nil)
+    #expect(outcome == (failure == nil ? nil : StoreError.outcomeUnknown))
+    #expect(seen.value == (failure == nil ? [["k1": "one"], ["k1": "one"]] : [["k1": "one"]]))
+    // Until it is settled: the reader asks the disk for nothing that has no mark.
+    #expect(try reader.text("k1") == (failure == nil ? "two" : "one"))
+    // Another opening settles it.
+    #expect(try scratch.open().texts() == ["k1": "two", "k2": "2"])
+    #expect(try reader.text("k1") == "two")
+  }
+
+  @Test func `an opening during a change waits for it, and sees it whole`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("one", as: "k1")
+    let scratch = scratch
+    let isOpen = Locked(false)
+    disk.setRule { call in
+      guard call.kind == .synchronizeData, call.name == "journal" else { return nil }
+      let thread = Thread {
+        let texts = try? scratch.open().texts()
+        #expect(texts == ["k1": "two"])
+        isOpen.withLock { $0 = true }
+      }
+      thread.start()
+      Thread.sleep(forTimeInterval: 0.1)
+      #expect(isOpen.withLock { !$0 })
+      return nil
+    }
+    try store.put("two", as: "k1")
+    while !isOpen.value { Thread.sleep(forTimeInterval: 0.001) }
+  }
+}

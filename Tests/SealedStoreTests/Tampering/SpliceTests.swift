@@ -1,0 +1,282 @@
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestSupport
+import TestThreads
+import Testing
+
+/// Somebody without a key has kept everything that a store's files ever held, and makes stores out
+/// of the pieces.
+///
+/// Whatever comes of it is an error or a state that was; with the newest mark, the newest.
+@Suite(.onOwnThread) struct SpliceTests {
+  private static let spliceCount = TestSize.choose(small: 400, medium: 4000, large: 400_000)
+  /// So many out of the pieces of one life.
+  private static let lifeCount = TestSize.choose(small: 2, medium: 4, large: 40)
+
+  /// How many stores were made, and what came of them.
+  private struct Counts: Sendable {
+    var made = 0
+    var opened = 0
+    var listed = 0
+    var newest = 0
+  }
+
+  /// Makes stores of the pieces of several lives, in two threads.
+  ///
+  /// - Parameter check: Says what is wrong with a store, and counts what came of it.
+  /// - Returns: How many were made.
+  /// - Throws: What the check throws.
+  private func splice(
+    _ check:
+      @escaping @Sendable (SplicedLife, inout Splicer, inout Counts) throws -> String?
+  ) throws -> Counts {
+    let total = Locked(Counts())
+    let wrong = Locked<[String]>([])
+    try inThreads(2) { thread in
+      for seed in stride(from: UInt64(thread) + 1, through: UInt64(Self.lifeCount), by: 2) {
+        let life = try SplicedLife(seed: seed)
+        var counts = Counts()
+        for number in 0..<Self.spliceCount / Self.lifeCount {
+          var splicer = Splicer(life, seed: seed << 32 | UInt64(number))
+          counts.made += 1
+          if let answer = try check(life, &splicer, &counts) {
+            wrong.withLock { $0.append("life \(seed), store \(number): \(answer)") }
+          }
+        }
+        total.withLock { [counts] total in
+          total.made += counts.made
+          total.opened += counts.opened
+          total.listed += counts.listed
+          total.newest += counts.newest
+        }
+      }
+    }
+    #expect(wrong.value.prefix(10) == [])
+    return total.value
+  }
+
+  /// What a store says of its items, and which of the states that can be.
+  private static func answers(
+    of store: SealedFileStore, _ life: SplicedLife
+  ) throws(StoreError) -> (states: [Int], isListed: Bool) {
+    var answers: [String: String?] = [:]
+    for name in SplicedLife.names {
+      do throws(StoreError) {
+        answers[name] = .some(try store.text(name))
+      } catch let error where error.code == StoreError.corrupt {
+        continue
+      }
+    }
+    var texts: [String: String]?
+    do throws(StoreError) {
+      texts = try store.texts()
+    } catch let error where error.code == StoreError.corrupt {
+      // Some items may be read all the same.
+    }
+    let states = life.states.indices.filter { number in
+      let state = life.states[number]
+      return texts.map { $0 == state } ?? answers.allSatisfy { state[$0.key] == $0.value }
+        && answers.allSatisfy { state[$0.key] == $0.value }
+    }
+    return (states, texts != nil)
+  }
+
+  @Test func `a store made of pieces is one that was, or refused`() throws {
+    let counts = try splice { life, splicer, counts in
+      let files = splicer.files()
+      let disk = try MemoryFileSystem(SplicedLife.path, files)
+      let store: SealedFileStore
+      do throws(StoreError) {
+        store = try life.open(disk)
+      } catch {
+        return error.code == StoreError.corrupt ? nil : "opening: \(error)"
+      }
+      counts.opened += 1
+      let (states, isListed) = try Self.answers(of: store, life)
+      guard !states.isEmpty else { return "it answers what it never held" }
+      let isNewestMark = files["mark"] == life.moments.last?.files["mark"]
+      if isNewestMark, !states.contains(life.states.count - 1) {
+        return "it answers what it held before"
+      }
+      guard isListed else { return nil }
+      counts.listed += 1
+      if isNewestMark { counts.newest += 1 }
+      return try Self.wrongWriting(store, life, isNewestMark: isNewestMark)
+    }
+    print(
+      "spliced \(counts.made) stores: \(counts.opened) open, \(counts.listed) are listed,",
+      "\(counts.newest) of them with the newest mark")
+    #expect(counts.made >= Self.spliceCount)
+    // Or nothing would be tested.
+    #expect(counts.listed > counts.made / 20)
+    #expect(counts.newest > 0)
+  }
+
+  /// What is wrong after a change of a store that was listed.
+  private static func wrongWriting(
+    _ store: SealedFileStore, _ life: SplicedLife, isNewestMark: Bool
+  ) throws -> String? {
+    var texts = try store.texts()
+    do throws(StoreError) {
+      try store.put("new", as: SplicedLife.names[0])
+    } catch {
+      return error.code == StoreError.corrupt ? nil : "writing: \(error)"
+    }
+    texts[SplicedLife.names[0]] = "new"
+    return try store.texts() == texts ? nil : "a change changed other items"
+  }
+
+  @Test func `files that are spliced under an open store take it back to nothing older`() throws {
+    let counts = try splice { life, splicer, counts in
+      guard let moment = life.moments.randomElement(using: &splicer.choices) else { return nil }
+      let disk = try MemoryFileSystem(SplicedLife.path, moment.files)
+      let store: SealedFileStore
+      do throws(StoreError) {
+        store = try life.open(disk)
+      } catch {
+        // It was damaged, until it was repaired.
+        return error.code == StoreError.corrupt ? nil : "opening: \(error)"
+      }
+      counts.opened += 1
+      let before = try Self.answers(of: store, life)
+      guard before.isListed, let first = before.states.first else { return nil }
+      let isRenamed = Bool.random(using: &splicer.choices)
+      for (name, content) in splicer.files().sorted(by: { $0.key < $1.key }) {
+        try disk.overwrite(name, in: SplicedLife.path, with: content, isRenamed: isRenamed)
+      }
+      let after = try Self.answers(of: store, life)
+      guard let last = after.states.last else { return "it answers what it never held" }
+      if last < first { return "it answers what it held before" }
+      if after.isListed { counts.listed += 1 }
+      var texts: [String: String] = [:]
+      do throws(StoreError) {
+        try store.put("new", as: SplicedLife.names[0])
+        texts = try store.texts()
+      } catch {
+        // Whoever has read a journal looks at its end before a change, and not at the rest again.
+        return error.code == StoreError.corrupt ? nil : "writing: \(error)"
+      }
+      texts[SplicedLife.names[0]] = nil
+      let isLater = life.states[first...].contains { state in
+        state.filter { $0.key != SplicedLife.names[0] } == texts
+      }
+      return isLater ? nil : "a change went to an older state"
+    }
+    print(
+      "spliced \(counts.made) stores under \(counts.opened) open ones:",
+      "\(counts.listed) are listed")
+    #expect(counts.listed > counts.made / 20)
+  }
+}
+
+/// Makes a store's files out of pieces.
+struct Splicer {
+  private let life: SplicedLife
+  var choices: SeededGenerator
+
+  init(_ life: SplicedLife, seed: UInt64) {
+    self.life = life
+    choices = SeededGenerator(seed: seed)
+  }
+
+  /// Whether something happens that does so many times in a hundred.
+  private mutating func happens(_ percent: Int) -> Bool {
+    Int.random(in: 0..<100, using: &choices) < percent
+  }
+
+  /// What a file was at some time, at one moment as a rule.
+  private mutating func content(
+    of name: String, at moment: SplicedLife.Moment, elsewhere percent: Int
+  ) -> [UInt8]? {
+    guard happens(percent) else { return moment.files[name] }
+    return life.moments.randomElement(using: &choices)?.files[name]
+  }
+
+  /// The files of a store.
+  mutating func files() -> MemoryFileSystem.Content {
+    // The newest ones more often than the others: with their mark nothing else may pass.
+    let moments = happens(30) ? life.moments.suffix(2) : life.moments[...]
+    guard let moment = moments.randomElement(using: &choices) else { return [:] }
+    var files = moment.files
+    files["header"] = content(of: "header", at: moment, elsewhere: 10)
+    files["header.copy"] = content(of: "header.copy", at: moment, elsewhere: 10)
+    files["header.next"] = content(of: "header.next", at: moment, elsewhere: 5)
+    files["mark"] = mark(at: moment)
+    files["journal"] = files["journal"].map { journal($0) }
+    return files.compactMapValues(\.self)
+  }
+
+  private mutating func mark(at moment: SplicedLife.Moment) -> [UInt8]? {
+    switch Int.random(in: 0..<20, using: &choices) {
+    case 0: return nil
+    case 1:
+      // Halves of two.
+      let other = life.moments.randomElement(using: &choices)?.files["mark"] ?? []
+      return (moment.files["mark"] ?? []).prefix(32) + other.suffix(32)
+    case 2..<8: return life.moments.randomElement(using: &choices)?.files["mark"]
+    case 8..<11: return life.moments.last?.files["mark"]
+    default: return moment.files["mark"]
+    }
+  }
+
+  /// A journal in which some sectors are others, and that is cut.
+  private mutating func journal(_ original: [UInt8]) -> [UInt8] {
+    var journal = original
+    let others = life.moments.compactMap { $0.files["journal"] }
+    for _ in 0..<[0, 0, 0, 0, 1, 1, 2, 4][Int.random(in: 0..<8, using: &choices)] {
+      guard let other = others.randomElement(using: &choices) else { break }
+      replace(in: &journal, from: other)
+    }
+    if happens(35) { journal = Array(journal.prefix(cut(of: journal))) }
+    if happens(50), journal.count < 32 << 10 {
+      journal += [UInt8](repeating: 0, count: (32 << 10) - journal.count)
+    }
+    return journal
+  }
+
+  /// Zeros a sector, or takes one, a record or everything behind it from another journal.
+  private mutating func replace(in journal: inout [UInt8], from other: [UInt8]) {
+    let sector = 512
+    switch Int.random(in: 0..<6, using: &choices) {
+    case 0:
+      let start = offset(in: journal) / sector * sector
+      let end = min(start + sector, journal.count)
+      journal.replaceSubrange(
+        start..<end, with: [UInt8](repeating: 0, count: end - start))
+    case 1, 2:
+      let start = offset(in: journal) / sector * sector
+      let end = min(start + sector, journal.count, other.count)
+      if start < end { journal.replaceSubrange(start..<end, with: other[start..<end]) }
+    case 3:
+      let (target, source) = (offset(in: journal), offset(in: other))
+      let count = min(232, journal.count - target, other.count - source)
+      journal.replaceSubrange(target..<target + count, with: other[source..<source + count])
+    case 4:
+      let start = min(offset(in: journal), other.count)
+      journal = Array(journal[..<start] + other[start...])
+    default:
+      journal = Array(journal[..<offset(in: journal)] + other[offset(in: other)...])
+    }
+  }
+
+  /// Where a record starts, or anywhere, in front of the reserve.
+  private mutating func offset(in journal: [UInt8]) -> Int {
+    let end = (journal.lastIndex { $0 != 0 } ?? 0) + 1
+    guard happens(70) else { return min(Int.random(in: 0..<end, using: &choices), journal.count) }
+    var starts: [Int] = []
+    var start = JournalLayout.headByteCount
+    while start + JournalLayout.shortRecordByteCount <= end {
+      starts.append(start)
+      let lengths = [journal[start..<start + 4], journal[start + 4..<start + 8]]
+      start += lengths.reduce(JournalLayout.name) { sum, length in
+        sum + length.reversed().reduce(0) { $0 << 8 | Int($1) }
+      }
+    }
+    return starts.randomElement(using: &choices) ?? 0
+  }
+
+  private mutating func cut(of journal: [UInt8]) -> Int {
+    happens(10) ? offset(in: journal) / 512 * 512 : offset(in: journal)
+  }
+}

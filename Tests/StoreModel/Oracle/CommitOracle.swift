@@ -1,0 +1,167 @@
+/// The answer that the commit protocol prescribes for anything that may stand on a disk.
+///
+/// The model's own processes open their store with this function, so that whatever the search
+/// establishes about it holds for the oracle as well. A crash test of the real store uses it so:
+///
+/// 1. It records a life on a recording file system and notes, in a ``RecordedLife``, each journal
+///    (when its head is written to `journal` or `journal.next`), each change (each write behind a
+///    head, with the change in front of it and the index of the state behind it) and each mark
+///    (each write of 64 bytes to `mark`).
+/// 2. In a state that a crash may leave, it compares bytes: the head in `journal` with the recorded
+///    heads, the file `mark` with the recorded marks, and the bytes at the place of each change
+///    with those that were written there. That gives a ``FoundStore``. A test that does not know
+///    which bytes the chain covers says `.torn(firstRecordOpens: false)` for all that is neither
+///    whole nor absent; no crash leaves a state for which that makes a difference.
+/// 3. It opens the store and compares with ``answer(for:)``, which is exact, and calls
+///    ``problem(with:confirmed:begun:)``, which says whether the rules themselves kept what had
+///    been promised before the cut.
+package struct CommitOracle: Sendable {
+  package let life: RecordedLife
+  private let rules: Rules
+
+  package init(_ life: RecordedLife) {
+    self.init(life, rules: Rules())
+  }
+
+  /// An oracle for a store that leaves out some rules.
+  init(_ life: RecordedLife, rules: Rules) {
+    self.life = life
+    self.rules = rules
+  }
+
+  /// What opening a store has to answer.
+  package func answer(for found: FoundStore) -> CommitAnswer {
+    guard let journal = found.journal else { return .corrupt(.noJournal) }
+    let isUnfinishedRotation: Bool
+    switch judgeKeys(of: found, journal: journal) {
+    case .refused(let answer): return answer
+    case .fits(let isNext): isUnfinishedRotation = isNext
+    }
+    guard let mark = found.mark else { return .corrupt(.noMark) }
+    switch markedEnd(mark, journal: journal, found) {
+    case .refused(let answer):
+      return answer
+    case .end(let marked, let isByPredecessor):
+      guard let (end, drops) = settledEnd(behind: marked, journal: journal, found) else {
+        return .corrupt(.recordBehindBreak)
+      }
+      return .state(
+        Settlement(
+          state: life.state(at: end), marked: marked, end: end, drops: drops,
+          isByPredecessor: isByPredecessor, isUnfinishedRotation: isUnfinishedRotation))
+    }
+  }
+
+  private enum KeyJudgement {
+    case fits(isNext: Bool)
+    case refused(CommitAnswer)
+  }
+
+  /// Whether the header, or else the next one, has the journal's key.
+  private func judgeKeys(of found: FoundStore, journal: Int) -> KeyJudgement {
+    let key = life.journals[journal].key
+    switch found.header {
+    case .missing: return .refused(.corrupt(.noHeader))
+    case .closed: return .refused(.wrongKey)
+    case .opens(key): return .fits(isNext: false)
+    case .opens: break
+    }
+    switch found.nextHeader {
+    case .opens(key): return .fits(isNext: true)
+    // A revocation that drops the key's slot.
+    case .closed: return .refused(.wrongKey)
+    case .missing, .opens: return .refused(.corrupt(.journalOfAnotherKey))
+    }
+  }
+
+  private enum MarkJudgement {
+    case end(Int?, isByPredecessor: Bool)
+    case refused(CommitAnswer)
+  }
+
+  /// How far the mark counts.
+  private func markedEnd(_ mark: Int, journal: Int, _ found: FoundStore) -> MarkJudgement {
+    let predecessor = life.journals[journal].predecessor
+    if life.marks[mark].journal == journal {
+      let end = life.marks[mark].end
+      // A rewriting counts from the end of its first change on.
+      let meets = (end != nil || predecessor == nil) && isChained(to: end, found)
+      return meets ? .end(end, isByPredecessor: false) : .refused(.corrupt(.journalDoesNotMeetMark))
+    }
+    guard let predecessor, predecessor == mark || !rules.checksPredecessor else {
+      return .refused(.corrupt(.markOfAnotherJournal))
+    }
+    let first = next(after: nil, journal: journal, found)
+    guard first != nil || !rules.requiresFirstChangeWhole else {
+      return .refused(.corrupt(.unfinishedRewriting))
+    }
+    return .end(first, isByPredecessor: true)
+  }
+
+  private func isChained(to end: Int?, _ found: FoundStore) -> Bool {
+    life.path(to: end).allSatisfy { found.standings[$0].isChained }
+  }
+
+  /// The change that stands behind a place and is chained to it.
+  private func next(after place: Int?, journal: Int, _ found: FoundStore) -> Int? {
+    life.changes.indices.first {
+      life.changes[$0].journal == journal && life.changes[$0].previous == place
+        && found.standings[$0].isChained
+    }
+  }
+
+  /// Where what counts ends, and whether something is left behind it; `nil` when that is not what
+  /// one unfinished write leaves.
+  private func settledEnd(
+    behind marked: Int?, journal: Int, _ found: FoundStore
+  ) -> (end: Int?, drops: Bool)? {
+    var walk: [Int] = []
+    while let change = next(after: walk.last ?? marked, journal: journal, found) {
+      walk.append(change)
+    }
+    let brokeOff = walk.last ?? marked
+    var counted = walk[...]
+    if let last = walk.last, found.standings[last] != .whole, rules.opensLastChange {
+      counted.removeLast()
+    }
+    let left = life.changes.indices.filter { change in
+      life.changes[change].journal == journal && found.standings[change] != .absent
+        && !counted.contains(change) && !life.isAtOrBefore(change, marked)
+    }
+    let isPassed = { (change: Int) in
+      walk.contains(change) || life.changes[change].previous == brokeOff
+    }
+    if rules.searchesBehindBreak,
+      left.contains(where: { found.standings[$0].firstRecordOpens && !isPassed($0) })
+    {
+      return nil
+    }
+    return (counted.last ?? marked, !left.isEmpty || found.hasNoise)
+  }
+}
+
+extension CommitOracle {
+  /// Whether an answer keeps what was promised before the machine stopped.
+  ///
+  /// - Parameters:
+  ///   - answer: What opening answered.
+  ///   - confirmed: The furthest state that was confirmed, or that anything read.
+  ///   - begun: The furthest state that a change had begun to lead to.
+  /// - Returns: What is wrong; `nil` when nothing is.
+  package func problem(
+    with answer: CommitAnswer, confirmed: Int, begun: Int
+  ) -> String? {
+    switch answer {
+    case .corrupt(let reason): return "corrupt after a crash: \(reason)"
+    case .wrongKey: return "the key opens no slot after a crash"
+    case .state(let settlement):
+      if settlement.state < confirmed {
+        return "state \(settlement.state) was found, but \(confirmed) was confirmed or read"
+      }
+      if settlement.state > begun {
+        return "state \(settlement.state) was found, but no change beyond \(begun) had begun"
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,151 @@
+extension World {
+  /// Plans how a process opens the store without the lock.
+  mutating func planOpening(_ process: Int) {
+    plan(
+      scenario.changesKeys
+        ? [.readHeaders, .readMark, .readJournal] : [.readMark, .readJournal], process)
+  }
+
+  mutating func open(_ step: Step, _ process: Int, _ run: inout Run) throws(Violation) {
+    switch step {
+    case .takeLock:
+      takeLock(process)
+    case .awaitLockOrMark:
+      try endWaiting(process, &run)
+    case .readHeaders:
+      readHeaders(process)
+    case .readMark:
+      if !scenario.changesKeys { readHeaders(process) }
+      readMark(process)
+      note("finds \(processes[process].task.mark)", process, &run)
+    case .readJournal:
+      try judge(process, &run)
+    case .look:
+      readHeaders(process)
+      readMark(process)
+      try judge(process, &run)
+    case .synchronizeForReading:
+      if let file = disk[.journal] { disk.files[file].synchronize() }
+    case .readDirectly:
+      try readDirectly(process, &run)
+    default:
+      break
+    }
+  }
+
+  private mutating func takeLock(_ process: Int) {
+    if canWrite(process) { lock.writer = process } else { lock.readers.append(process) }
+  }
+
+  private mutating func readHeaders(_ process: Int) {
+    processes[process].task.headers = [disk.content(.header), disk.content(.nextHeader)]
+  }
+
+  private mutating func readMark(_ process: Int) {
+    processes[process].task.mark = disk.content(.mark)
+    processes[process].task.markFile = disk[.mark] ?? 0
+  }
+
+  /// What the process finds with the headers and the mark that it read.
+  private func answer(_ process: Int, isDirect: Bool) -> CommitAnswer {
+    let task = processes[process].task
+    let journal = disk[.journal].map {
+      isDirect ? disk.files[$0].onDisk : disk.files[$0].cached
+    }
+    let found = found(
+      journal: journal, mark: task.mark, headers: task.headers, slot: script(of: process).slot)
+    return CommitOracle(life, rules: scenario.rules).answer(for: found)
+  }
+
+  private mutating func judge(_ process: Int, _ run: inout Run) throws(Violation) {
+    let isLocked = lock.isHeld(by: process)
+    switch answer(process, isDirect: false) {
+    case .wrongKey:
+      guard ledger.revokedSlots.contains(script(of: process).slot) else {
+        throw Violation("\(script(of: process).name): the key does not open the store")
+      }
+      fail(process, "wrong key", &run)
+    case .corrupt(let reason):
+      // Without the lock the files may have been of different moments.
+      if !isLocked { return plan([.takeLock, .look], process) }
+      if processes[process].task.operation == .repair { return planRepair(process) }
+      try failAsCorrupt(process, "\(reason)", &run)
+    case .state(let settlement):
+      if settlement.isNeeded {
+        try settle(settlement, process, &run)
+      } else {
+        try accept(settlement, end: settlement.end, process, &run)
+      }
+    }
+  }
+
+  /// Goes on where something stands behind the mark.
+  private mutating func settle(
+    _ settlement: Settlement, _ process: Int, _ run: inout Run
+  ) throws(Violation) {
+    let isWriting = processes[process].task.operation != .read
+    if !lock.isHeld(by: process) {
+      let isFree = lock.canTake(exclusively: canWrite(process))
+      if processes[process].task.takesMarkAsIs || (!scenario.rules.openerWaits && !isFree) {
+        return try accept(settlement, end: settlement.marked, process, &run)
+      }
+      note("waits for the lock or the mark", process, &run)
+      return plan([.awaitLockOrMark], process)
+    }
+    if !canWrite(process) {
+      if isWriting { return fail(process, "read-only", &run) }
+      return plan(
+        scenario.rules.readsDirect
+          ? [.synchronizeForReading, .readDirectly] : [.readDirectly], process)
+    }
+    if isWriting, !scenario.rules.settlesBeforeWriting {
+      return try accept(settlement, end: settlement.marked, process, &run)
+    }
+    if writesOnlyOwnMark(instead: settlement, process) {
+      return plan([.writeOwnMark, .arrive], process)
+    }
+    if try !refuses(settlement, end: settlement.end, process, &run) {
+      planSettling(settlement, process)
+    }
+  }
+
+  /// What is whole on the disk counts for a reader that cannot write, for itself alone.
+  private mutating func readDirectly(_ process: Int, _ run: inout Run) throws(Violation) {
+    switch answer(process, isDirect: scenario.rules.readsDirect) {
+    case .state(let settlement):
+      try accept(settlement, end: settlement.end, process, &run)
+    case .corrupt(let reason):
+      try failAsCorrupt(process, "\(reason)", &run)
+    case .wrongKey:
+      fail(process, "wrong key", &run)
+    }
+  }
+
+  /// Whether the mark is what a waiting process waits for.
+  func isMarkAwaited(by process: Int) -> Bool {
+    let mark = disk.content(.mark)
+    guard mark != processes[process].task.mark else { return false }
+    return !scenario.rules.waitsForHigherMark
+      || version(of: mark) > version(of: processes[process].task.mark)
+  }
+
+  private func version(of mark: Cell) -> Int {
+    guard case .mark(let number) = mark, let journal = life.marks[number].journal else {
+      return -1
+    }
+    return version(of: journal, at: life.marks[number].end)
+  }
+
+  private mutating func endWaiting(_ process: Int, _ run: inout Run) throws(Violation) {
+    if lock.canTake(exclusively: canWrite(process)) {
+      takeLock(process)
+      return plan([.look], process)
+    }
+    note("takes the mark as it is", process, &run)
+    processes[process].task.takesMarkAsIs = true
+    // The very mark that it waited for: the file may hold an older one again a moment later.
+    readHeaders(process)
+    readMark(process)
+    plan([.readJournal], process)
+  }
+}

@@ -1,0 +1,73 @@
+extension World {
+  /// Plans what a process that holds the lock does with what stands behind the mark.
+  mutating func planSettling(_ settlement: Settlement, _ process: Int) {
+    setView(settlement, end: settlement.end, process)
+    guard let view = processes[process].view else { return }
+    let rules = scenario.rules
+    var steps: [Step] = []
+    if let end = settlement.end, end != settlement.marked {
+      let cells = disk.files[view.journalFile].cached
+      processes[process].task.memory = Array(cells[layouts[end].offset..<layouts[end].end])
+      steps += rules.writesAgain ? [.writeAgain, .synchronizeJournal] : [.synchronizeJournal]
+    }
+    if settlement.drops {
+      steps += rules.replacesDropped ? [.cutOff, .writeVoid] : [.cutOff]
+      steps.append(.synchronizeJournal)
+      processes[process].task.dropped += payloadsLeft(behind: settlement.end, view)
+    }
+    if settlement.end != settlement.marked || rules.replacesDropped {
+      if rules.settlingSyncsDirectory { steps.append(.synchronizeDirectoryOnce) }
+      steps.append(.writeMark)
+    }
+    plan(steps + [.arrive], process)
+  }
+
+  /// The items of the changes that are there and do not count.
+  private func payloadsLeft(behind end: Int?, _ view: View) -> [Int] {
+    let cells = disk.files[view.journalFile].cached
+    return life.changes.indices.filter { change in
+      life.changes[change].journal == view.journal && !life.isAtOrBefore(change, end)
+        && standing(of: change, in: cells) != .absent
+    }.flatMap { layouts[$0].records.compactMap(\.payload) }
+  }
+
+  mutating func settle(_ step: Step, _ process: Int, _ run: inout Run) {
+    guard let view = processes[process].view else { return }
+    guard canWrite(process) else { return fail(process, "read-only", &run) }
+    let file = view.journalFile
+    switch step {
+    case .writeAgain:
+      guard let end = view.end else { return }
+      let (from, to) = (layouts[end].offset, layouts[end].end)
+      note("writes change \(end) again", process, &run)
+      let cells =
+        scenario.rules.writesFromMemory
+        ? processes[process].task.memory : Array(disk.files[file].cached[from..<to])
+      disk.files[file].write(cells, at: from)
+    case .cutOff:
+      note("cuts off what is behind change \(text(view.end))", process, &run)
+      disk.files[file].cut(to: offset(of: view.end))
+    case .writeVoid:
+      let change = addVoid(behind: view.end, in: view.journal)
+      note("writes void change \(change)", process, &run)
+      disk.files[file].write(parts(of: change), at: layouts[change].offset)
+      processes[process].view?.end = change
+    case .writeOwnMark:
+      note("writes its own mark again", process, &run)
+      putMark(journal: view.journal, end: view.end, process)
+    default:
+      break
+    }
+  }
+
+  /// The store is open and settled: goes on with what it was opened for.
+  mutating func arrive(_ process: Int, _ run: inout Run) {
+    let operation = processes[process].task.operation
+    if operation == .read || operation == .repair { return plan([.answer], process) }
+    guard canWrite(process) else { return fail(process, "read-only", &run) }
+    let steps = operation == .put ? changeSteps : rewritingSteps(process)
+    plan(headerSteps(process) + steps, process)
+  }
+
+  func text(_ end: Int?) -> String { end.map { "\($0)" } ?? "none" }
+}

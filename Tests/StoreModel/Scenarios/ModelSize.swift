@@ -1,0 +1,34 @@
+/// How much is tried.
+package enum ModelSize: Sendable {
+  /// A part of everything, where all takes ten times as long.
+  case small
+  /// On every run.
+  case medium
+  /// For a person who has minutes.
+  case large
+
+  func choose<Value>(_ usual: Value, large: Value) -> Value {
+    switch self {
+    case .small, .medium: usual
+    case .large: large
+    }
+  }
+}
+
+extension Scenario {
+  /// How many states or runs are enough at the small size.
+  private static let smallLimit = 2000
+
+  /// The scenario within the bounds of a size.
+  func bounded(_ size: ModelSize) -> Scenario {
+    guard case .small = size else { return self }
+    var scenario = self
+    switch bounds {
+    case .all(let limit), .some(let limit):
+      scenario.bounds = .some(limit: min(limit, Self.smallLimit))
+    case .random(let runs, let seed):
+      scenario.bounds = .random(runs: max(1, runs / 10), seed: seed)
+    }
+    return scenario
+  }
+}

@@ -1,0 +1,79 @@
+/// One way through a scenario: every choice that was made, and, when wanted, what happened.
+struct Run {
+  /// One choice of so many may be an unusual one.
+  private static let usualShare = 8
+
+  private struct Choice {
+    let value: Int
+    let count: Int
+  }
+
+  /// Choices that are made first; behind them it is always the first one, or chance.
+  private let planned: [Int]
+  private var made: [Choice] = []
+  private var random: ModelRandom?
+  /// What happened, for a person; `nil` when nothing is noted.
+  private(set) var notes: [String]?
+
+  /// A run whose first choices are known.
+  init(planned: [Int] = [], isNoting: Bool = false) {
+    self.planned = planned
+    notes = isNoting ? [] : nil
+  }
+
+  /// A run by chance.
+  init(seed: UInt64) {
+    self.init()
+    random = ModelRandom(seed: seed)
+  }
+
+  /// One of so many; what is simplest is 0.
+  mutating func pick(_ count: Int) -> Int { pick(count, mostly: count) }
+
+  /// One of so many, of which chance mostly takes one of the first.
+  mutating func pick(_ count: Int, mostly usualCount: Int) -> Int {
+    guard count > 1 else { return 0 }
+    let value =
+      made.count < planned.count ? planned[made.count] : random(count, mostly: usualCount)
+    made.append(Choice(value: value, count: count))
+    return value
+  }
+
+  private mutating func random(_ count: Int, mostly usualCount: Int) -> Int {
+    guard random != nil else { return 0 }
+    let isUsual = usualCount > 0 && random?.next(below: Self.usualShare) != 0
+    return random?.next(below: isUsual ? usualCount : count) ?? 0
+  }
+
+  mutating func flip() -> Bool { pick(2) == 1 }
+
+  mutating func note(_ text: @autoclosure () -> String) {
+    if notes != nil { notes?.append(text()) }
+  }
+
+  /// The values of all choices.
+  var choices: [Int] { made.map(\.value) }
+
+  /// The choices of the next run, when all below these have been tried; `nil` after the last.
+  var successor: [Int]? {
+    guard let place = made.lastIndex(where: { $0.value + 1 < $0.count }) else { return nil }
+    return made[..<place].map(\.value) + [made[place].value + 1]
+  }
+}
+
+/// Random numbers that are the same for the same seed (SplitMix64).
+struct ModelRandom {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next(below count: Int) -> Int {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return Int((mixed ^ (mixed >> 31)) % UInt64(count))
+  }
+}

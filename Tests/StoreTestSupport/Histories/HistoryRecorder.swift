@@ -1,0 +1,116 @@
+package import SealedStore
+import SessionToolsBase
+import TestSupport
+
+/// Makes operations on the shared items by chance, each with its two moments.
+///
+/// Of a thousand, 600 read a value, 300 ask for one, 50 list a group, 25 change several items of
+/// a group, 15 put one and 10 remove one: a change waits for the disk, and for all other writers.
+package struct HistoryRecorder {
+  /// A value that nobody put.
+  private struct ForeignValue: Error {}
+
+  /// What was done and seen so far, for each group.
+  ///
+  /// A change of which the outcome is unknown has not ended.
+  package private(set) var operations = [[HistoryOperation]](
+    repeating: [], count: SharedItems.groupCount)
+  private let now: () -> UInt64
+  private var lastNumber: UInt64
+  private var random: SeededGenerator
+
+  /// Numbers of values begin with the client, so that no two are the same.
+  ///
+  /// - Parameters:
+  ///   - client: Its number.
+  ///   - seed: What chance begins with; the client's number when nothing is said.
+  ///   - now: A clock that all clients share.
+  package init(client: Int, seed: UInt64? = nil, now: @escaping () -> UInt64) {
+    self.now = now
+    lastNumber = UInt64(client + 1) << 40
+    random = SeededGenerator(seed: seed ?? UInt64(client))
+  }
+
+  /// Makes the next one.
+  ///
+  /// - Throws: What the store throws.
+  package mutating func makeOperation(with store: SealedFileStore) throws {
+    let group = Int.random(in: 0..<SharedItems.groupCount, using: &random)
+    let item = Int.random(in: 0..<GroupState.scalarCount, using: &random)
+    switch Int.random(in: 0..<1000, using: &random) {
+    case ..<600:
+      let key = try SharedItems.key(group: group, item: item)
+      try observe(group) { [item: try Self.number(store.value(for: key))] }
+    case ..<900:
+      let key = try SharedItems.key(group: group, item: item)
+      try observe(group) { [item: Self.word(try store.contains(key))] }
+    case ..<950:
+      let namespace = try SharedItems.namespace(group: group)
+      let keys = try (0..<GroupState.scalarCount).map {
+        try SharedItems.key(group: group, item: $0)
+      }
+      try observe(group) {
+        let listed = try store.keys(in: namespace)
+        return Dictionary(
+          uniqueKeysWithValues: keys.enumerated().map { ($0, Self.word(listed.contains($1))) })
+      }
+    case ..<975:
+      let count = Int.random(in: 2...GroupState.scalarCount, using: &random)
+      let items = (0..<GroupState.scalarCount).shuffled(using: &random).prefix(count)
+      let removed = items.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+      try change(
+        group, in: store, putting: items.filter { !removed.contains($0) }, removing: removed)
+    case ..<990: try change(group, in: store, putting: [item], removing: [])
+    default: try change(group, in: store, putting: [], removing: [item])
+    }
+  }
+
+  /// All values of one change have the same number: it is theirs alone.
+  private mutating func change(
+    _ group: Int, in store: SealedFileStore, putting: [Int], removing: [Int]
+  ) throws {
+    lastNumber += 1
+    let number = lastNumber
+    let value = SharedItems.value(number)
+    let changes =
+      try putting.map { StoreChange.put(value, for: try SharedItems.key(group: group, item: $0)) }
+      + removing.map { StoreChange.remove(try SharedItems.key(group: group, item: $0)) }
+    let words = Dictionary(
+      uniqueKeysWithValues: putting.map { ($0, number) } + removing.map { ($0, ItemWord.absent) })
+    let invoked = now()
+    do {
+      try store.apply(changes)
+      note(group, .change, words, invoked: invoked, responded: now())
+    } catch {
+      if error.code == StoreError.outcomeUnknown {
+        note(group, .change, words, invoked: invoked, responded: .max)
+      }
+      throw error
+    }
+  }
+
+  private mutating func observe(_ group: Int, _ body: () throws -> [Int: UInt64]) throws {
+    let invoked = now()
+    let words = try body()
+    note(group, .observation, words, invoked: invoked, responded: now())
+  }
+
+  private mutating func note(
+    _ group: Int, _ kind: HistoryOperation.Kind, _ words: [Int: UInt64], invoked: UInt64,
+    responded: UInt64
+  ) {
+    var items = GroupState(repeating: ItemWord.untouched)
+    for (item, word) in words { items[item] = word }
+    operations[group].append(HistoryOperation(kind, items, invoked: invoked, responded: responded))
+  }
+
+  private static func word(_ isPresent: Bool) -> UInt64 {
+    isPresent ? ItemWord.present : ItemWord.absent
+  }
+
+  private static func number(_ value: SecretBytes?) throws -> UInt64 {
+    guard let value else { return ItemWord.absent }
+    guard let number = SharedItems.number(of: value) else { throw ForeignValue() }
+    return number
+  }
+}

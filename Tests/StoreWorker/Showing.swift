@@ -1,0 +1,37 @@
+import Foundation
+import SealedStore
+import SessionToolsBase
+
+/// `show DIRECTORY KEYFILE BYTES`: opens a store, and says for each line that it reads what is in the
+/// store, whether that is sound, and what becomes of a change of so many bytes.
+func showUntilInputEnds() throws {
+  let store: SealedFileStore
+  do {
+    store = try openStore()
+  } catch let error as StoreError {
+    return say("\(error.code)")
+  }
+  repeat {
+    do {
+      say(try description(of: store))
+    } catch let error as StoreError {
+      say("\(error.code)")
+    }
+  } while readLine() != nil
+}
+
+private func description(of store: SealedFileStore) throws -> String {
+  let items = try store.keys(in: nil).map { key in
+    let value = try store.value(for: key).map { $0.copyBytes() } ?? []
+    let text = value.count > 20 ? "\(value.count)" : String(decoding: value, as: UTF8.self)
+    return "\(key.identifier)=\(text)"
+  }
+  let findings = try store.verify().findings.map(\.place.rawValue)
+  let key = try StoreKey("new", in: "worker")
+  let value = SecretBytes([UInt8](repeating: 1, count: number(3)))
+  let outcome = storeOutcome { try store.put(value, for: key) }
+  return
+    ([items.isEmpty ? "nothing" : items.joined(separator: " ")]
+    + [findings.isEmpty ? "sound" : findings.joined(separator: " "), outcome])
+    .joined(separator: ", ")
+}
