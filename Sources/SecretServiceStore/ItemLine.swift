@@ -50,7 +50,7 @@ package enum ItemLine {
       guard content.isEqual(valueEnd..<byteCount, checksum), 4 + keyByteCount <= valueEnd,
         let key = StoreKey(canonicalBytes: content.bytes(4..<4 + keyByteCount))
       else { throw .isDamaged }
-      return (key, content.secret(4 + keyByteCount..<valueEnd))
+      return (key, SecretBytes(in: content, 4 + keyByteCount..<valueEnd))
     }
   }
 }

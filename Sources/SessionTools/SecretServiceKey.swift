@@ -147,7 +147,7 @@ public struct SecretServiceKey: KeySource {
         if try store.contains(item) { return }
         let bytes = ByteBuffer(byteCount: 32, isSecret: true)
         SystemRandomSource().fill(bytes, 0..<32)
-        try store.put(bytes.secret(0..<32), for: item)
+        try store.put(SecretBytes(in: bytes, 0..<32), for: item)
       }
     } catch let error as StoreError {
       throw error

@@ -276,7 +276,7 @@ struct MigrationBatch: Sendable {
       }
       offset += 33
     }
-    return buffer.secret(0..<byteCount)
+    return SecretBytes(in: buffer, 0..<byteCount)
   }
 
   init?(_ value: SecretBytes) {

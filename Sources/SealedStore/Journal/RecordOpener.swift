@@ -184,7 +184,7 @@ struct RecordOpener: Sendable {
       entry.isEntry(of: prefix),
       let value = openValue(of: prefix, buffer, at: 16, buffer, keys.valueKey)
     else { return nil }
-    return buffer.secret(value)
+    return SecretBytes(in: buffer, value)
   }
 
   /// Memory for one record, with room in front of it for what the sealing binds besides.

@@ -6,9 +6,11 @@ import SessionToolsBase
 final class OpenMark: @unchecked Sendable {
   let file: OpenFile
   private let identity: FileStatus
+  // Filled again and again and never exchanged: what may be exchanged is retained for every read.
   /// The bytes that were seen last.
-  private(set) var seen: ByteBuffer
-  private var scratch = ByteBuffer(byteCount: Mark.byteCount)
+  let seen = ByteBuffer(byteCount: Mark.byteCount)
+  /// What ``isUnchanged()`` read.
+  let current = ByteBuffer(byteCount: Mark.byteCount)
 
   /// Reads the mark; `nil` when there are not exactly 64 bytes.
   ///
@@ -16,7 +18,6 @@ final class OpenMark: @unchecked Sendable {
   init?(_ file: OpenFile) throws(StoreError) {
     self.file = file
     identity = try file.status()
-    seen = ByteBuffer(byteCount: Mark.byteCount)
     let count = try file.read(at: 0, into: seen, 0..<Mark.byteCount)
     guard identity.byteCount == Mark.byteCount, count == Mark.byteCount else { return nil }
   }
@@ -25,16 +26,17 @@ final class OpenMark: @unchecked Sendable {
   ///
   /// - Throws: `io`.
   func isUnchanged() throws(StoreError) -> Bool {
-    let count = try file.read(at: 0, into: scratch, 0..<Mark.byteCount)
-    return count == Mark.byteCount && scratch.isEqual(0..<Mark.byteCount, seen)
+    let count = try file.read(at: 0, into: current, 0..<Mark.byteCount)
+    return count == Mark.byteCount && current.isEqual(0..<Mark.byteCount, seen)
   }
-
-  /// What ``isUnchanged()`` read.
-  var current: ByteBuffer { scratch }
 
   /// Takes what ``isUnchanged()`` read for seen.
   func take() {
-    swap(&seen, &scratch)
+    take(current)
+  }
+
+  private func take(_ bytes: ByteBuffer) {
+    seen.copy(bytes, 0..<Mark.byteCount, to: 0)
   }
 
   /// A copy of the bytes that were seen last.
@@ -45,7 +47,7 @@ final class OpenMark: @unchecked Sendable {
 
   /// Takes a mark that is about to be written durably.
   func take(_ mark: Mark, chainKey: KeyBytes) {
-    seen = mark.encoded(chainKey: chainKey)
+    take(mark.encoded(chainKey: chainKey))
   }
 
   /// Overwrites the mark.
@@ -54,7 +56,7 @@ final class OpenMark: @unchecked Sendable {
   func write(_ mark: Mark, chainKey: KeyBytes) throws(StoreError) {
     let bytes = mark.encoded(chainKey: chainKey)
     try file.write(bytes, 0..<Mark.byteCount, at: 0)
-    seen = bytes
+    take(bytes)
   }
 
   /// Makes a mark durable.

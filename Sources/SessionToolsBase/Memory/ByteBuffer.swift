@@ -133,6 +133,9 @@ import Glibc
     return try? unsafe String(copying: UTF8Span(validating: bytes.span))
   }
 
+  /// Whether the memory is wiped before it is given back.
+  var isSecret: Bool { memory.isSecret }
+
   /// A copy of a part in memory that is wiped.
   ///
   /// - Precondition: The range lies within the buffer.
@@ -229,6 +232,10 @@ extension ByteBuffer {
       unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.start }
     }
 
+    var isSecret: Bool {
+      unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.isSecret }
+    }
+
     deinit {
       let header = unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee }
       if header.isSecret { unsafe explicit_bzero(header.start, header.byteCount) }
@@ -247,6 +254,6 @@ extension SecretBytes {
       buffer.copy(part, to: offset)
       offset += part.byteCount
     }
-    self = buffer.secret(0..<offset)
+    self.init(in: buffer, 0..<offset)
   }
 }

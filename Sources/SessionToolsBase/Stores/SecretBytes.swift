@@ -1,10 +1,9 @@
 public import Foundation
-import Glibc
 
 /// Bytes that are wiped from memory when the last reference to them goes.
 ///
-/// Never larger than they were made, never grown in place, so that no copy is left behind by
-/// a reallocation. Descriptions and mirrors show the length and nothing else.
+/// Never grown in place, so that no copy is left behind by a reallocation. Descriptions and mirrors
+/// show the length and nothing else.
 ///
 /// What is wiped is this buffer. A `String` or `Data` made from it is a copy of its own that
 /// nobody wipes.
@@ -12,17 +11,38 @@ import Glibc
 /// Written once, before anyone else can see it, and only read after that: this makes the
 /// unchecked conformance true.
 public struct SecretBytes: @unchecked Sendable {
-  private let storage: Storage
+  /// Memory that is wiped, of which these bytes may be a part.
+  private let buffer: ByteBuffer
+  private let range: Range<Int>
 
   /// Copies bytes into a buffer that is wiped when no longer used.
   public init(_ bytes: some ContiguousBytes) {
-    self.storage = unsafe bytes.withUnsafeBytes { unsafe Storage.copying($0) }
+    self = unsafe bytes.withUnsafeBytes { unsafe SecretBytes(copying: $0) }
   }
 
   /// Copies the UTF-8 of a text.
   public init(utf8 text: String) {
     var text = text
-    self.storage = text.withUTF8 { unsafe Storage.copying(UnsafeRawBufferPointer($0)) }
+    self = text.withUTF8 { unsafe SecretBytes(copying: UnsafeRawBufferPointer($0)) }
+  }
+
+  private init(copying bytes: UnsafeRawBufferPointer) {
+    let buffer = ByteBuffer(byteCount: bytes.count, isSecret: true)
+    unsafe UnsafeMutableRawBufferPointer(start: buffer.start, count: bytes.count).copyMemory(
+      from: bytes)
+    self.init(in: buffer, 0..<bytes.count)
+  }
+
+  /// Takes a part of a buffer, without a copy.
+  ///
+  /// - Parameters:
+  ///   - buffer: Is wiped, and not written any more.
+  ///   - range: Lies within the buffer.
+  package init(in buffer: ByteBuffer, _ range: Range<Int>) {
+    precondition(buffer.isSecret, "a buffer that is wiped")
+    buffer.check(range)
+    self.buffer = buffer
+    self.range = range
   }
 
   /// Makes a buffer of a given capacity and lets a closure fill it.
@@ -34,13 +54,15 @@ public struct SecretBytes: @unchecked Sendable {
   public init<Failure: Error>(
     capacity: Int, initializingWith initialize: (inout OutputRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
-    let storage = Storage.make(capacity: capacity)
-    try storage.fill(initialize)
-    self.storage = storage
+    let buffer = ByteBuffer(byteCount: capacity, isSecret: true)
+    let memory = unsafe UnsafeMutableRawBufferPointer(start: buffer.start, count: capacity)
+    var output = unsafe OutputRawSpan(buffer: memory, initializedCount: 0)
+    try initialize(&output)
+    self.init(in: buffer, 0..<(unsafe output.finalize(for: memory)))
   }
 
   /// The number of bytes.
-  public var byteCount: Int { storage.count }
+  public var byteCount: Int { range.count }
 
   /// Whether there are no bytes; an empty value is a value.
   public var isEmpty: Bool { byteCount == 0 }
@@ -49,7 +71,9 @@ public struct SecretBytes: @unchecked Sendable {
   public func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try storage.withBytes(body)
+    let start = unsafe UnsafeRawPointer(buffer.start) + range.lowerBound
+    defer { withExtendedLifetime(buffer) {} }
+    return try body(unsafe RawSpan(_unsafeStart: start, byteCount: range.count))
   }
 
   /// The bytes as `Data` that shares this buffer, for decoders that take nothing else.
@@ -58,12 +82,15 @@ public struct SecretBytes: @unchecked Sendable {
   /// the secret under everyone who has it. The buffer lives, and is wiped, with the last such
   /// `Data`. Up to 14 bytes, which `Data` always keeps inside itself, are copied.
   package var sharedData: Data {
-    storage.sharedData
+    guard !isEmpty else { return Data() }
+    return unsafe Data(
+      bytesNoCopy: buffer.start + range.lowerBound, count: range.count,
+      deallocator: .custom { [buffer] _, _ in withExtendedLifetime(buffer) {} })
   }
 
   /// A copy of the bytes that nobody wipes.
   public func copyBytes() -> [UInt8] {
-    storage.withBytes { span in unsafe span.withUnsafeBytes { unsafe Array($0) } }
+    buffer.bytes(range)
   }
 }
 
@@ -110,78 +137,4 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
   /// No children: a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension SecretBytes {
-  struct Header {
-    var count: Int
-    let capacity: Int
-  }
-
-  /// One allocation for header and bytes.
-  final class Storage: ManagedBuffer<Header, UInt8> {
-    static func make(capacity: Int) -> Storage {
-      precondition(capacity >= 0, "a capacity is not negative")
-      let buffer = Storage.create(minimumCapacity: capacity) { _ in
-        Header(count: 0, capacity: capacity)
-      }
-      return unsafe unsafeDowncast(buffer, to: Storage.self)
-    }
-
-    static func copying(_ bytes: UnsafeRawBufferPointer) -> Storage {
-      let storage = make(capacity: bytes.count)
-      if let source = bytes.baseAddress {
-        unsafe storage.withUnsafeMutablePointerToElements { elements in
-          unsafe _ = memcpy(elements, source, bytes.count)
-        }
-      }
-      storage.count = bytes.count
-      return storage
-    }
-
-    // By way of a pointer: `header` itself is checked for exclusive access each time.
-    fileprivate(set) var count: Int {
-      get { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
-      set { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count = newValue } }
-    }
-
-    private var byteCapacity: Int {
-      unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.capacity }
-    }
-
-    func fill<Failure: Error>(
-      _ initialize: (inout OutputRawSpan) throws(Failure) -> Void
-    ) throws(Failure) {
-      let capacity = byteCapacity
-      let start = unsafe withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-      let buffer = unsafe UnsafeMutableRawBufferPointer(start: start, count: capacity)
-      var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
-      try initialize(&output)
-      count = unsafe output.finalize(for: buffer)
-    }
-
-    func withBytes<Result: ~Copyable, Failure: Error>(
-      _ body: (RawSpan) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      let count = count
-      let start = unsafe withUnsafeMutablePointerToElements { UnsafeRawPointer($0) }
-      defer { withExtendedLifetime(self) {} }
-      return try body(unsafe RawSpan(_unsafeStart: start, byteCount: count))
-    }
-
-    var sharedData: Data {
-      let count = count
-      guard count > 0 else { return Data() }
-      let start = unsafe withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-      return unsafe Data(
-        bytesNoCopy: start, count: count,
-        deallocator: .custom { _, _ in withExtendedLifetime(self) {} })
-    }
-
-    deinit {
-      let capacity = byteCapacity
-      // explicit_bzero: a memset before a free is one that compilers remove.
-      unsafe withUnsafeMutablePointerToElements { unsafe explicit_bzero($0, capacity) }
-    }
-  }
 }

@@ -44,6 +44,6 @@ enum PassphraseReader {
     buffer.copy(secret, to: 0)
     let last = secret.byteCount - 1
     guard last >= 0, buffer.load(UInt8.self, at: last) == UInt8(ascii: "\n") else { return secret }
-    return buffer.secret(0..<last)
+    return SecretBytes(in: buffer, 0..<last)
   }
 }
