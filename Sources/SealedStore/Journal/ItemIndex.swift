@@ -34,8 +34,12 @@ struct ItemIndex: Sendable {
 
     /// Whether this is the entry of a record with such a prefix.
     func isEntry(of prefix: RecordPrefix) -> Bool {
-      prefix.tag == tag && prefix.nonceStart == nonceStart
-        && prefix.recordByteCount == recordByteCount
+      prefix.tag == tag && hasPlace(of: prefix)
+    }
+
+    /// The same but for the tag, which may be masked.
+    func hasPlace(of prefix: RecordPrefix) -> Bool {
+      prefix.nonceStart == nonceStart && prefix.recordByteCount == recordByteCount
     }
   }
 

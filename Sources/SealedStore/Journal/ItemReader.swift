@@ -11,7 +11,7 @@ struct ItemReader {
   private static let largestByteCountForName = 16 << 10
 
   private var largestByteCountInWindow: Int {
-    parts == .name ? Self.largestByteCountForName : JournalWindow.largestRangeByteCount
+    parts == .nameOfKnownKind ? Self.largestByteCountForName : JournalWindow.largestRangeByteCount
   }
 
   /// Begins to read a journal.
@@ -47,13 +47,22 @@ struct ItemReader {
     var window = JournalWindow(file, spanning: span ?? 0)
     var steps = ProgressSteps(progress, total: entries.count, step: 1024)
     for (done, entry) in entries.enumerated() {
-      guard let record = try open(entry, &window), entry.isEntry(of: record.prefix),
-        parts == .value || opener.tag(of: record) == entry.tag
-      else { throw failure(entry) }
+      guard let record = try open(entry, &window), isEntry(entry, of: record) else {
+        throw failure(entry)
+      }
       try body(record, entry)
       steps.reached(done)
     }
     steps.finish()
+  }
+
+  private func isEntry(_ entry: ItemIndex.Entry, of record: RecordOpener.OpenRecord) -> Bool {
+    switch parts {
+    case .value: entry.isEntry(of: record.prefix)
+    case .nameOfKnownKind:
+      entry.hasPlace(of: record.prefix) && opener.tag(of: record) == entry.tag
+    case .name, .both: entry.isEntry(of: record.prefix) && opener.tag(of: record) == entry.tag
+    }
   }
 
   private func open(

@@ -29,6 +29,7 @@ final class JournalView: @unchecked Sendable {
   private let nameBuffer = ByteBuffer(byteCount: nameBufferByteCount)
   private static let nameBufferByteCount = 512
   private let behindBuffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
+  private var kept = KeptRecords()
 
   init(
     _ file: OpenFile, identity: FileStatus, head: JournalHead,
@@ -63,19 +64,17 @@ final class JournalView: @unchecked Sendable {
   /// Not by way of ``index``, which would be copied for every read.
   func entry(of tag: ItemTag) -> ItemIndex.Entry? { live.index[tag] }
 
-  /// Reads a value; `nil` when its record is not the one of the entry.
-  ///
-  /// Not under the lock of the state: it uses what never changes.
-  ///
-  /// - Throws: `io`.
-  func value(of entry: ItemIndex.Entry, _ keys: KeyRing) throws(StoreError) -> SecretBytes? {
-    let byteCount = entry.recordByteCount
-    let buffer = RecordOpener.buffer(byteCount)
-    let record = RecordOpener.recordRange(of: buffer)
-    guard try file.read(at: Int(entry.offset), into: buffer, record) == byteCount else {
-      return nil
-    }
-    return RecordOpener.openValue(buffer, of: entry, journal: head.journal, keys: keys)
+  /// Whether records are kept in memory once they were read.
+  var keepsRecords: Bool { live.index.count <= KeptRecords.largestItemCount }
+
+  /// The record of an entry, if it was kept.
+  func keptRecord(of entry: ItemIndex.Entry) -> SealedRecord? {
+    keepsRecords ? kept[entry.offset] : nil
+  }
+
+  /// Keeps the record of an entry that was read.
+  func keep(_ record: SealedRecord, of entry: ItemIndex.Entry) {
+    kept.keep(record, at: entry.offset)
   }
 
   /// The length of records that are of no more use.

@@ -5,10 +5,15 @@ struct RecordOpener: Sendable {
   /// Which of the two sealed parts of a record are opened.
   enum Parts {
     case name, value, both
+    /// The name, without what masks the kind and the tag: the name gives the tag.
+    case nameOfKnownKind
+
+    fileprivate var haveName: Bool { self != .value }
+    fileprivate var haveValue: Bool { self == .value || self == .both }
   }
 
   /// What both sealings bind: journal id 16 ‖ bound prefix 32.
-  private static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
+  static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
 
   private let journal: JournalIdentifier
   let keys: KeyRing
@@ -88,15 +93,17 @@ struct RecordOpener: Sendable {
     _ buffer: ByteBuffer, at offset: Int, _ parts: Parts, _ associatedData: ByteBuffer
   ) -> OpenRecord? {
     guard offset + RecordPrefix.byteCount <= buffer.byteCount,
-      let prefix = RecordPrefix(buffer, at: offset, maskKey: maskKey),
+      let prefix = parts == .nameOfKnownKind
+        ? RecordPrefix(masked: buffer, at: offset)
+        : RecordPrefix(buffer, at: offset, maskKey: maskKey),
       offset + prefix.lengths.byteCount(of: parts) <= buffer.byteCount
     else { return nil }
     var record = OpenRecord(prefix: prefix, buffer: buffer, offset: offset)
-    if parts != .value {
+    if parts.haveName {
       guard let key = openName(of: prefix, buffer, at: offset, associatedData) else { return nil }
       record.canonicalKey = key
     }
-    if parts != .name {
+    if parts.haveValue {
       guard let value = Self.openValue(of: prefix, buffer, at: offset, associatedData, valueKey)
       else {
         return nil
@@ -125,7 +132,7 @@ struct RecordOpener: Sendable {
     return key
   }
 
-  /// Opens the value of a record; where it is.
+  /// Opens the value of a record in place; where it is.
   private static func openValue(
     of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer,
     _ valueKey: KeyBytes
@@ -136,13 +143,20 @@ struct RecordOpener: Sendable {
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
         associatedData: associatedData, 0..<associatedDataByteCount, key: valueKey)
     else { return nil }
-    let text = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
+    return value(
+      in: buffer, sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount,
+      isRemoval: prefix.kind.contains(.removed))
+  }
+
+  /// Where the value is in an open part; `nil` when the part is not what a writer makes.
+  static func value(
+    in buffer: ByteBuffer, _ text: Range<Int>, isRemoval: Bool
+  ) -> Range<Int>? {
     let byteCount = Int(buffer.load(UInt32.self, at: text.lowerBound))
     let start = text.lowerBound + 4
     // A removal is as long as what it removes, and has no value.
     guard byteCount <= text.count - 4,
-      prefix.kind.contains(.removed)
-        ? byteCount == 0 : Padding.paddedByteCount(for: 4 + byteCount) == text.count,
+      isRemoval ? byteCount == 0 : Padding.paddedByteCount(for: 4 + byteCount) == text.count,
       buffer.isZero(start + byteCount..<text.upperBound)
     else { return nil }
     return start..<start + byteCount
@@ -168,45 +182,22 @@ struct RecordOpener: Sendable {
   func read(
     from file: OpenFile, at start: Int, _ lengths: RecordLengths, _ parts: Parts
   ) throws(StoreError) -> OpenRecord? {
-    let buffer = Self.buffer(lengths.byteCount(of: parts))
-    let range = Self.recordRange(of: buffer)
-    guard try file.read(at: start, into: buffer, range) == range.count else { return nil }
-    return open(buffer, parts)
-  }
-
-  /// Opens the value of the record in memory of ``buffer(_:)``, in place; `nil` when the record is
-  /// not authentic, or not the one of the entry.
-  static func openValue(
-    _ buffer: ByteBuffer, of entry: ItemIndex.Entry, journal: JournalIdentifier, keys: KeyRing
-  ) -> SecretBytes? {
-    journal.bytes.store(in: buffer, at: 0)
-    guard let prefix = RecordPrefix(buffer, at: 16, maskKey: keys.maskKey),
-      entry.isEntry(of: prefix),
-      let value = openValue(of: prefix, buffer, at: 16, buffer, keys.valueKey)
-    else { return nil }
-    return SecretBytes(in: buffer, value)
-  }
-
-  /// Memory for one record, with room in front of it for what the sealing binds besides.
-  static func buffer(_ recordByteCount: Int) -> ByteBuffer {
-    ByteBuffer(byteCount: 16 + recordByteCount, isSecret: true)
-  }
-
-  /// Where the record goes in memory of ``buffer(_:)``.
-  static func recordRange(of buffer: ByteBuffer) -> Range<Int> { 16..<buffer.byteCount }
-
-  /// Opens the record in memory of ``buffer(_:)``, in place.
-  func open(_ buffer: ByteBuffer, _ parts: Parts) -> OpenRecord? {
-    // The bound part of the prefix stands behind it already.
+    let byteCount = lengths.byteCount(of: parts)
+    // What both sealings bind is the journal's identifier and what stands behind it then.
+    let buffer = ByteBuffer(byteCount: 16 + byteCount, isSecret: true)
+    guard try file.read(at: start, into: buffer, 16..<16 + byteCount) == byteCount else {
+      return nil
+    }
     journal.bytes.store(in: buffer, at: 0)
     return open(buffer, at: 16, parts, buffer)
   }
+
 }
 
 extension RecordLengths {
   /// The length of a record as far as it is needed to open parts of it.
   fileprivate func byteCount(of parts: RecordOpener.Parts) -> Int {
-    parts == .name ? nameRange(at: 0).upperBound : record
+    parts.haveValue ? record : nameRange(at: 0).upperBound
   }
 }
 

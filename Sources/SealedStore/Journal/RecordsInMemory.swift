@@ -36,12 +36,9 @@ package struct RecordsInMemory {
   ///
   /// - Returns: Its value; `nil` when it is not the one of the key.
   package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
-    let buffer = RecordOpener.buffer(record.byteCount)
-    buffer.copy(record, 0..<record.byteCount, to: RecordOpener.recordRange(of: buffer).lowerBound)
-    let tag = ItemTag(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: keys.tagKey)
-    guard let opened = RecordOpener(journal: journal, keys: keys).open(buffer, .value),
-      opened.prefix.tag == tag
-    else { return nil }
-    return opened.value
+    let entry = ItemIndex.Entry(
+      tag: ItemTag(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: keys.tagKey), offset: 0,
+      recordByteCount: record.byteCount, nonceStart: RecordPrefix.nonceStart(record, at: 0))
+    return SealedRecord(copying: record, in: journal).value(of: entry, keys)
   }
 }

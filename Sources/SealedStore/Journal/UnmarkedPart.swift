@@ -116,11 +116,10 @@ struct UnmarkedPart {
     pending.records[change.place...].allSatisfy { entry, _ in
       let offset = Int(entry.offset) - change.start.byteCount
       // In a copy: what was read is to be written again.
-      let copy = RecordOpener.buffer(entry.recordByteCount)
-      copy.copy(
-        bytes, offset..<offset + entry.recordByteCount,
-        to: RecordOpener.recordRange(of: copy).lowerBound)
-      guard let record = opener.open(copy, .both) else { return false }
+      let copy = ByteBuffer(byteCount: entry.recordByteCount, isSecret: true)
+      copy.copy(bytes, offset..<offset + entry.recordByteCount, to: 0)
+      let associatedData = RecordOpener.associatedData()
+      guard let record = opener.open(copy, at: 0, .both, with: associatedData) else { return false }
       return opener.tag(of: record) == entry.tag
     }
   }

@@ -46,19 +46,31 @@ package enum Sodium {
       buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self), key.pointer)
   }
 
-  /// Opens in place what ``seal(_:_:nonce:associatedData:key:)`` made; `false` when it was not
-  /// sealed with this key and associated data, and then the content is of no use.
+  /// Opens what ``seal(_:_:nonce:associatedData:key:)`` made.
+  ///
+  /// - Parameters:
+  ///   - buffer: Has everything but the key and the associated data.
+  ///   - message: What is sealed.
+  ///   - nonce: Where the 24 bytes of the nonce stand.
+  ///   - associatedData: What is bound besides.
+  ///   - dataRange: Where that stands.
+  ///   - key: 32 bytes.
+  ///   - target: Where the plaintext goes; in place by default.
+  /// - Returns: `false` when it was not sealed with this key and associated data; what is in the
+  ///   target is of no use then.
   static func open(
     _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
-    _ dataRange: Range<Int>, key: KeyBytes
+    _ dataRange: Range<Int>, key: KeyBytes, into target: (buffer: ByteBuffer, offset: Int)? = nil
   ) -> Bool {
     guard nonce.count == nonceByteCount, message.count >= tagByteCount else { return false }
+    let (other, start) = target ?? (buffer, message.lowerBound)
+    let plaintext = unsafe other.pointer(to: start..<start + message.count - tagByteCount)
     let data = unsafe associatedData.pointer(to: dataRange)
     let text = unsafe buffer.pointer(to: message).assumingMemoryBound(to: UInt8.self)
     return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt(
-      text, nil, nil, text, UInt64(message.count), data.assumingMemoryBound(to: UInt8.self),
-      UInt64(dataRange.count), buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self),
-      key.pointer) == 0
+      plaintext.assumingMemoryBound(to: UInt8.self), nil, nil, text, UInt64(message.count),
+      data.assumingMemoryBound(to: UInt8.self), UInt64(dataRange.count),
+      buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self), key.pointer) == 0
   }
 
   /// Seals a key or a vector that stands as `nonce 24 ‖ plaintext ‖ room for the tag 16`.

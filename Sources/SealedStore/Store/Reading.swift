@@ -3,16 +3,34 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// One look at the directory, one read of the file; blocks no longer than those take.
+  /// One look at the mark and one read of the journal; blocks no longer than those take. Of a store of
+  /// up to 256 items, records of up to 4 KiB are kept in memory, sealed as they are: to read one
+  /// again is one look at the mark.
   ///
   /// - Throws: `locked`, `corrupt` when the item's record, or a part of the journal that could
   ///   hold it, was changed, `accessDenied` or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     guard let found = try find(key, keepingKeys: true) else { return nil }
     defer { found.keys.endUse() }
-    guard let value = try found.view.value(of: found.entry, found.keys) else {
+    let value =
+      if let record = found.record {
+        record.valueAgain(found.keys)
+      } else {
+        try read(found)
+      }
+    guard let value else {
       throw corruptRecord(found.entry.offset, "the item \(key) was changed")
     }
+    return value
+  }
+
+  /// Reads a record and opens its value; `nil` when it is not the one of the entry.
+  private func read(_ found: FoundItem) throws(StoreError) -> SecretBytes? {
+    let (view, entry) = (found.view, found.entry)
+    guard let record = try SealedRecord(of: entry, in: view.head.journal, view.file),
+      let value = record.value(of: entry, found.keys)
+    else { return nil }
+    if found.isToBeKept { withStateIfOpen { _ in view.keep(record, of: entry) } }
     return value
   }
 
@@ -112,7 +130,7 @@ extension SealedFileStore {
     var keys: [StoreKey] = []
     keys.reserveCapacity(namespace == nil ? entries.count : 0)
     var keyReader = CanonicalKeyReader()
-    try ItemReader(file, journal: journal, keys: ring, .name).forEach(
+    try ItemReader(file, journal: journal, keys: ring, .nameOfKnownKind).forEach(
       entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
     ) { record, entry throws(StoreError) in
       guard let key = record.key(by: &keyReader) else {
@@ -129,6 +147,9 @@ extension SealedFileStore {
     let view: JournalView
     let keys: KeyRing
     let entry: ItemIndex.Entry
+    /// The record, if it is in memory.
+    let record: SealedRecord?
+    let isToBeKept: Bool
   }
 
   @inline(__always)
@@ -145,7 +166,9 @@ extension SealedFileStore {
       }
       guard let entry else { return nil }
       if keepingKeys { open.keys.beginUse() }
-      return FoundItem(view: view, keys: open.keys, entry: entry)
+      return FoundItem(
+        view: view, keys: open.keys, entry: entry, record: view.keptRecord(of: entry),
+        isToBeKept: view.keepsRecords)
     }
   }
 

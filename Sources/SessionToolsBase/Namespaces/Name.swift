@@ -8,6 +8,8 @@ package struct Name: Hashable, Sendable, Comparable {
   package static let largestByteCount = 4096
 
   package let text: String
+  /// Of such texts the order is that of the bytes, and Swift knows it several times as fast.
+  private let isASCII: Bool
 
   /// - Parameters:
   ///   - text: The name.
@@ -29,6 +31,7 @@ package struct Name: Hashable, Sendable, Comparable {
     var text = text
     text.makeContiguousUTF8()
     self.text = text
+    isASCII = text.utf8.allSatisfy { $0 < 0x80 }
   }
 
   /// A name that may be absent.
@@ -40,11 +43,13 @@ package struct Name: Hashable, Sendable, Comparable {
   }
 
   package static func == (left: Name, right: Name) -> Bool {
-    left.text.utf8.count == right.text.utf8.count && left.order(beside: right) == 0
+    left.isASCII && right.isASCII
+      ? left.text == right.text
+      : left.text.utf8.count == right.text.utf8.count && left.order(beside: right) == 0
   }
 
   package static func < (left: Name, right: Name) -> Bool {
-    left.order(beside: right) < 0
+    left.isASCII && right.isASCII ? left.text < right.text : left.order(beside: right) < 0
   }
 
   /// Below zero when it comes before another name, zero when it is the same, above when it

@@ -33,9 +33,8 @@ extension StoreKey: Comparable {
   /// Orders by service, access group, install and identifier, byte for byte; an absent part
   /// comes before any present one.
   public static func < (left: StoreKey, right: StoreKey) -> Bool {
-    var order = left.namespace.order(beside: right.namespace)
-    if order == 0 { order = left.name.order(beside: right.name) }
-    return order < 0
+    let order = left.namespace.order(beside: right.namespace)
+    return order == 0 ? left.name < right.name : order < 0
   }
 }
 

@@ -41,6 +41,9 @@ import Testing
     let journal = try scratch.bytes(of: "journal").count
     var found: [FaultyFileSystem.Call] = []
     try rightAfterLookingAtNames {
+      // One that has not read the item.
+      let store = try SealedFileStore.open(
+        at: scratch.path, key: scratch.key, environment: StoreEnvironment(fileSystem: disk))
       found = try calls {
         let text = try store.text("item 3")
         #expect(text == "value 3")
@@ -50,6 +53,59 @@ import Testing
     #expect(found.map(\.name) == ["mark", "journal"])
     #expect(found.map(\.range) == [0..<64, 88 + 3 * 232..<88 + 4 * 232])
     #expect(journal == 88 + 10 * 232)
+  }
+
+  @Test func `a get of what was read before reads the mark and nothing else`() throws {
+    _ = try store.text("item 3")
+    var found: [FaultyFileSystem.Call] = []
+    try rightAfterLookingAtNames {
+      found = try calls { try #expect(store.text("item 3") == "value 3") }
+    }
+    #expect(found.map(\.name) == ["mark"])
+  }
+
+  @Test func `what was read before is not what is read after a change, whoever made it`() throws {
+    _ = try store.text("item 3")
+    try store.put("newer", as: "item 3")
+    #expect(try store.text("item 3") == "newer")
+    try SealedFileStore.open(at: scratch.path, key: scratch.key).put("newest", as: "item 3")
+    #expect(try store.text("item 3") == "newest")
+    try store.remove(name("item 3"))
+    #expect(try store.text("item 3") == nil)
+    try store.put("again", as: "item 3")
+    try store.compact()
+    #expect(try store.text("item 3") == "again")
+  }
+
+  @Test func `of a store of more than 256 items, and of long ones, every get reads the record`()
+    throws
+  {
+    func names(_ item: String) throws -> [String] {
+      _ = try store.text(item)
+      var found: [FaultyFileSystem.Call] = []
+      try rightAfterLookingAtNames { found = try calls { _ = try store.text(item) } }
+      return found.map(\.name)
+    }
+    try store.put(String(repeating: "x", count: 5000), as: "long")
+    #expect(try names("long") == ["mark", "journal"])
+    for number in 10..<255 { try store.put("value \(number)", as: "item \(number)") }
+    #expect(try store.keys(in: nil).count == 256)
+    #expect(try names("item 3") == ["mark"])
+    try store.put("value 255", as: "item 255")
+    #expect(try names("item 3") == ["mark", "journal"])
+  }
+
+  @Test func `no more than 256 records are kept`() throws {
+    // Of one item, which has as many records one after the other.
+    for number in 0..<256 {
+      try store.put("\(number)", as: "item 1")
+      #expect(try store.text("item 1") == "\(number)")
+    }
+    var found: [FaultyFileSystem.Call] = []
+    try store.put("last", as: "item 1")
+    _ = try store.text("item 1")
+    try rightAfterLookingAtNames { found = try calls { _ = try store.text("item 0") } }
+    #expect(found.map(\.name) == ["mark", "journal"], "those from before were let go of")
   }
 
   @Test func `whether an item is there, or that it is not, is known from the mark alone`() throws {

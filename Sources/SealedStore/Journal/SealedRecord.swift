@@ -1,0 +1,86 @@
+import SessionToolsBase
+
+/// The record of an item in memory, sealed as it is in the file, of which the value can be opened.
+///
+/// Written before anyone else can see it, and only read after that: this makes the unchecked
+/// conformance true.
+struct SealedRecord: @unchecked Sendable {
+  /// The journal's identifier and the record: with its prefix, which both sealings bind, behind it.
+  private let buffer: ByteBuffer
+  private static let start = 16
+
+  /// Reads the record of an entry; `nil` when the file ends before it does.
+  ///
+  /// - Throws: `io`.
+  init?(
+    of entry: ItemIndex.Entry, in journal: JournalIdentifier, _ file: OpenFile
+  ) throws(StoreError) {
+    self.init(byteCount: entry.recordByteCount, in: journal)
+    let range = Self.start..<buffer.byteCount
+    guard try file.read(at: Int(entry.offset), into: buffer, range) == range.count else {
+      return nil
+    }
+  }
+
+  /// Copies a record.
+  init(copying record: ByteBuffer, in journal: JournalIdentifier) {
+    self.init(byteCount: record.byteCount, in: journal)
+    buffer.copy(record, 0..<record.byteCount, to: Self.start)
+  }
+
+  private init(byteCount: Int, in journal: JournalIdentifier) {
+    buffer = ByteBuffer(byteCount: Self.start + byteCount)
+    journal.bytes.store(in: buffer, at: 0)
+  }
+
+  /// The length of the record.
+  var byteCount: Int { buffer.byteCount - Self.start }
+
+  /// Opens the value; `nil` when the record is not authentic, or not the one of the entry.
+  func value(of entry: ItemIndex.Entry, _ keys: KeyRing) -> SecretBytes? {
+    guard let prefix = RecordPrefix(buffer, at: Self.start, maskKey: keys.maskKey),
+      entry.isEntry(of: prefix), !prefix.kind.contains(.removed)
+    else { return nil }
+    return value(prefix.lengths, keys)
+  }
+
+  /// Opens the value of a record that was the one of its entry before.
+  func valueAgain(_ keys: KeyRing) -> SecretBytes? {
+    RecordLengths(buffer, at: Self.start).flatMap { value($0, keys) }
+  }
+
+  private func value(_ lengths: RecordLengths, _ keys: KeyRing) -> SecretBytes? {
+    let sealed = lengths.valueRange(at: Self.start)
+    let text = ByteBuffer(byteCount: sealed.count - Sodium.tagByteCount, isSecret: true)
+    guard
+      Sodium.open(
+        buffer, sealed, nonce: RecordPrefix.nonceRange(at: Self.start), associatedData: buffer,
+        0..<RecordOpener.associatedDataByteCount, key: keys.valueKey, into: (text, 0)),
+      let value = RecordOpener.value(in: text, 0..<text.byteCount, isRemoval: false)
+    else { return nil }
+    return SecretBytes(in: text, value)
+  }
+}
+
+/// Records of a small store, as they were read, so that to read them again is one look at the mark.
+///
+/// A record that counts never changes: what was authentic once is so from memory, whatever became of
+/// the file meanwhile.
+struct KeptRecords {
+  /// None are kept of a store with more items, where most would be gone before they are asked for.
+  static let largestItemCount = 256
+  private static let largestByteCount = 4 << 10
+
+  /// By where they start in the journal.
+  private var records: [UInt64: SealedRecord] = [:]
+
+  subscript(offset: UInt64) -> SealedRecord? { records[offset] }
+
+  /// Keeps a record unless it is a long one.
+  mutating func keep(_ record: SealedRecord, at offset: UInt64) {
+    guard record.byteCount <= Self.largestByteCount else { return }
+    // Some are of items that have newer ones by now: begun anew, all that are in use come back.
+    if records.count == Self.largestItemCount { records = [:] }
+    records[offset] = record
+  }
+}
