@@ -127,7 +127,7 @@ import Testing
     let found = try calls {
       while ContinuousClock.now - start < .milliseconds(550) { _ = try store.text("item 1") }
     }
-    let readCount = found.count { $0.kind == .read && $0.name == "journal" }
+    let readCount = found.count { $0.kind == .read && $0.name == "mark" }
     let looks = found.filter { $0.kind == .status }
     let most = Int((ContinuousClock.now - start) / .milliseconds(100)) + 1
     #expect(readCount > looks.count)

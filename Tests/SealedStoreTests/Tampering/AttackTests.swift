@@ -140,9 +140,11 @@ import Testing
       #expect(try scratch.open().texts() == ["k1": "new", "k2": "w"])
       return
     }
+    // Who read the newest value may give it as long as the mark says that it is.
+    if files == ["journal"] { #expect(try reader.text("k1") == "new") }
     for opened in [reader, store] {
-      #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
+      #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
       #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
       #expect(try code { try opened.compact() } == StoreError.corrupt)
       #expect(try code { try opened.rotate() } == StoreError.corrupt)
