@@ -16,7 +16,7 @@ import Testing
   /// A provider with two items, on a bus.
   private func provider() async throws -> (PrivateBus, FaultyProvider) {
     let bus = try await PrivateBus()
-    let provider = try await FaultyProvider(on: bus)
+    let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
     try await store.put(SecretBytes(utf8: "value"), for: key)
     try await store.put(SecretBytes(utf8: "another"), for: other)
@@ -155,7 +155,7 @@ import Testing
   /// What is said to be sealed cannot be opened, whatever it is.
   @Test func `a secret that cannot be opened is an error`() async throws {
     let bus = try await PrivateBus()
-    let provider = try await FaultyProvider(on: bus)
+    let provider = try await FaultyProvider.start(on: bus)
     try await bus.store().put(SecretBytes(utf8: "value"), for: key)
     try await provider.set("OpenSession", "sealed")
     let store = bus.store()
@@ -220,7 +220,7 @@ import Testing
   ])
   func `an item whose making was not confirmed may have been made`(_ fault: String) async throws {
     let bus = try await PrivateBus()
-    let provider = try await FaultyProvider(on: bus)
+    let provider = try await FaultyProvider.start(on: bus)
     try await provider.set("CreateItem", fault)
     try await provider.set("Unlock", "prompt 0 never")
     let isSilent = fault.hasSuffix("hang") || fault.hasSuffix("never")

@@ -60,7 +60,7 @@ private struct User: Codable, Equatable, Sendable {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .none) { home in
         let bus = try await PrivateBus()
-        let provider = try await FaultyProvider(on: bus)
+        let provider = try await FaultyProvider.start(on: bus)
         use(bus)
         for (method, fault) in [
           ("CreateItem", "error org.freedesktop.DBus.Error.Failed"), ("SearchItems", "number"),

@@ -41,7 +41,7 @@ import Testing
     _ kind: Kind
   ) async throws {
     let (bus, keyring) = try await lockedKeyring(kind)
-    let prompter = try await SilentPrompter(on: bus)
+    let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store()
     #expect(try await store.isLocked())
     for key in [key, absent] {
@@ -70,7 +70,7 @@ import Testing
     let bus = try await PrivateBus()
     try PlainKeyring.write([key: SecretBytes(utf8: "value")], on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
-    let prompter = try await SilentPrompter(on: bus)
+    let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store()
     #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
@@ -108,7 +108,7 @@ import Testing
     _ kind: Kind
   ) async throws {
     let (bus, keyring) = try await lockedKeyring(kind)
-    let prompter = try await SilentPrompter(on: bus)
+    let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store {
       $0.prompts = .ifNeeded
       $0.promptTimeout = .milliseconds(300)
@@ -128,7 +128,7 @@ import Testing
 
   @Test func `a task that is cancelled takes its question back`() async throws {
     let (bus, keyring) = try await lockedKeyring(.lockedByOther)
-    let prompter = try await SilentPrompter(on: bus)
+    let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store {
       $0.prompts = .ifNeeded
       $0.promptTimeout = .seconds(600)
@@ -153,7 +153,7 @@ import Testing
 
   @Test func `a keyring that ends during its question is an error at once`() async throws {
     let (bus, keyring) = try await lockedKeyring(.lockedByOther)
-    let prompter = try await SilentPrompter(on: bus)
+    let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store {
       $0.prompts = .ifNeeded
       $0.promptTimeout = .seconds(600)

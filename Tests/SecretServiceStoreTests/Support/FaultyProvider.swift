@@ -10,10 +10,15 @@ final class FaultyProvider: Sendable {
   private let daemon: Daemon
   private let connection: DBusConnection
 
-  init(on bus: PrivateBus) async throws {
-    daemon = try .faulty([], on: bus)
-    try await bus.waitForOwner(of: OtherClient.provider)
-    connection = try await DBusConnection.open(address: bus.address, timeout: patience)
+  private init(_ daemon: Daemon, _ connection: DBusConnection) {
+    self.daemon = daemon
+    self.connection = connection
+  }
+
+  static func start(on bus: PrivateBus) async throws -> FaultyProvider {
+    let daemon = try Daemon.faulty([], on: bus)
+    let connection = try await bus.connection(whenOwned: OtherClient.provider)
+    return FaultyProvider(daemon, connection)
   }
 
   /// From now on a method or property goes wrong in some way; as it should, when that is empty.
@@ -34,10 +39,15 @@ final class SilentPrompter: Sendable {
   private let daemon: Daemon
   private let connection: DBusConnection
 
-  init(on bus: PrivateBus) async throws {
-    daemon = try .faulty(["prompter"], on: bus)
-    try await bus.waitForOwner(of: Self.name)
-    connection = try await DBusConnection.open(address: bus.address, timeout: patience)
+  private init(_ daemon: Daemon, _ connection: DBusConnection) {
+    self.daemon = daemon
+    self.connection = connection
+  }
+
+  static func start(on bus: PrivateBus) async throws -> SilentPrompter {
+    let daemon = try Daemon.faulty(["prompter"], on: bus)
+    let connection = try await bus.connection(whenOwned: name)
+    return SilentPrompter(daemon, connection)
   }
 
   /// How often it was asked anything.
@@ -53,5 +63,12 @@ extension Daemon {
   fileprivate static func faulty(_ arguments: [String], on bus: PrivateBus) throws -> Daemon {
     try Daemon(
       "/usr/bin/python3", [FaultyProvider.script] + arguments, environment: bus.environment)
+  }
+}
+
+extension PrivateBus {
+  fileprivate func connection(whenOwned name: String) async throws -> DBusConnection {
+    try await waitForOwner(of: name)
+    return try await DBusConnection.open(address: address, timeout: patience)
   }
 }
