@@ -30,7 +30,7 @@ extension StoreLoader {
       try settleForReading(view, keys: state.keys)
     case .exclusive:
       do throws(StoreError) {
-        try settle(view, mark, keys: state.keys)
+        try settle(view, mark, keys: state.keys, after: last)
       } catch {
         guard error.code == StoreError.accessDenied || error.code == StoreError.noSpace else {
           throw error.ofPreparation
@@ -51,7 +51,7 @@ extension StoreLoader {
     }
     state.furthest = view.mark
     let isAnchored = view.anchors.arePassed
-    let isLater = last.furthest.map { view.mark.mayFollow($0) } ?? true
+    let isLater = last.accepts(view.mark)
     if isAnchored && isLater { return true }
     if hold == .none { return false }
     if !isLater {
@@ -79,7 +79,7 @@ extension StoreLoader {
 
   /// Settles as the only writer.
   private func settle(
-    _ view: JournalView, _ mark: OpenMark, keys: KeyRing
+    _ view: JournalView, _ mark: OpenMark, keys: KeyRing, after last: LastLook
   ) throws(StoreError) {
     let part = try UnmarkedPart(behind: view, fileByteCount: view.fileByteCount, keys: keys)
     if let offset = part.damageOffset {
@@ -91,6 +91,10 @@ extension StoreLoader {
     var anchors = view.anchors
     for end in part.changeEnds { anchors.pass(end) }
     guard anchors.arePassed else { return }
+    // Nor is a journal that goes less far than what was read from the store before: the void change
+    // in the place of remains would make up for what is missing.
+    let reached = Mark(journal: view.head.journal, position: part.changeEnds.last ?? view.end)
+    guard last.accepts(reached) else { return }
     // Before anything is written, as for a change.
     for file in [view.file, mark.file] { try file.checkIsWritable() }
     if let (offset, bytes) = part.lastChange {

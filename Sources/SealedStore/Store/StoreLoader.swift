@@ -309,6 +309,9 @@ struct LastLook {
   var furthest: Mark?
   /// The bytes of the mark.
   var mark: [UInt8]?
+
+  /// Whether a store that goes as far as this did not go back.
+  func accepts(_ mark: Mark) -> Bool { furthest.map { mark.mayFollow($0) } ?? true }
 }
 
 extension JournalHead {

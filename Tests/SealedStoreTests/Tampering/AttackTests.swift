@@ -203,6 +203,32 @@ import Testing
     for opened in [reader, store] { #expect(try opened.text("k1") == "5") }
   }
 
+  @Test(arguments: [true, false])
+  func `the remains of a change do not make up for one that is missing from older files`(
+    isWriting: Bool
+  ) throws {
+    let store = try scratch.create()
+    try store.put("old", as: "k1")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("new", as: "k1")
+    var journal = try scratch.bytes(of: "journal")
+    try store.compact()
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "new")
+    // The journal from before, whose last change is torn: dropped, it would leave a change without an
+    // item, and as many changes as there were.
+    journal[JournalLayout.start(ofRecord: 3) - 1] ^= 1
+    try scratch.overwrite("journal", with: journal)
+    try scratch.overwrite("mark", with: mark)
+    if isWriting {
+      #expect(try code { try reader.put("w", as: "k2") } == StoreError.corrupt)
+    }
+    let refusal = try error { _ = try reader.text("k1") }
+    #expect(refusal.code == StoreError.corrupt)
+    #expect(refusal.reason.contains("older than"))
+    #expect(try scratch.bytes(of: "journal") == journal)
+  }
+
   /// Puts a file in the place of another, as a restoring program does.
   private func replace(_ name: String, with bytes: [UInt8]) throws {
     #expect(

@@ -14,7 +14,7 @@ import Testing
     let store = try scratch.create()
     try store.put("older", as: "item")
     try store.put("newer", as: "item")
-    #expect(try store.text("item") == "newer")
+    // Not read yet: what was read of a small store is kept, and this is not asked for again.
     var journal = try scratch.bytes(of: "journal")
     let (first, second) = (JournalLayout.start(ofRecord: 1), JournalLayout.start(ofRecord: 2))
     #expect(journal.count == JournalLayout.start(ofRecord: 3))
@@ -32,7 +32,6 @@ import Testing
     let store = try scratch.create()
     try store.put("value", as: "item")
     try store.put("value", as: "other")
-    #expect(try store.text("item") == "value")
     // 16 bytes, which is a possible length.
     let length = JournalLayout.start(ofRecord: 1) + JournalLayout.valueLength
     let byteCount = JournalLayout.shortValueByteCount
