@@ -14,12 +14,12 @@ import Testing
   private static let limits = TestSize.choose(
     small: CrashLimits(complete: 16, chosen: 8),
     medium: CrashLimits(complete: 64, chosen: 60),
-    large: CrashLimits(complete: 4096, chosen: 8000))
+    large: CrashLimits(complete: 4096, chosen: 70_000))
 
   private static let second = TestSize.choose(
     small: CrashReplay.Second(share: 256, limits: CrashLimits(complete: 4, chosen: 2)),
     medium: CrashReplay.Second(share: 128, limits: CrashLimits(complete: 8, chosen: 4)),
-    large: CrashReplay.Second(share: 1024, limits: CrashLimits(complete: 64, chosen: 60)))
+    large: CrashReplay.Second(share: 512, limits: CrashLimits(complete: 64, chosen: 60)))
 
   @Test func `a crash, and another one after it, loses nothing that was confirmed or read`()
     throws

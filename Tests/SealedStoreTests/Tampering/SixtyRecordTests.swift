@@ -172,7 +172,10 @@ import Testing
   }
 
   @Test func `no record is repeated elsewhere unnoticed`() throws {
-    let wrong = try wrongAnswers(Self.pairs) { number, place in
+    // The last one once more in its own place is one behind the end, which is dropped as the remains
+    // of a write.
+    let last = Self.recordCount - 1
+    let wrong = try wrongAnswers(Self.pairs.filter { $0 != (last, last) }) { number, place in
       var tampered = journal
       tampered.insert(
         contentsOf: record(number, of: journal), at: JournalLayout.start(ofRecord: 1 + place))
