@@ -72,6 +72,8 @@ package struct Rules: Sendable {
 
   /// An open reader remembers the furthest mark that it saw.
   package var neverGoesBack = true
+  /// The void change in the place of what is dropped does not count for how far a journal goes.
+  package var judgesBeforeDropping = true
   /// An open reader that finds a lower mark settles what is behind its own end, instead of only
   /// writing its own mark again.
   package var settlesLostMark = true

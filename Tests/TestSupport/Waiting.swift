@@ -9,10 +9,14 @@ package struct NeverHappened: Error {
 package let patience = Duration.seconds(300)
 
 /// Looks again and again until something is so.
+///
+/// Looks are counted, not time: a machine that stood still meanwhile, as a virtual one does while it
+/// is moved, has not waited.
 package func wait(until what: String, _ isSo: () async throws -> Bool) async throws {
-  let end = ContinuousClock.now + patience
-  while try await !isSo() {
-    guard ContinuousClock.now < end else { throw NeverHappened(what: what) }
-    try await Task.sleep(for: .milliseconds(10))
+  let pause = Duration.milliseconds(10)
+  for _ in 0..<Int(patience / pause) {
+    if try await isSo() { return }
+    try await Task.sleep(for: pause)
   }
+  throw NeverHappened(what: what)
 }

@@ -64,7 +64,10 @@ extension World {
     if journal == past.journal, scenario.rules.checksOwnEnd {
       isBack = !life.isAtOrBefore(past.end, end)
     } else {
-      isBack = version(of: journal, at: end) < version(of: past.journal, at: past.end)
+      let isMadeUpFor = settlement.drops && !scenario.rules.judgesBeforeDropping
+      isBack =
+        version(of: journal, at: end) + (isMadeUpFor ? 1 : 0)
+        < version(of: past.journal, at: past.end)
     }
     guard isBack else { return false }
     if lock.isHeld(by: process) {

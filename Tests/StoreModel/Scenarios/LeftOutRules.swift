@@ -227,6 +227,17 @@ extension Scenario {
         ]
       ], breaks: "but the same open store had"),
     without(
+      \.judgesBeforeDropping, "the remains of a change make up for one that is missing",
+      [
+        [
+          Script("W", [.put]), Script("V", [.compact, .read]),
+          Script("X", [.keepCopy, .putBack(inPlace: true), .tear(last: true)]),
+        ]
+      ], breaks: "but the same open store had"
+    ) {
+      $0.faults.kill = 1
+    },
+    without(
       \.settlesLostMark, "an open reader writes only its own mark again",
       [[Script("R", [.put, .read]), Script("W", [.put])]], breaks: "was confirmed or read"
     ) {
