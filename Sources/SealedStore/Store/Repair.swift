@@ -48,7 +48,9 @@ extension SealedFileStore {
       guard isBroken else { return (before, Salvage(lostRecordCount: 0, keptAt: nil)) }
       return (before, try self.salvageJournal(&writer, progress: progress))
     }
-    guard before.findings.contains(where: { $0.place != .files }) else {
+    // Other files stay, and the mark of the journal before is replaced by the next change.
+    guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.place) })
+    else {
       return RepairReport(
         wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0,
         isEndConfirmed: true, keptAt: nil)

@@ -47,6 +47,17 @@ import Testing
     #expect(try RecordedDisk.read(scratch.path) == store.files)
   }
 
+  @Test func `a mark as a crash after a compaction leaves it needs no repair`() throws {
+    let mark = try scratch.bytes(of: "mark")
+    try scratch.open().compact()
+    try scratch.overwrite("mark", with: mark)
+    let opened = try scratch.open()
+    #expect(try opened.verify().findings.map(\.place) == [.mark])
+    #expect(try !opened.repair().wasNeeded)
+    try opened.put("after", as: "after")
+    #expect(try opened.verify().findings.isEmpty)
+  }
+
   @Test func `damage to a chain value alone loses nothing`() throws {
     // The sixth is the first of its item.
     for number in 1...6 {
