@@ -14,7 +14,7 @@ import Testing
   private static let limits = TestSize.choose(
     small: CrashLimits(complete: 16, chosen: 8),
     medium: CrashLimits(complete: 64, chosen: 60),
-    large: CrashLimits(complete: 4096, chosen: 70_000))
+    large: CrashLimits(complete: 4096, chosen: 90_000))
 
   private static let second = TestSize.choose(
     small: CrashReplay.Second(share: 256, limits: CrashLimits(complete: 4, chosen: 2)),
