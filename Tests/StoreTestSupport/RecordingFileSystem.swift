@@ -147,19 +147,21 @@ package final class RecordingFileSystem: FileSystem {
   package func open(
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
-    let descriptor = try real.open(name, in: directory, access)
-    if access == .readDirect { takeDisk(for: descriptor, name) }
-    let created = state.withLock { state -> Int? in
-      guard state.directories.contains(directory) else { return nil }
+    // Whoever renames meanwhile would exchange the file under the name.
+    let (descriptor, created) = try state.withLock {
+      state throws(SystemCallError) -> (Descriptor, Int?) in
+      let descriptor = try real.open(name, in: directory, access)
+      guard state.directories.contains(directory) else { return (descriptor, nil) }
       if let file = state.names[name] {
         state.files[descriptor] = file
-        return nil
+        return (descriptor, nil)
       }
       state.fileCount += 1
       state.names[name] = state.fileCount
       state.files[descriptor] = state.fileCount
-      return state.fileCount
+      return (descriptor, state.fileCount)
     }
+    if access == .readDirect { takeDisk(for: descriptor, name) }
     if let created { add(.create(name: name, file: created)) }
     return descriptor
   }
@@ -269,22 +271,28 @@ package final class RecordingFileSystem: FileSystem {
   package func rename(
     _ name: String, to other: String, in directory: Descriptor
   ) throws(SystemCallError) {
-    try real.rename(name, to: other, in: directory)
-    state.withLock { $0.names[other] = $0.names.removeValue(forKey: name) }
+    try state.withLock { state throws(SystemCallError) in
+      try real.rename(name, to: other, in: directory)
+      state.names[other] = state.names.removeValue(forKey: name)
+    }
     add(.rename(name: name, other: other))
   }
 
   package func link(
     _ name: String, to other: String, in directory: Descriptor
   ) throws(SystemCallError) {
-    try real.link(name, to: other, in: directory)
-    state.withLock { $0.names[other] = $0.names[name] }
+    try state.withLock { state throws(SystemCallError) in
+      try real.link(name, to: other, in: directory)
+      state.names[other] = state.names[name]
+    }
     add(.link(name: name, other: other))
   }
 
   package func remove(_ name: String, in directory: Descriptor) throws(SystemCallError) {
-    try real.remove(name, in: directory)
-    state.withLock { $0.names[name] = nil }
+    try state.withLock { state throws(SystemCallError) in
+      try real.remove(name, in: directory)
+      state.names[name] = nil
+    }
     add(.remove(name: name))
   }
 
