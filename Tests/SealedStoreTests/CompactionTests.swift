@@ -29,6 +29,13 @@ import Testing
     try store.put("behind", as: "behind")
   }
 
+  @Test func `compacting says how many bytes were freed, and none for a journal that grew`() throws {
+    #expect(try store.compact() == 0)
+    for value in ["1", "2"] { try store.put(value, as: "item") }
+    #expect(try store.compact() > 0)
+    #expect(try store.compact() == 0)
+  }
+
   @Test func `more than 16 MiB that are of no use are given back, and no newest value`()
     async throws
   {

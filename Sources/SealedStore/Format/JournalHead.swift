@@ -19,17 +19,16 @@ struct JournalHead: Equatable {
   let predecessor: MarkDigest?
   let chain: ChainValue
 
-  /// The version of the format.
-  ///
-  /// One that is not ours means something only when the chain key made the head.
-  let formatVersion: UInt16
+  /// The version of the format, and six bytes that are zero in ours.
+  private let versionField: UInt64
 
   /// Reads a head; `nil` when no writer makes such bytes.
   init?(_ buffer: ByteBuffer) {
-    guard buffer.load(UInt64.self, at: 0) == Self.magic, buffer.isZero(10..<16) else {
-      return nil
-    }
-    formatVersion = buffer.load(UInt16.self, at: 8)
+    versionField = buffer.load(UInt64.self, at: 8)
+    guard buffer.load(UInt64.self, at: 0) == Self.magic,
+      UInt16(truncatingIfNeeded: versionField) != Self.formatVersion
+        || versionField == UInt64(Self.formatVersion)
+    else { return nil }
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 16))
     journal = JournalIdentifier(bytes: Bytes16(buffer, at: Self.identifierOffset))
     version = buffer.load(UInt64.self, at: 48)
@@ -42,15 +41,20 @@ struct JournalHead: Equatable {
     store: StoreIdentifier, journal: JournalIdentifier, version: UInt64, predecessor: MarkDigest?,
     chainKey: KeyBytes
   ) {
-    formatVersion = Self.formatVersion
+    versionField = UInt64(Self.formatVersion)
     self.store = store
     self.journal = journal
     self.version = version
     self.predecessor = predecessor
     let buffer = ByteBuffer(byteCount: Self.byteCount)
-    Self.write(formatVersion, store, journal, version, predecessor, to: buffer)
+    Self.write(versionField, store, journal, version, predecessor, to: buffer)
     chain = ChainValue(bytes: Sodium.sipHash(buffer, 0..<Self.chainOffset, key: chainKey))
   }
+
+  /// The version of the format.
+  ///
+  /// One that is not ours means something only when the chain key made the head.
+  var formatVersion: UInt16 { UInt16(truncatingIfNeeded: versionField) }
 
   /// Whether the chain key made this head.
   func isChained(by chainKey: KeyBytes) -> Bool {
@@ -59,7 +63,7 @@ struct JournalHead: Equatable {
 
   func encoded() -> ByteBuffer {
     let buffer = ByteBuffer(byteCount: Self.byteCount)
-    Self.write(formatVersion, store, journal, version, predecessor, to: buffer)
+    Self.write(versionField, store, journal, version, predecessor, to: buffer)
     chain.bytes.store(in: buffer, at: Self.chainOffset)
     return buffer
   }
@@ -75,11 +79,11 @@ struct JournalHead: Equatable {
   }
 
   private static func write(
-    _ formatVersion: UInt16, _ store: StoreIdentifier, _ journal: JournalIdentifier,
+    _ versionField: UInt64, _ store: StoreIdentifier, _ journal: JournalIdentifier,
     _ version: UInt64, _ predecessor: MarkDigest?, to buffer: ByteBuffer
   ) {
     buffer.store(magic, at: 0)
-    buffer.store(formatVersion, at: 8)
+    buffer.store(versionField, at: 8)
     store.bytes.store(in: buffer, at: 16)
     journal.bytes.store(in: buffer, at: identifierOffset)
     buffer.store(version, at: 48)

@@ -64,10 +64,4 @@ struct Mark: Hashable, Sendable {
   func isMet(by position: JournalPosition) -> Bool {
     position.byteCount == byteCount && position.version == version && position.chain == chain
   }
-
-  /// Whether a store whose furthest mark was another one may go on with this one.
-  func mayFollow(_ other: Mark) -> Bool {
-    if version != other.version { return version > other.version }
-    return journal != other.journal || self == other
-  }
 }

@@ -23,25 +23,35 @@ final class JournalView: @unchecked Sendable {
   var damage: Damage? { didSet { isDamaged = damage != nil } }
   /// The same without a copy, for every read.
   private(set) var isDamaged = false
-  private(set) var anchors: AnchoredPositions
+  /// What the store's anchor says that the journal comes by.
+  private(set) var anchors: ExpectedPositions
+  /// Where it went when it was last read.
+  private(set) var seen: ExpectedPositions
   private let chainBuffer = ByteBuffer(byteCount: 16)
   /// Where names are encoded to be looked for; longer ones get memory of their own.
   private let nameBuffer = ByteBuffer(byteCount: nameBufferByteCount)
   private static let nameBufferByteCount = 512
-  private let behindBuffer = ByteBuffer(byteCount: RecordPrefix.byteCount)
+  private lazy var behindBuffer = ByteBuffer(byteCount: JournalReserve.largestByteCount)
   private var kept = KeptRecords()
 
   init(
     _ file: OpenFile, identity: FileStatus, head: JournalHead,
-    anchors: AnchoredPositions = .none
+    anchors: ExpectedPositions = .none, seen: ExpectedPositions = .none
   ) {
     self.file = file
     self.identity = identity
     self.head = head
     self.anchors = anchors
+    self.seen = seen
     fileByteCount = identity.byteCount
     end = head.start
-    self.anchors.pass(end)
+    pass(end)
+  }
+
+  /// Takes the end of a change, or of the head.
+  private func pass(_ end: JournalPosition) {
+    anchors.pass(end)
+    seen.pass(end)
   }
 
   /// What says that everything up to the end counts.
@@ -103,7 +113,7 @@ final class JournalView: @unchecked Sendable {
   func append(_ records: ArraySlice<PendingRecords.Element>, to newEnd: JournalPosition) {
     live.apply(records)
     lastRecordStart = records.last.map { Int($0.entry.offset) } ?? lastRecordStart
-    anchors.pass(newEnd)
+    pass(newEnd)
     end = newEnd
   }
 
@@ -144,6 +154,7 @@ final class JournalView: @unchecked Sendable {
       file, fileByteCount: goal.byteCount(in: fileByteCount), from: end.record, keys: keys)
     var pending = PendingRecords()
     var isInChange = false
+    var nextExpected = min(anchors.nextByteCount, seen.nextByteCount)
     var (found, foundStart) = (end, lastRecordStart)
     // The last whole change, where those that are not whole do not count.
     var (last, lastStart, lastCount) = (end, lastRecordStart, 0)
@@ -159,7 +170,10 @@ final class JournalView: @unchecked Sendable {
       isInChange = !prefix.kind.contains(.last)
       if !isInChange {
         found.version &+= 1
-        if found.byteCount >= anchors.nextByteCount { anchors.pass(found) }
+        if found.byteCount >= nextExpected {
+          pass(found)
+          nextExpected = min(anchors.nextByteCount, seen.nextByteCount)
+        }
         (last, lastStart, lastCount) = (found, foundStart, pending.records.count)
         if case .firstChange = goal { break }
       }
@@ -240,12 +254,12 @@ final class JournalView: @unchecked Sendable {
     return count == chainBuffer.byteCount && Bytes16(chainBuffer, at: 0) == end.chain.bytes
   }
 
-  /// Whether no other change begins behind the end.
+  /// Whether there is nothing but room for changes behind the end.
   ///
   /// - Throws: `io`.
   func isVacantBehindEnd() throws(StoreError) -> Bool {
-    let count = try file.read(
-      at: end.byteCount, into: behindBuffer, 0..<behindBuffer.byteCount)
-    return behindBuffer.isZero(0..<count)
+    let behind = end.byteCount..<max(end.byteCount, fileByteCount)
+    guard behind.count <= UnmarkedPart.largestRemainsByteCount else { return false }
+    return try file.startOfTrailingZeros(in: behind, with: behindBuffer) == behind.lowerBound
   }
 }

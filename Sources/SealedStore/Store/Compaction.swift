@@ -107,9 +107,11 @@ extension SealedFileStore {
     let view = try rewriteJournal(
       after: try durableMark(), version: old.version, store: header.store, keys: keys,
       progress: progress)
+    let newByteCount = view.end.byteCount
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
-    return old.byteCount - view.end.byteCount
+    // A journal that takes another's place has a change even when the store is empty.
+    return max(0, old.byteCount - newByteCount)
   }
 
   /// Makes the mark of the journal durable, as it has to be when another takes its place.

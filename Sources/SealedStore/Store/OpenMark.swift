@@ -9,8 +9,9 @@ final class OpenMark: @unchecked Sendable {
   // Filled again and again and never exchanged: what may be exchanged is retained for every read.
   /// The bytes that were seen last.
   let seen = ByteBuffer(byteCount: Mark.byteCount)
-  /// What ``isUnchanged()`` read.
-  let current = ByteBuffer(byteCount: Mark.byteCount)
+  /// What ``isUnchanged()`` read, and how much that was.
+  private let current = ByteBuffer(byteCount: Mark.byteCount)
+  private var currentByteCount = 0
 
   /// Reads the mark; `nil` when there are not exactly 64 bytes.
   ///
@@ -26,8 +27,13 @@ final class OpenMark: @unchecked Sendable {
   ///
   /// - Throws: `io`.
   func isUnchanged() throws(StoreError) -> Bool {
-    let count = try file.read(at: 0, into: current, 0..<Mark.byteCount)
-    return count == Mark.byteCount && current.isEqual(0..<Mark.byteCount, seen)
+    currentByteCount = try file.read(at: 0, into: current, 0..<Mark.byteCount)
+    return currentByteCount == Mark.byteCount && current.isEqual(0..<Mark.byteCount, seen)
+  }
+
+  /// The mark that ``isUnchanged()`` read; `nil` when the chain key did not make it.
+  func changed(chainKey: KeyBytes) -> Mark? {
+    currentByteCount == Mark.byteCount ? Mark(current, chainKey: chainKey) : nil
   }
 
   /// Takes what ``isUnchanged()`` read for seen.
@@ -42,8 +48,11 @@ final class OpenMark: @unchecked Sendable {
   /// A copy of the bytes that were seen last.
   var seenBytes: [UInt8] { seen.bytes(0..<Mark.byteCount) }
 
-  /// Whether a file is the one that is open.
-  func isSameFile(as status: FileStatus?) -> Bool { status?.isSameFile(as: identity) ?? false }
+  /// Whether a file is the one that is open, still of its length.
+  func isSameFile(as status: FileStatus?) -> Bool {
+    guard let status else { return false }
+    return status.isSameFile(as: identity) && status.byteCount == Mark.byteCount
+  }
 
   /// Takes a mark that is about to be written durably.
   func take(_ mark: Mark, chainKey: KeyBytes) {

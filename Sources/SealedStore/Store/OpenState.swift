@@ -121,6 +121,7 @@ struct OpenState {
       status.isSameFile(as: view.identity), status.byteCount >= view.end.byteCount,
       mark.isSameFile(as: try loader.directory.status(of: StoreFile.mark))
     else { return false }
+    view.fileByteCount = status.byteCount
     namesChecked = now
     return true
   }
@@ -132,8 +133,8 @@ struct OpenState {
   /// Goes on to a mark that another process wrote; `false` when it is not for this journal, or the
   /// journal does not go there.
   private mutating func follow(_ open: OpenMark, _ view: JournalView) throws(StoreError) -> Bool {
-    guard let mark = Mark(open.current, chainKey: keys.chainKey), mark.journal == view.head.journal,
-      furthest.map({ mark.mayFollow($0) }) ?? true, mark.byteCount >= view.end.byteCount
+    guard let mark = open.changed(chainKey: keys.chainKey), mark.journal == view.head.journal,
+      mark.byteCount >= view.end.byteCount
     else { return false }
     view.fileByteCount = max(view.fileByteCount, mark.byteCount)
     do throws(StoreError) {

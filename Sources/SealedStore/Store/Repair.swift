@@ -74,11 +74,14 @@ extension SealedFileStore {
   private func salvageJournal(
     _ writer: inout WriterState, progress: StoreProgress?
   ) throws(StoreError) -> Salvage {
-    let (header, keys, chained) = try withState { open throws(StoreError) in
+    let (header, keys, chained, end) = try withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
       // A journal that cannot be used at all is surveyed all the same.
-      return (open.header, open.keys, (try? open.usableJournal()).map(ChainedPart.init))
+      let view = try? open.usableJournal()
+      // Where only values were hit, mark or predecessor say where the journal ends.
+      let end = view.flatMap { $0.isDamaged ? nil : $0.mark }
+      return (open.header, open.keys, view.map(ChainedPart.init), end)
     }
     defer { keys.endUse() }
     guard let file = try directory.open(StoreFile.journal, .readWrite) else {
@@ -101,10 +104,10 @@ extension SealedFileStore {
     if chained == nil, let mark { candidates.append(mark.journal) }
     let (journal, survey) = try survey(
       file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
-    let isMarked = mark?.journal == journal
+    let confirmed = end ?? mark.flatMap { $0.journal == journal ? $0 : nil }
     if survey.records.isEmpty {
       // Whatever became of a head that is all there was.
-      var isEmpty = byteCount == headByteCount && (!isMarked || mark?.byteCount == byteCount)
+      var isEmpty = byteCount == headByteCount && (confirmed.map { $0.byteCount == byteCount } ?? true)
       if !isEmpty, let chained {
         isEmpty = try chained.isWholeAndEmpty(file, byteCount: byteCount)
       }
@@ -112,26 +115,29 @@ extension SealedFileStore {
     }
 
     let (newest, last) = Self.newestRecords(
-      survey, chained, confirmedByteCount: isMarked ? mark?.byteCount ?? 0 : 0,
+      survey, chained, confirmedByteCount: confirmed?.byteCount ?? 0,
       isFirstChangeConfirmed: JournalHead(headBytes)?.predecessor != nil)
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, as: keptName)
+    let predecessor = predecessor(confirmed, keys)
     let view = try writeJournal(
       newest, of: ItemReader(file, journal: journal, keys: keys, .both),
       head: JournalHead(
         store: header.store, journal: JournalIdentifier(bytes: environment.random.bytes16()),
         version: Self.version(after: chained, mark, survey),
-        predecessor: try predecessor(mark: isMarked ? mark : nil, keys), chainKey: keys.chainKey),
+        predecessor: MarkDigest(of: predecessor), chainKey: keys.chainKey),
       keys: keys, progress: nil)
+    try write(predecessor, isMark: confirmed != nil)
     // Nobody may read what was there before once this has been answered, be it with an error: the new
     // journal may be there all the same.
     defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
-    try install(view, after: nil)
+    let old = if let end { end } else { try anchored(journal) }
+    try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
     return Salvage(
       lostRecordCount: Self.lostRecordCount(
-        in: survey, upTo: last, chained?.head, mark: isMarked ? mark : nil),
-      isEndConfirmed: isMarked,
+        in: survey, upTo: last, chained?.head, mark: confirmed),
+      isEndConfirmed: confirmed != nil,
       keptAt: directory.pathOfFile(keptName))
   }
 
@@ -169,22 +175,37 @@ extension SealedFileStore {
     return byteCount < mark.byteCount ? max(lost, 1) : lost
   }
 
-  /// What the new journal keeps of the mark.
+  /// The mark whose place the new one takes.
   ///
-  /// A mark that is not that of the damaged journal is replaced by random bytes first: nobody can
-  /// make such a mark again to go back to this repair.
-  private func predecessor(mark: Mark?, _ keys: KeyRing) throws(StoreError) -> MarkDigest {
-    if let mark, let file = try directory.open(StoreFile.mark, .readWrite),
-      let open = try OpenMark(file)
-    {
-      open.take(mark, chainKey: keys.chainKey)
-      try OpenMark.writeDurably(open.seenBytes, to: open.file)
-      return open.digest
-    }
+  /// Random bytes where nothing says how far the damaged journal goes: nobody can make such a mark
+  /// again to go back to this repair.
+  private func predecessor(_ confirmed: Mark?, _ keys: KeyRing) -> ByteBuffer {
+    if let confirmed { return confirmed.encoded(chainKey: keys.chainKey) }
     let bytes = ByteBuffer(byteCount: Mark.byteCount)
     environment.random.fill(bytes, 0..<Mark.byteCount)
-    try directory.replace(StoreFile.mark, with: bytes)
-    return MarkDigest(of: bytes)
+    return bytes
+  }
+
+  /// Makes the new journal's predecessor durable, once that journal is: from then on a crash may leave
+  /// nothing else that can be read.
+  ///
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; what could be read before still can.
+  private func write(_ predecessor: ByteBuffer, isMark: Bool) throws(StoreError) {
+    do throws(StoreError) {
+      if isMark, let file = try directory.open(StoreFile.mark, .readWrite) {
+        try OpenMark.writeDurably(predecessor.bytes(0..<Mark.byteCount), to: file)
+      } else {
+        try directory.replace(StoreFile.mark, with: predecessor)
+      }
+    } catch {
+      directory.discard(StoreFile.journalNext)
+      throw error
+    }
+  }
+
+  /// How far the damaged journal has to go for the store's anchor, if it does.
+  private func anchored(_ journal: JournalIdentifier) throws(StoreError) -> Mark? {
+    try options.anchor?.anchor(path: path)?.marks.first { $0.journal == journal }
   }
 
   /// What the chain vouches for, from the beginning of the journal to where it breaks.

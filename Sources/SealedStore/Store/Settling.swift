@@ -51,7 +51,7 @@ extension StoreLoader {
     }
     state.furthest = view.mark
     let isAnchored = view.anchors.arePassed
-    let isLater = last.accepts(view.mark)
+    let isLater = view.seen.arePassed && last.accepts(view.mark)
     if isAnchored && isLater { return true }
     if hold == .none { return false }
     if !isLater {
@@ -70,11 +70,11 @@ extension StoreLoader {
   /// Where a journal has to come by.
   ///
   /// - Throws: What the anchor's keeper throws.
-  func anchors(of head: JournalHead) throws(StoreError) -> AnchoredPositions {
+  func anchors(of head: JournalHead) throws(StoreError) -> ExpectedPositions {
     guard let anchor = try options.anchor?.anchor(path: directory.path) else { return .none }
     let marks = anchor.marks.filter { $0.journal == head.journal }
     guard anchor.store == head.store, !marks.isEmpty else { return .impossible }
-    return AnchoredPositions(marks)
+    return ExpectedPositions(marks)
   }
 
   /// Settles as the only writer.
@@ -88,11 +88,10 @@ extension StoreLoader {
     }
     guard !part.isVacant else { return }
     // What an anchor names was confirmed, and is not dropped as the remains of a write that was not.
-    var anchors = view.anchors
-    for end in part.changeEnds { anchors.pass(end) }
-    guard anchors.arePassed else { return }
-    // Nor is a journal that goes less far than what was read from the store before: the void change
-    // in the place of remains would make up for what is missing.
+    guard view.anchors.arePassed(after: part.changeEnds) else { return }
+    // Nor are the remains in a journal that does not go on from what was read of the store before: the
+    // void change in their place would make up for what is missing.
+    guard view.seen.arePassed(after: part.changeEnds) else { return }
     let reached = Mark(journal: view.head.journal, position: part.changeEnds.last ?? view.end)
     guard last.accepts(reached) else { return }
     // Before anything is written, as for a change.

@@ -57,13 +57,13 @@ final class StoreLoader: Sendable {
 
       let files = try openFiles()
       var state: OpenState
-      if let pending = try stateOfPendingRotation(header, opened, files, search) {
+      if let pending = try stateOfPendingRotation(header, opened, files, search, last) {
         state = pending
       } else {
         let keys = try opened.get()
         state = OpenState(
           header: header, keys: keys, slot: search.slot,
-          journal: try view(of: files, header: header, keys: keys), mark: files.mark)
+          journal: try view(of: files, header: header, keys: keys, after: last), mark: files.mark)
         state.isHeaderFromCopy = isFromCopy
       }
       if state.isInDoubt {
@@ -197,7 +197,7 @@ final class StoreLoader: Sendable {
   }
 
   private func view(
-    of files: FoundFiles, header: Header, keys: KeyRing
+    of files: FoundFiles, header: Header, keys: KeyRing, after last: LastLook
   ) throws(StoreError) -> OpenState.Journal {
     let found: FoundJournal
     switch files.journal {
@@ -216,7 +216,7 @@ final class StoreLoader: Sendable {
     }
     let view = JournalView(
       found.file, identity: try found.file.status(), head: found.head,
-      anchors: try anchors(of: found.head))
+      anchors: try anchors(of: found.head), seen: last.positions(in: found.head.journal))
     try walk(view, to: files.mark, keys: keys)
     return .usable(view)
   }
@@ -246,7 +246,7 @@ final class StoreLoader: Sendable {
   /// The state when the journal belongs to `header.next`; `nil` when it does not.
   private func stateOfPendingRotation(
     _ header: Header, _ opened: Result<KeyRing, StoreError>, _ files: FoundFiles,
-    _ search: KeySearch
+    _ search: KeySearch, _ last: LastLook
   ) throws(StoreError) -> OpenState? {
     guard case .success(let journal) = files.journal else { return nil }
     var means = [search.source]
@@ -260,7 +260,8 @@ final class StoreLoader: Sendable {
     guard journal.head.belongs(to: next, found.keys) else { return nil }
     var state = OpenState(
       header: next, keys: found.keys, slot: search.slot,
-      journal: try view(of: files, header: next, keys: found.keys), mark: files.mark)
+      journal: try view(of: files, header: next, keys: found.keys, after: last),
+      mark: files.mark)
     state.isRotationPending = true
     return state
   }
@@ -310,8 +311,14 @@ struct LastLook {
   /// The bytes of the mark.
   var mark: [UInt8]?
 
-  /// Whether a store that goes as far as this did not go back.
-  func accepts(_ mark: Mark) -> Bool { furthest.map { mark.mayFollow($0) } ?? true }
+  /// Where a journal has to come by.
+  func positions(in journal: JournalIdentifier) -> ExpectedPositions {
+    ExpectedPositions([furthest].compactMap(\.self).filter { $0.journal == journal })
+  }
+
+  /// Whether a store that goes as far as this did not go back, as far as versions tell: two journals
+  /// have nothing else to compare.
+  func accepts(_ mark: Mark) -> Bool { furthest.map { mark.version >= $0.version } ?? true }
 }
 
 extension JournalHead {

@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -197,5 +198,49 @@ import Testing
       number += 1
     }
     #expect(number > 100)
+  }
+
+  @Test(arguments: [JournalLayout.value, JournalLayout.chainValue])
+  func `a repair that stops at any step leaves what could be read, beside its anchor`(
+    offset: Int
+  ) throws {
+    let store = try create()
+    for value in ["1", "2"] { try store.put(value, as: "a") }
+    try store.put("b", as: "b")
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + offset)
+    let damaged = try RecordedDisk.read(scratch.path)
+    let anchors = vault.saved
+    func readable() throws -> [String?] {
+      let opened = try open()
+      return ["a", "b"].map { name in
+        do throws(StoreError) {
+          return try opened.text(name)
+        } catch {
+          #expect(error.code == StoreError.corrupt)
+          return nil
+        }
+      }
+    }
+    let before = try readable()
+    var number = 1
+    while true {
+      try FileManager.default.removeItem(atPath: scratch.path)
+      try RecordedDisk.write(damaged, to: scratch.path)
+      anchors.forEach(vault.put)
+      let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(EIO) : nil }
+      _ = try code {
+        _ = try open(StoreEnvironment(fileSystem: disk, repairLease: .zero)).repair()
+      }
+      if try !open().verify().isSound {
+        #expect(try readable() == before, "call \(number)")
+        #expect(try open(StoreEnvironment(repairLease: .zero)).repair().isEndConfirmed)
+      }
+      // A value goes back to the one before; a chain value loses nothing.
+      let values = offset == JournalLayout.value ? ["1", "b"] : ["2", "b"]
+      #expect(try readable() == values, "call \(number)")
+      if disk.calls.count < number { break }
+      number += 1
+    }
+    #expect(number > 50)
   }
 }

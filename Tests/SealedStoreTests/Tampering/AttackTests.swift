@@ -229,6 +229,76 @@ import Testing
     #expect(try scratch.bytes(of: "journal") == journal)
   }
 
+  @Test(arguments: [2, 3, 4, 9], [false, true])
+  func `an open store does not go on with another branch of its own journal`(
+    changeCount: Int, isRead: Bool
+  ) throws {
+    let store = try scratch.create()
+    try store.put("1", as: "k1")
+    let backup = try RecordedDisk.read(scratch.path, withReserve: true)
+    for value in ["2", "3"] { try store.put(value, as: "k1") }
+    try store.put("confirmed", as: "k2")
+    let reader = try scratch.open()
+    #expect(try reader.text("k2") == "confirmed")
+    for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
+    let opened = [reader, store]
+    if isRead {
+      for opened in opened { #expect(try code { _ = try opened.text("k2") } == StoreError.corrupt) }
+    }
+    // Others go on from the backup: less far, as far and further than these stores saw.
+    let other = try scratch.open()
+    for number in 1...changeCount { try other.put("\(number)", as: "k3") }
+    let branch = try RecordedDisk.read(scratch.path, withReserve: true)
+    for opened in opened {
+      #expect(try code { try opened.put("w", as: "k4") } == StoreError.corrupt)
+      #expect(try error { _ = try opened.text("k2") }.reason.contains("older than"))
+      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { try opened.compact() } == StoreError.corrupt)
+    }
+    #expect(try RecordedDisk.read(scratch.path, withReserve: true) == branch)
+    #expect(try scratch.open().texts() == ["k1": "1", "k3": "\(changeCount)"])
+  }
+
+  @Test(arguments: [JournalLayout.shortRecordByteCount, 8192, 20_000])
+  func `an open store writes nothing in front of a record that stands where none can be`(
+    distance: Int
+  ) throws {
+    let store = try scratch.create()
+    try store.put("1", as: "k1")
+    let writer = try scratch.open()
+    try writer.put("2", as: "k1")
+    let end = try scratch.bytes(of: "journal").count
+    var journal = try #require(RecordedDisk.read(scratch.path, withReserve: true)["journal"])
+    let record = journal[JournalLayout.start(ofRecord: 1)..<JournalLayout.start(ofRecord: 2)]
+    journal.replaceSubrange(end + distance..<end + distance + record.count, with: record)
+    try scratch.overwrite("journal", with: journal)
+    for opened in [store, writer] {
+      #expect(try code { try opened.put("3", as: "k1") } == StoreError.corrupt)
+      #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
+    }
+    #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)
+    let after = try RecordedDisk.read(scratch.path, withReserve: true)
+    #expect(after["journal"] == journal)
+  }
+
+  @Test(arguments: [0, 40, 63, 65, 4096])
+  func `an open store notices that its mark has another length`(byteCount: Int) throws {
+    let store = try scratch.create()
+    try store.put("1", as: "k1")
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "1")
+    let mark = try scratch.bytes(of: "mark")
+    let zeros = [UInt8](repeating: 0, count: 4096)
+    try scratch.overwrite("mark", with: Array((mark + zeros).prefix(byteCount)))
+    #expect(try code { try store.put("2", as: "k1") } == StoreError.corrupt)
+    // A reader looks at more than the mark's bytes now and then.
+    let end = ContinuousClock.now + .seconds(10)
+    while try code({ _ = try reader.text("k1") }) == nil, ContinuousClock.now < end {}
+    #expect(try code { _ = try reader.text("k1") } == StoreError.corrupt)
+    try scratch.overwrite("mark", with: mark)
+    for opened in [reader, store] { #expect(try opened.text("k1") == "1") }
+  }
+
   /// Puts a file in the place of another, as a restoring program does.
   private func replace(_ name: String, with bytes: [UInt8]) throws {
     #expect(

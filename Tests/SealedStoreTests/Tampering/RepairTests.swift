@@ -283,6 +283,57 @@ import Testing
     #expect(number > 50)
   }
 
+  @Test func `a repair that stops at any call leaves what could be read before`() throws {
+    let opened = try scratch.open()
+    let mark = try scratch.bytes(of: "mark")
+    try opened.compact()
+    // A crash left the mark of the journal before; later one value was hit.
+    try scratch.overwrite("mark", with: mark)
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
+    let truth = try readable(scratch.open())
+    #expect(truth.count == 3)
+    let damaged = try RecordedDisk.read(scratch.path)
+    for failure in [EIO, ENOSPC] {
+      var number = 1
+      while true {
+        let path = scratch["repair \(failure) \(number)"]
+        try RecordedDisk.write(damaged, to: path)
+        let disk = FaultyFileSystem { [number] in
+          $0.number == number || failure == EIO && $0.number > number ? .fail(failure) : nil
+        }
+        _ = try code {
+          _ = try SealedFileStore.open(
+            at: path, key: scratch.key,
+            environment: StoreEnvironment(fileSystem: disk, repairLease: .zero)
+          ).repair()
+        }
+        let opened = try SealedFileStore.open(
+          at: path, key: scratch.key, environment: StoreEnvironment(repairLease: .zero))
+        #expect(try readable(opened) == truth, "\(number)")
+        let report = try opened.repair()
+        #expect(report.isEndConfirmed, "\(number)")
+        #expect(!report.wasNeeded || report.lostRecordCount == 1, "\(number)")
+        #expect(try opened.texts() == truth, "\(number)")
+        if disk.calls.count < number { break }
+        number += 1
+      }
+      #expect(number > 50)
+    }
+  }
+
+  /// The items whose values a store gives.
+  private func readable(_ opened: SealedFileStore) throws -> [String: String] {
+    var items: [String: String] = [:]
+    for name in store.truth.keys {
+      do throws(StoreError) {
+        items[name] = try opened.text(name)
+      } catch {
+        #expect(error.code == StoreError.corrupt)
+      }
+    }
+    return items
+  }
+
   @Test func `a journal that is cut below its head at any moment of a repair is no crash`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.chainValue)
     let damaged = try RecordedDisk.read(scratch.path)

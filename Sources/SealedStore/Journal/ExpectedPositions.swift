@@ -1,10 +1,10 @@
-/// Where a journal has to come by, because an anchor says so.
-struct AnchoredPositions {
+/// Where a journal has to come by: how far it was seen, or anchored, before.
+struct ExpectedPositions {
   /// Those that were not come to yet, the next one last.
   private var ahead: [Mark]
   private var isContradicted = false
   /// What no journal comes by: the anchor is that of another one.
-  static var impossible: AnchoredPositions {
+  static var impossible: ExpectedPositions {
     var positions = none
     positions.isContradicted = true
     return positions
@@ -14,7 +14,7 @@ struct AnchoredPositions {
   private(set) var nextByteCount: Int
 
   /// Nothing to come by.
-  static let none = AnchoredPositions([])
+  static let none = ExpectedPositions([])
 
   init(_ marks: [Mark]) {
     ahead = marks.sorted { $0.byteCount > $1.byteCount }
@@ -33,4 +33,11 @@ struct AnchoredPositions {
 
   /// Whether the journal came by all of them.
   var arePassed: Bool { ahead.isEmpty && !isContradicted }
+
+  /// Whether it would have, if its ends were more of these as well.
+  func arePassed(after ends: [JournalPosition]) -> Bool {
+    var positions = self
+    for end in ends { positions.pass(end) }
+    return positions.arePassed
+  }
 }
