@@ -956,6 +956,10 @@ def journals(write):
     b.new_journal(version=2).put(A, b"1")
     write("journal_head_version_2", "format version 2 in the journal's head, with chain value 0 right",
           b.files(), b, expect="unsupported version")
+    b = Builder("head version reserved")
+    b.new_journal(version=2, zero=b"\1\2\3\4\5\6").put(A, b"1")
+    write("journal_head_version_2_reserved", "the same, and what is zero in version 1 is not",
+          b.files(), b, expect="unsupported version")
 
 
 def irregular(write):
@@ -1464,6 +1468,11 @@ def damages(write):
             ("last_torn_then_record", "a change that is torn inside, and deep behind it one that opens",
              [flip(behind[0], VALUE), RESERVE, behind[1]])):
         case("behind_" + title, comment, b, [*p, *parts], mark=mark)
+    b = four("damage behind inside")
+    mark, older = b.mark(), b.parts[1]
+    *p, long = b.put(NEVER, bytes(2000)).parts
+    case("behind_record_in_torn", "a change that is torn inside: an earlier record stands there", b,
+         [*p, long[:400] + older + long[400 + len(older):]], mark=mark)
     b = Builder("damage two broken").put(A, b"a").put(B, b"b").change(Put(C, b"1"), Put(D, b"2"))
     case("behind_change_after_break", "behind the mark, a torn record and the start of another change", b,
          [*b.parts[:2], zeroed(b.parts[2], 60, 160), *b.parts[3:]], mark=b.mark(1))

@@ -12,6 +12,7 @@ damaged journal no item is ever called absent and no superseded value is ever ha
 import errno
 import hashlib
 import hmac
+import itertools
 import os
 import re
 import stat
@@ -439,7 +440,8 @@ class Journal:
         """Counts the whole changes behind the mark, and leaves out an unfinished one if it is no damage."""
         mark, counted = self.offset, len(self.changes)
         self._walk(until=lambda: False)
-        broken, self.change = self.offset, []
+        walked = {r.offset for r in [*itertools.chain(*self.changes[counted:]), *self.change]}
+        self.change = []
         # Each change was synced before the next one was written, so only the last one can be torn.
         if len(self.changes) > counted and not all(map(self._opens, self.changes[-1])):
             self.changes.pop()
@@ -448,8 +450,8 @@ class Journal:
         rest = max(end, len(self.data.rstrip(b"\0")))
         if len(self.data) - end > MAX_BEHIND:
             raise Corrupt(f"journal: more bytes than a change can have are behind {end}")
-        for found in START.finditer(self.data, broken):
-            record = self._record_at(found.start())
+        for found in START.finditer(self.data, end):
+            record = None if found.start() in walked else self._record_at(found.start())
             if record and record.kind & FIRST and record.kind <= 7 and self._opens(record):
                 raise Corrupt(f"journal: the record at {record.offset} opens, but stands where none can")
         self.newest = {record.tag: record for record in self.records}

@@ -29,7 +29,8 @@ import Testing
     try store.put("behind", as: "behind")
   }
 
-  @Test func `compacting says how many bytes were freed, and none for a journal that grew`() throws {
+  @Test func `compacting says how many bytes were freed, and none for a journal that grew`() throws
+  {
     #expect(try store.compact() == 0)
     for value in ["1", "2"] { try store.put(value, as: "item") }
     #expect(try store.compact() > 0)

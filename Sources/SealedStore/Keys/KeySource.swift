@@ -5,8 +5,9 @@ public import SessionToolsBase
 /// Conform a type of your own to keep a store's key wherever you like: give a
 /// ``KeySlotParameters/namedKey(reference:)`` slot its 32 bytes.
 ///
-/// A source is asked when a store is opened, unlocked or given a new slot, never in between.
-/// It may block and, if that is its nature, ask a person.
+/// A source is asked when a store is opened or unlocked, when it is given a new slot, and by a
+/// revocation that keeps its slot; never by reads and changes of items. It may block and, if that is
+/// its nature, ask a person.
 public protocol KeySource: Sendable {
   /// The key that a slot was wrapped with; `nil` when the slot is not for this source.
   ///

@@ -3,8 +3,8 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Whether there is a store at a path, sound or not.
   ///
-  /// `false` means that nothing is there, or an empty directory, or a creation that was
-  /// interrupted before it counted: nothing that ever held an item.
+  /// `false` means that nothing is there, or a directory with nothing of a store, or a creation that
+  /// was interrupted before it counted: nothing that ever held an item.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied`, `unavailable` or `io`: whoever cannot tell
   ///   does not answer `false`.

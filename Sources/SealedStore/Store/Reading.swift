@@ -3,12 +3,17 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// One look at the mark and one read of the journal; blocks no longer than those take. Of a store of
-  /// up to 256 items, records of up to 4 KiB are kept in memory, sealed as they are: to read one
-  /// again is one look at the mark.
+  /// One look at the mark and one read of the journal. Of a store of up to 256 items, records of up to
+  /// 4 KiB are kept in memory, sealed as they are: to read one again is one look at the mark.
+  ///
+  /// Blocks as long as those take. When another program wrote, what it wrote is read first; when a
+  /// program was interrupted while it wrote, that is settled first, which may wait for another
+  /// program for up to ``Options/lockTimeout``.
   ///
   /// - Throws: `locked`, `corrupt` when the item's record, or a part of the journal that could
-  ///   hold it, was changed, `accessDenied` or `io`.
+  ///   hold it, was changed, `wrongKey` when another program revoked this one's key, `timedOut`,
+  ///   `unavailable` when the store's directory is gone or its anchor cannot be read,
+  ///   `unsafePermissions`, `accessDenied` or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     guard let found = try find(key, keepingKeys: true) else { return nil }
     defer { found.keys.endUse() }

@@ -107,7 +107,8 @@ extension SealedFileStore {
     let confirmed = end ?? mark.flatMap { $0.journal == journal ? $0 : nil }
     if survey.records.isEmpty {
       // Whatever became of a head that is all there was.
-      var isEmpty = byteCount == headByteCount && (confirmed.map { $0.byteCount == byteCount } ?? true)
+      var isEmpty =
+        byteCount == headByteCount && (confirmed.map { $0.byteCount == byteCount } ?? true)
       if !isEmpty, let chained {
         isEmpty = try chained.isWholeAndEmpty(file, byteCount: byteCount)
       }

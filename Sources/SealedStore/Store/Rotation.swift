@@ -37,7 +37,8 @@ extension SealedFileStore {
   ///     answers whether to go on. Other processes that write wait meanwhile, so do not ask a
   ///     person here: ask with a first call that answers no. Do not call the store from it.
   /// - Returns: Whether it was done.
-  /// - Throws: `wrongKey` when a source opens no slot, or as ``compact(progress:)``.
+  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source, what a
+  ///   source throws, or as ``compact(progress:)``.
   @discardableResult
   public func revoke(
     keeping sources: [any KeySource], progress: StoreProgress? = nil,

@@ -12,7 +12,7 @@ extension SealedFileStore {
   /// - Returns: What was found. Damage is a finding and no error.
   /// - Throws: `locked`, `wrongKey` when the keys were replaced meanwhile, `corrupt` when
   ///   neither header nor copy can be used, `unsupportedVersion`, `unsafePermissions`,
-  ///   `accessDenied` or `io`.
+  ///   `timedOut` when another process holds the lock for too long, `accessDenied` or `io`.
   public func verify(progress: StoreProgress? = nil) throws(StoreError) -> VerificationReport {
     try verify(holding: .none, progress: progress)
   }
@@ -121,7 +121,8 @@ private struct Verifier {
         .rotation,
         open.isRotationPending
           ? "a rotation was interrupted; the next change finishes it"
-          : "a rotation was given up; the next change removes what it left", isDamage: false)
+          : "a rotation was given up; the next program that opens and changes the store removes it",
+        isDamage: false)
     }
     let primary = try headers.content(of: StoreFile.header)
     if primary == .missing || primary == .defective(.damaged) {
@@ -166,7 +167,10 @@ private struct Verifier {
       // Where the mark is damaged, nothing says that what is behind the last whole change counts.
       if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
       guard let prefix = gap.prefix else {
-        add(.journal, "bytes \(gap.range) are no record that opens", isDamage: true)
+        let range = gap.range
+        add(
+          .journal, "bytes \(range.lowerBound) to \(range.upperBound - 1) are no record that opens",
+          isDamage: true)
         continue
       }
       let isNewest =

@@ -12,7 +12,8 @@ public struct VerificationReport: Hashable, Sendable {
     public let description: String
     /// Whether confirmed data was changed or lost.
     ///
-    /// What is not damage is mended by the next change, or needs no mending.
+    /// What is not damage needs no mending, or is mended by the first change of the next program that
+    /// opens the store.
     public let isDamage: Bool
   }
 

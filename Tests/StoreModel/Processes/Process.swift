@@ -45,6 +45,8 @@ struct Task: Hashable, Sendable {
   /// What stands in the head of the new journal.
   var headVersion = 0
   var key = 0
+  /// The mark that a repair puts in the head of the new journal.
+  var predecessor: Int?
 }
 
 /// A piece of an operation that does at most one thing that another process or the disk notices.

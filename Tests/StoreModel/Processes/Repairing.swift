@@ -9,13 +9,26 @@ extension World {
     processes[process].task.headVersion = version + 1
     processes[process].task.key = life.journals[journal].key
     processes[process].view = nil
-    var steps: [Step] = []
+    let mark = processes[process].task.mark
+    processes[process].task.predecessor =
+      if !isMarkRight(mark), scenario.rules.repairMakesMark {
+        markNumber(journal: nil, end: nil)
+      } else if case .mark(let number) = mark {
+        number
+      } else {
+        nil
+      }
+    plan([.synchronizeDirectory] + rewritingSteps(process), process)
+  }
+
+  /// What makes the new journal's predecessor durable, once that journal is.
+  func predecessorSteps(_ process: Int) -> [Step] {
+    let rules = scenario.rules
     if isMarkRight(processes[process].task.mark) {
-      if scenario.rules.repairSyncsMark { steps += [.writeMarkAgain, .synchronizeMark] }
-    } else if scenario.rules.repairMakesMark {
-      steps += [.writeRandomMark, .synchronizeMark]
+      return rules.repairSyncsMark ? [.writeMarkAgain, .synchronizeMark] : []
     }
-    plan(steps + [.synchronizeDirectory] + rewritingSteps(process), process)
+    return rules.repairMakesMark
+      ? [.writeRandomMark, .synchronizeMark, .synchronizeDirectory] : []
   }
 
   /// Whether a mark is right by itself, whatever the journal is.

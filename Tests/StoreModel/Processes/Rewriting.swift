@@ -14,7 +14,11 @@ extension World {
     }
     steps.append(.writeNextJournal)
     if rules.syncsNextJournal { steps.append(.synchronizeNextJournal) }
-    if operation != .repair, rules.syncsMark { steps.append(.synchronizeMark) }
+    if operation == .repair {
+      steps += predecessorSteps(process)
+    } else if rules.syncsMark {
+      steps.append(.synchronizeMark)
+    }
     steps.append(.renameJournal)
     if rules.syncsRename { steps.append(.synchronizeDirectory) }
     steps.append(.writeMark)
@@ -54,7 +58,7 @@ extension World {
       note("writes the mark again", process, &run)
     case .writeRandomMark:
       if disk[.mark] == nil { processes[process].task.markFile = disk.create(.mark) }
-      putMark(journal: nil, end: nil, process)
+      putMark(processes[process].task.predecessor ?? 0, process)
       note("puts random bytes in the mark's place", process, &run)
     case .synchronizeMark:
       synchronizeMark(process, &run)
@@ -128,8 +132,10 @@ extension World {
       version = self.version(of: view.journal, at: view.end)
       if task.operation == .compact { key = life.journals[view.journal].key }
     }
-    var predecessor: Int?
-    if case .mark(let mark) = disk.files[task.markFile].content { predecessor = mark }
+    var predecessor = task.predecessor
+    if task.operation != .repair, case .mark(let mark) = disk.files[task.markFile].content {
+      predecessor = mark
+    }
     life.journals.append(RecordedLife.Journal(predecessor: predecessor, key: key))
     headVersions.append(version)
     let journal = life.journals.count - 1

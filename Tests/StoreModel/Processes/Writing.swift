@@ -75,7 +75,10 @@ extension World {
 
   /// Overwrites the mark in place.
   mutating func putMark(journal: Int?, end: Int?, _ process: Int) {
-    let mark = markNumber(journal: journal, end: end)
+    putMark(markNumber(journal: journal, end: end), process)
+  }
+
+  mutating func putMark(_ mark: Int, _ process: Int) {
     newestMark = mark
     let file = processes[process].view?.markFile ?? processes[process].task.markFile
     disk.files[file].write([.mark(mark)], at: 0)

@@ -21,6 +21,16 @@ extension Scenario {
         ]
       ])
 
+    // Further than the open store saw, on another branch of the same journal.
+    let branched = Scenario(
+      "files put back under an open store, and written on",
+      [
+        [
+          Script("R", [.put, .read, .put]), Script("X", [.keepCopy, .putBack(inPlace: true)]),
+          Script("V", [.put, .put]),
+        ]
+      ])
+
     let replaced = Scenario(
       "files replaced under open stores",
       [
@@ -71,7 +81,9 @@ extension Scenario {
     repaired.faults.kill = 1
     repaired.hasSplices = true
     repaired.bounds = .random(runs: size.choose(10, large: 5000), seed: 6)
-    return [dropped, restored, replaced, spliced, failing, rotated, repaired]
+    return [
+      dropped, restored, branched, replaced, spliced, failing, rotated, repaired,
+    ]
   }
 
   /// Everything at once, by chance.
