@@ -126,18 +126,21 @@ static void set_lock(const store *store, short kind) {
 
 // Locks, and looks at all that a writer looks at.
 static void begin_writing(const store *store) {
-  static const uint8_t zeros[PREFIX_BYTES];
-  uint8_t chain[16], next[PREFIX_BYTES];
+  static const uint8_t zeros[RESERVE_BYTES];
+  static uint8_t behind[RESERVE_BYTES];
+  uint8_t chain[16];
   set_lock(store, F_WRLCK);
   check_name(store, "lock", &store->lock_file);
   require(
     check_name(store, "journal", &store->journal_file) == store->length, "the journal's length");
-  check_name(store, "mark", &store->mark_file);
+  require(check_name(store, "mark", &store->mark_file) == MARK_BYTES, "the mark's length");
   check_mark(store);
   require(pread(store->journal, chain, sizeof chain, (off_t)store->chain_at) == 16, "pread");
   require(memcmp(chain, store->chain, sizeof chain) == 0, "the journal was changed");
-  ssize_t count = pread(store->journal, next, sizeof next, (off_t)store->end);
-  require(count >= 0 && memcmp(next, zeros, (size_t)count) == 0, "behind the end");
+  size_t left = store->length - store->end;
+  require(left <= RESERVE_BYTES, "the reserve");
+  require(pread(store->journal, behind, left, (off_t)store->end) == (ssize_t)left, "pread");
+  require(memcmp(behind, zeros, left) == 0, "behind the end");
 }
 
 static void end_writing(const store *store) { set_lock(store, F_UNLCK); }

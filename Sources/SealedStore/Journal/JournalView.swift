@@ -259,7 +259,11 @@ final class JournalView: @unchecked Sendable {
   /// - Throws: `io`.
   func isVacantBehindEnd() throws(StoreError) -> Bool {
     let behind = end.byteCount..<max(end.byteCount, fileByteCount)
+    if behind.count <= behindBuffer.byteCount {
+      let count = try file.read(at: behind.lowerBound, into: behindBuffer, 0..<behind.count)
+      return behindBuffer.isZero(0..<count)
+    }
     guard behind.count <= UnmarkedPart.largestRemainsByteCount else { return false }
-    return try file.startOfTrailingZeros(in: behind, with: behindBuffer) == behind.lowerBound
+    return try file.startOfTrailingZeros(in: behind) == behind.lowerBound
   }
 }

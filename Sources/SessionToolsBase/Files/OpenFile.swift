@@ -63,14 +63,9 @@ package final class OpenFile: Sendable {
   ///
   /// Holes are passed over, or a part of a gibibyte that took no time to make would take long.
   ///
-  /// - Parameters:
-  ///   - range: Which part.
-  ///   - buffer: What to read into, for those who ask often.
   /// - Throws: `io`.
-  package func startOfTrailingZeros(
-    in range: Range<Int>, with buffer: ByteBuffer? = nil
-  ) throws(StoreError) -> Int {
-    let buffer = buffer ?? ByteBuffer(byteCount: min(range.count, 1 << 16))
+  package func startOfTrailingZeros(in range: Range<Int>) throws(StoreError) -> Int {
+    let buffer = ByteBuffer(byteCount: min(range.count, 1 << 16))
     var found = range.lowerBound
     var done = range.lowerBound
     while done < range.upperBound {
