@@ -47,6 +47,11 @@ final class CommitQueue: Sendable {
     _ changes: [StoreChange], byteCount: Int,
     commit: ([StoreChange]) throws(StoreError) -> Void
   ) throws(StoreError) {
+    if beginAlone() {
+      let start = ContinuousClock.now
+      defer { end(answered: 1, since: start) }
+      return try commit(changes)
+    }
     let (batch, place, role) = join(changes, byteCount)
     switch role {
     case .follower: batch.answered?.wait()
@@ -60,6 +65,26 @@ final class CommitQueue: Sendable {
       }
     }
     try batch.results.withLock { $0[place] }.get()
+  }
+
+  /// Begins a commit without a batch, where nobody else is at work and nobody is waited for.
+  private func beginAlone() -> Bool {
+    state.withLock { state in
+      guard !state.isLed, state.last.count <= 1 else { return false }
+      state.isLed = true
+      return true
+    }
+  }
+
+  /// Ends a commit, and lets the next batch begin.
+  private func end(answered count: Int, since start: ContinuousClock.Instant) {
+    let end = ContinuousClock.now
+    let next = state.withLock { state -> Batch? in
+      state.last = (count, end, end - start)
+      state.isLed = !state.batches.isEmpty
+      return state.batches.first
+    }
+    next?.turn?.signal()
   }
 
   /// Joins the last batch, or begins one, whose leader is the first in it.
@@ -125,13 +150,7 @@ final class CommitQueue: Sendable {
       }
     }
     batch.results.withLock { $0 = results }
-    let end = ContinuousClock.now
-    let next = state.withLock { state -> Batch? in
-      state.last = (requests.count, end, end - start)
-      state.isLed = !state.batches.isEmpty
-      return state.batches.first
-    }
-    next?.turn?.signal()
+    end(answered: requests.count, since: start)
     // Wakes all of them at once.
     batch.answered?.leave()
   }
