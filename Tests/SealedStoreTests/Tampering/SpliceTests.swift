@@ -70,7 +70,7 @@ import Testing
     }
     var texts: [String: String]?
     do throws(StoreError) {
-      texts = try store.texts()
+      texts = try store.texts().filter { $0.key != Self.otherName }
     } catch let error where error.code == StoreError.corrupt {
       // Some items may be read all the same.
     }
@@ -113,6 +113,31 @@ import Testing
     #expect(counts.newest > 0)
   }
 
+  /// What others put who go on from what was spliced.
+  private static let otherName = "other"
+
+  /// Lets another store write to the files, if it can.
+  ///
+  /// Not when they hold another journal than the one that is open: of two journals only versions can
+  /// be compared.
+  private static func goOn(
+    _ disk: MemoryFileSystem, _ life: SplicedLife, as moment: SplicedLife.Moment, count: Int
+  ) throws {
+    let files = try disk.content(of: SplicedLife.path)
+    guard Self.journalIdentifier(files) == Self.journalIdentifier(moment.files) else { return }
+    do throws(StoreError) {
+      let other = try life.open(disk)
+      for number in 0..<count { try other.put("\(number)", as: otherName) }
+    } catch {
+      // Nobody goes on from there.
+      #expect(error.code == StoreError.corrupt)
+    }
+  }
+
+  private static func journalIdentifier(_ files: MemoryFileSystem.Content) -> [UInt8] {
+    Array((files["journal"] ?? []).prefix(48).dropFirst(32))
+  }
+
   /// What is wrong after a change of a store that was listed.
   private static func wrongWriting(
     _ store: SealedFileStore, _ life: SplicedLife, isNewestMark: Bool
@@ -145,6 +170,8 @@ import Testing
       for (name, content) in splicer.files().sorted(by: { $0.key < $1.key }) {
         try disk.overwrite(name, in: SplicedLife.path, with: content, isRenamed: isRenamed)
       }
+      let count = Int.random(in: -8...12, using: &splicer.choices)
+      try Self.goOn(disk, life, as: moment, count: max(0, count))
       let after = try Self.answers(of: store, life)
       guard let last = after.states.last else { return "it answers what it never held" }
       if last < first { return "it answers what it held before" }
@@ -158,6 +185,7 @@ import Testing
         return error.code == StoreError.corrupt ? nil : "writing: \(error)"
       }
       texts[SplicedLife.names[0]] = nil
+      texts[Self.otherName] = nil
       let isLater = life.states[first...].contains { state in
         state.filter { $0.key != SplicedLife.names[0] } == texts
       }
