@@ -120,6 +120,7 @@ extension SealedFileStore {
       isFirstChangeConfirmed: JournalHead(headBytes)?.predecessor != nil)
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, as: keptName)
+    let old = if let end { end } else { try anchored(journal) }
     let predecessor = predecessor(confirmed, keys)
     let view = try writeJournal(
       newest, of: ItemReader(file, journal: journal, keys: keys, .both),
@@ -132,7 +133,6 @@ extension SealedFileStore {
     // Nobody may read what was there before once this has been answered, be it with an error: the new
     // journal may be there all the same.
     defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
-    let old = if let end { end } else { try anchored(journal) }
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
     return Salvage(
