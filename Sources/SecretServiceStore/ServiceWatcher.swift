@@ -98,9 +98,12 @@ private struct ChangeRelay {
         let place = try await provider.path(
           of: collection, until: Deadline(in: Self.timeout))
         guard signal.path == place else { return nil }
-        let attributes = try await provider.attributes(
-          of: path, until: Deadline(in: Self.timeout))
-        let key = attributes.flatMap(ItemAttributes.key)
+        // One that is gone keeps the name under which its deletion is told.
+        guard
+          let attributes = try await provider.attributes(
+            of: path, until: Deadline(in: Self.timeout))
+        else { return nil }
+        let key = ItemAttributes.key(of: attributes)
         keys[path] = .some(key)
         return key.map { .changed([$0]) }
       } catch {

@@ -65,6 +65,20 @@ private final class Told: Sendable {
     #expect(!told.isEnded)
   }
 
+  @Test func `an item that is removed before the provider is asked about it keeps its name`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let (store, told) = try await told(on: bus)
+    try await store.put(SecretBytes(utf8: "2"), for: key)
+    try await told.wait(for: .changed([key]))
+    try await provider.set("Attributes", "error org.freedesktop.DBus.Error.UnknownObject")
+    try await store.put(SecretBytes(utf8: "3"), for: key)
+    try await store.remove(key)
+    try await told.wait(for: .changed([key]))
+  }
+
   @Test func `what another program does with an item is told, and with its own is not`()
     async throws
   {
