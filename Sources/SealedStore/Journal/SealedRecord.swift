@@ -11,11 +11,12 @@ struct SealedRecord: @unchecked Sendable {
 
   /// Reads the record of an entry; `nil` when the file ends before it does.
   ///
+  /// - Parameter isKept: Whether the value is to be opened more than once.
   /// - Throws: `io`.
   init?(
-    of entry: ItemIndex.Entry, in journal: JournalIdentifier, _ file: OpenFile
+    of entry: ItemIndex.Entry, in journal: JournalIdentifier, _ file: OpenFile, isKept: Bool
   ) throws(StoreError) {
-    self.init(byteCount: entry.recordByteCount, in: journal)
+    self.init(byteCount: entry.recordByteCount, in: journal, isKept: isKept)
     let range = Self.start..<buffer.byteCount
     guard try file.read(at: Int(entry.offset), into: buffer, range) == range.count else {
       return nil
@@ -24,12 +25,13 @@ struct SealedRecord: @unchecked Sendable {
 
   /// Copies a record.
   init(copying record: ByteBuffer, in journal: JournalIdentifier) {
-    self.init(byteCount: record.byteCount, in: journal)
+    self.init(byteCount: record.byteCount, in: journal, isKept: true)
     buffer.copy(record, 0..<record.byteCount, to: Self.start)
   }
 
-  private init(byteCount: Int, in journal: JournalIdentifier) {
-    buffer = ByteBuffer(byteCount: Self.start + byteCount)
+  private init(byteCount: Int, in journal: JournalIdentifier, isKept: Bool) {
+    // A record that is opened once is opened where it stands, which saves memory for the value.
+    buffer = ByteBuffer(byteCount: Self.start + byteCount, isSecret: !isKept)
     journal.bytes.store(in: buffer, at: 0)
   }
 
@@ -51,12 +53,24 @@ struct SealedRecord: @unchecked Sendable {
 
   private func value(_ lengths: RecordLengths, _ keys: KeyRing) -> SecretBytes? {
     let sealed = lengths.valueRange(at: Self.start)
-    let text = ByteBuffer(byteCount: sealed.count - Sodium.tagByteCount, isSecret: true)
+    let byteCount = sealed.count - Sodium.tagByteCount
+    guard !buffer.isSecret else {
+      return open(sealed, keys, in: buffer, at: sealed.lowerBound..<sealed.lowerBound + byteCount)
+    }
+    return open(
+      sealed, keys, in: ByteBuffer(byteCount: byteCount, isSecret: true), at: 0..<byteCount)
+  }
+
+  @inline(__always)
+  private func open(
+    _ sealed: Range<Int>, _ keys: KeyRing, in text: ByteBuffer, at range: Range<Int>
+  ) -> SecretBytes? {
     guard
       Sodium.open(
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: Self.start), associatedData: buffer,
-        0..<RecordOpener.associatedDataByteCount, key: keys.valueKey, into: (text, 0)),
-      let value = RecordOpener.value(in: text, 0..<text.byteCount, isRemoval: false)
+        0..<RecordOpener.associatedDataByteCount, key: keys.valueKey,
+        into: (text, range.lowerBound)),
+      let value = RecordOpener.value(in: text, range, isRemoval: false)
     else { return nil }
     return SecretBytes(in: text, value)
   }

@@ -27,6 +27,12 @@ final class CommitQueue: Sendable {
     var last = (count: 0, end: ContinuousClock.now, duration: Duration.zero)
   }
 
+  private enum Place {
+    /// Commits without a batch, where nobody else is at work and nobody is waited for.
+    case alone
+    case batch(Batch, place: Int, role: Role)
+  }
+
   private enum Role {
     case leader
     /// Leads when it is the batch's turn.
@@ -47,32 +53,24 @@ final class CommitQueue: Sendable {
     _ changes: [StoreChange], byteCount: Int,
     commit: ([StoreChange]) throws(StoreError) -> Void
   ) throws(StoreError) {
-    if beginAlone() {
+    switch join(changes, byteCount) {
+    case .alone:
       let start = ContinuousClock.now
       defer { end(answered: 1, since: start) }
       return try commit(changes)
-    }
-    let (batch, place, role) = join(changes, byteCount)
-    switch role {
-    case .follower: batch.answered?.wait()
-    case .leader where place > 0: lead(batch, commit: commit)
-    case .leader, .nextLeader:
-      if role == .nextLeader { batch.turn?.wait() }
-      if gather(batch, wasAnswered: role == .leader) {
-        lead(batch, commit: commit)
-      } else {
-        batch.answered?.wait()
+    case .batch(let batch, let place, let role):
+      switch role {
+      case .follower: batch.answered?.wait()
+      case .leader where place > 0: lead(batch, commit: commit)
+      case .leader, .nextLeader:
+        if role == .nextLeader { batch.turn?.wait() }
+        if gather(batch, wasAnswered: role == .leader) {
+          lead(batch, commit: commit)
+        } else {
+          batch.answered?.wait()
+        }
       }
-    }
-    try batch.results.withLock { $0[place] }.get()
-  }
-
-  /// Begins a commit without a batch, where nobody else is at work and nobody is waited for.
-  private func beginAlone() -> Bool {
-    state.withLock { state in
-      guard !state.isLed, state.last.count <= 1 else { return false }
-      state.isLed = true
-      return true
+      try batch.results.withLock { $0[place] }.get()
     }
   }
 
@@ -88,10 +86,12 @@ final class CommitQueue: Sendable {
   }
 
   /// Joins the last batch, or begins one, whose leader is the first in it.
-  private func join(
-    _ changes: [StoreChange], _ byteCount: Int
-  ) -> (batch: Batch, place: Int, role: Role) {
+  private func join(_ changes: [StoreChange], _ byteCount: Int) -> Place {
     state.withLock { state in
+      if !state.isLed, state.last.count <= 1 {
+        state.isLed = true
+        return .alone
+      }
       if let batch = state.batches.last,
         batch.byteCount + byteCount <= Self.largestBatchByteCount
       {
@@ -99,12 +99,13 @@ final class CommitQueue: Sendable {
         batch.byteCount += byteCount
         let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
         if isComplete { batch.isTaken = true } else { batch.beAwaited() }
-        return (batch, batch.requests.count - 1, isComplete ? .leader : .follower)
+        return .batch(
+          batch, place: batch.requests.count - 1, role: isComplete ? .leader : .follower)
       }
       let batch = Batch(changes, byteCount, hasToWait: state.isLed)
       state.batches.append(batch)
       defer { state.isLed = true }
-      return (batch, 0, state.isLed ? .nextLeader : .leader)
+      return .batch(batch, place: 0, role: state.isLed ? .nextLeader : .leader)
     }
   }
 

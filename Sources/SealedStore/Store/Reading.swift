@@ -32,7 +32,9 @@ extension SealedFileStore {
   /// Reads a record and opens its value; `nil` when it is not the one of the entry.
   private func read(_ found: FoundItem) throws(StoreError) -> SecretBytes? {
     let (view, entry) = (found.view, found.entry)
-    guard let record = try SealedRecord(of: entry, in: view.head.journal, view.file),
+    guard
+      let record = try SealedRecord(
+        of: entry, in: view.head.journal, view.file, isKept: found.isToBeKept),
       let value = record.value(of: entry, found.keys)
     else { return nil }
     if found.isToBeKept { withStateIfOpen { _ in view.keep(record, of: entry) } }
@@ -103,6 +105,7 @@ extension SealedFileStore {
     var steps = ProgressSteps(progress, total: sorted.count, step: 1024)
     var keys: [StoreKey] = []
     keys.reserveCapacity(namespace == nil ? sorted.count : 0)
+    var isAscending = true
     // So many at once that what is open stays small, and two threads have enough to do.
     for start in stride(from: 0, to: sorted.count, by: Self.largestKeptKeyCount) {
       let some = sorted[start..<min(start + Self.largestKeptKeyCount, sorted.count)]
@@ -116,16 +119,18 @@ extension SealedFileStore {
       }
       for (number, piece) in pieces.enumerated() {
         steps.reached(start + number * Self.namesInPiece)
-        keys += try piece.get()
+        let piece = try piece.get()
+        if let last = keys.last, let first = piece.first, first < last { isAscending = false }
+        keys += piece
       }
     }
     steps.finish()
-    keys.sort()
+    if !isAscending { keys.sort() }
     return (keys, mark)
   }
 
   /// So many names are opened by one thread at a time.
-  private static var namesInPiece: Int { 1024 }
+  private static var namesInPiece: Int { 512 }
 
   /// The names of some items, in ascending order.
   private func readNames(
@@ -144,7 +149,7 @@ extension SealedFileStore {
       if namespace == nil || key.namespace == namespace { keys.append(key) }
     }
     // Runs that are in order are only merged in the end.
-    keys.sort()
+    keys.sortUnlessAscending()
     return keys
   }
 

@@ -134,7 +134,7 @@ import Glibc
   }
 
   /// Whether the memory is wiped before it is given back.
-  var isSecret: Bool { memory.isSecret }
+  package var isSecret: Bool { memory.isSecret }
 
   /// A copy of a part in memory that is wiped.
   ///

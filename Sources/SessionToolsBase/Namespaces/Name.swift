@@ -31,7 +31,8 @@ package struct Name: Hashable, Sendable, Comparable {
     var text = text
     text.makeContiguousUTF8()
     self.text = text
-    isASCII = text.utf8.allSatisfy { $0 < 0x80 }
+    var bytes = text.utf8Span
+    isASCII = bytes.checkForASCII()
   }
 
   /// A name that may be absent.

@@ -38,6 +38,23 @@ extension StoreKey: Comparable {
   }
 }
 
+extension [StoreKey] {
+  /// Sorts keys; those that are in order already are only looked at.
+  package mutating func sortUnlessAscending() {
+    if !isAscending { sort() }
+  }
+
+  private var isAscending: Bool {
+    let keys = span
+    var position = 1
+    while position < keys.count {
+      if keys[position] < keys[position - 1] { return false }
+      position += 1
+    }
+    return true
+  }
+}
+
 extension StoreKey: CustomStringConvertible {
   /// The parts for a person to read, absent ones left out.
   public var description: String {
