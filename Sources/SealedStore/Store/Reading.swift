@@ -130,7 +130,7 @@ extension SealedFileStore {
   }
 
   /// So many names are opened by one thread at a time.
-  private static var namesInPiece: Int { 512 }
+  private static var namesInPiece: Int { 1024 }
 
   /// The names of some items, in ascending order.
   private func readNames(
