@@ -11,7 +11,11 @@ struct SealedRecord: @unchecked Sendable {
 
   /// Reads the record of an entry; `nil` when the file ends before it does.
   ///
-  /// - Parameter isKept: Whether the value is to be opened more than once.
+  /// - Parameters:
+  ///   - entry: Where the record is.
+  ///   - journal: What it is bound to.
+  ///   - file: The journal.
+  ///   - isKept: Whether the value is to be opened more than once.
   /// - Throws: `io`.
   init?(
     of entry: ItemIndex.Entry, in journal: JournalIdentifier, _ file: OpenFile, isKept: Bool
