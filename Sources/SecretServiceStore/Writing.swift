@@ -29,7 +29,8 @@ extension Operation {
     let before = try await lines(with: ItemAttributes.identity(of: key), .large, in: collection)
     let path = try await write(value, for: key, over: Array(before.keys), in: collection)
     return try await confirming { () async throws in
-      guard try await isStored(value, for: key, at: path, over: before[path], in: collection)
+      guard
+        try await isStored(value, for: key, at: path, over: before[path]?.bytes, in: collection)
       else { return false }
       // Left by a program that died. What was made meanwhile stays: of two who write at the same
       // time, each would remove the other's.
@@ -137,12 +138,10 @@ extension Operation {
     _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?,
     in collection: String
   ) async throws -> Bool {
-    guard let line = try await link.lines(of: [path], .large, until: deadline)[path] else {
-      return false
-    }
-    let item = try store.item(in: line)
+    guard let line = try await line(of: path, in: collection) else { return false }
+    let item = try line.item.get()
     guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
-    return item.value == value || line != before
+    return item.value == value || line.bytes != before
   }
 
   /// Removes the items of a key.
