@@ -27,7 +27,8 @@ extension ServiceLink {
         throw .unexpected("GetSecrets")
       }
       for (path, secret) in entries where wanted.contains(path) {
-        guard let line = session.open(secret) else { throw .unexpected("GetSecrets") }
+        guard secret.type == ServiceSession.secretType else { throw .unexpected("GetSecrets") }
+        guard let line = session.open(secret) else { throw .otherKey() }
         lines[path] = line
       }
     }

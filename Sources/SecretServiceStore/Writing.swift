@@ -205,6 +205,8 @@ extension Operation {
     do {
       return try await body()
     } catch let error as DBusError {
+      // What KWallet makes then is an item without a value.
+      if error.saysUnreadable { throw UnansweredChange(reason: DBusError.otherKey()) }
       throw error.saysRefused ? error : unanswered(error)
     }
   }
@@ -226,6 +228,13 @@ extension Operation {
 }
 
 extension DBusError {
+  /// Whether a provider could not open the secret that it was given.
+  ///
+  /// This is how KWallet says so; a path that is none is never sent.
+  fileprivate var saysUnreadable: Bool {
+    name == "org.freedesktop.DBus.Error.InvalidObjectPath"
+  }
+
   /// Whether a provider, or the bus in its place, said that it did not do what it was told.
   fileprivate var saysRefused: Bool {
     guard let name else { return false }
