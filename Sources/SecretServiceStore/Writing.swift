@@ -158,6 +158,11 @@ extension Operation {
         try await confirming { () async throws in try await delete(path, in: collection) }
       }
     }
+    // KWallet takes an item whose wallet is closed off its list and says that it is done; when the
+    // wallet is opened, the secret is there again, without the attributes.
+    try await confirming { () async throws in
+      if try await provider.isLocked(collection, until: deadline) { throw store.locked() }
+    }
   }
 
   private func delete(_ path: String, in collection: String) async throws {

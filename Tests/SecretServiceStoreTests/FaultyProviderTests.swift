@@ -229,7 +229,7 @@ import Testing
     ("put", "CreateItem", "locks"),
     ("put", "SetSecret", "hang"), ("put", "SetSecret", "die"), ("put", "SetSecret", "forget"),
     ("remove", "Delete", "hang"), ("remove", "Delete", "die"), ("remove", "Delete", "dieafter"),
-    ("remove", "Delete", "number"), ("remove", "Delete", "empty"),
+    ("remove", "Delete", "number"), ("remove", "Delete", "empty"), ("remove", "Delete", "locks"),
     ("remove", "Delete", "prompt 0 never"), ("remove", "Delete", "prompt 0 wrong"),
     ("remove", "Delete", "prompt 0 die"),
   ])
