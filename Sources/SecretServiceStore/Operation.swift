@@ -17,7 +17,7 @@ struct Operation: Sendable {
     let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
     throw StoreError(
       StoreError.unavailable, store: store.name, reason: "the service has \(what)",
-      remedy: "Make one with the keyring's own program, such as Seahorse or KeePassXC")
+      remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
   }
 
   /// Whether the collection is there and unlocked.
@@ -25,7 +25,8 @@ struct Operation: Sendable {
     guard let path = try await provider.path(of: store.collection, until: deadline) else {
       return .noCollection
     }
-    return try await provider.isLocked(path, until: deadline) ? .locked : .unlocked
+    guard try await provider.isLocked(path, until: deadline) else { return .unlocked }
+    return try await provider.isOpenWallet(path, until: deadline) ? .unlocked : .locked
   }
 
   /// Unlocks a collection that is locked, if that takes no question, or the store's policy is to
@@ -44,6 +45,13 @@ struct Operation: Sendable {
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
+    // Without a question, although it takes a prompt.
+    if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
+      let isUnlocked = try await provider.unlock(
+        collection, until: deadline, promptUntil: deadline)
+      guard isUnlocked == true else { throw store.locked() }
+      return
+    }
     try await unlocking(prompts, else: store.locked()) { promptDeadline in
       try await provider.unlock(collection, until: deadline, promptUntil: promptDeadline)
     }
