@@ -235,9 +235,9 @@ extension Operation {
 extension DBusError {
   /// Whether a provider could not open the secret that it was given.
   ///
-  /// This is how KWallet says so; a path that is none is never sent.
+  /// This is how KWallet says so, by Qt's name for it; a path that is none is never sent.
   fileprivate var saysUnreadable: Bool {
-    name == "org.freedesktop.DBus.Error.InvalidObjectPath"
+    name == "org.qtproject.QtDBus.Error.InvalidObjectPath"
   }
 
   /// Whether a provider, or the bus in its place, said that it did not do what it was told.

@@ -131,7 +131,7 @@ import Testing
     let (bus, provider) = try await provider()
     try await provider.set("OpenSession", "once sealed")
     try await expect(nil, of: call, bus.store(), "a secret that cannot be opened")
-    try await provider.set("CreateItem", "once error org.freedesktop.DBus.Error.InvalidObjectPath")
+    try await provider.set("CreateItem", "once error org.qtproject.QtDBus.Error.InvalidObjectPath")
     let new = try StoreKey("new", in: "com.example.mail")
     try await bus.store().put(SecretBytes(utf8: "x"), for: new)
     #expect(try await bus.store().value(for: new) == SecretBytes(utf8: "x"))
