@@ -79,7 +79,7 @@ import Testing
   @Test func `no session fails`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
-    for round in 0..<TestSize.choose(small: 50, medium: 150, large: 5000) {
+    for round in 0..<TestSize.choose(small: 20, medium: 60, large: 5000) {
       // Of an item that is there, the value is read first.
       let key = try StoreKey("\(round)", in: "service")
       let store = bus.store()
