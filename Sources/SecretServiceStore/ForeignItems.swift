@@ -132,7 +132,7 @@ extension SecretServiceStore {
           of: path, until: operation.deadline),
         try isTheItem(attributes)
       else { return nil }
-      return try await operation.secret(of: path)
+      return try await operation.foreignSecret(of: path)
     }
   }
 }

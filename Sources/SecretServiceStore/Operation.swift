@@ -7,9 +7,6 @@ struct Operation: Sendable {
   let link: ServiceLink
   let deadline: Deadline
 
-  /// How often items are asked for that are there, not locked, and not given.
-  private static let largestRoundCount = 5
-
   var provider: Provider { link.provider }
 
   /// The path of the store's collection.
@@ -20,7 +17,7 @@ struct Operation: Sendable {
     let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
     throw StoreError(
       StoreError.unavailable, store: store.name, reason: "the service has \(what)",
-      remedy: "Make one with the keyring's own program, such as Seahorse or KeePassXC")
+      remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
   }
 
   /// Whether the collection is there and unlocked.
@@ -28,22 +25,33 @@ struct Operation: Sendable {
     guard let path = try await provider.path(of: store.collection, until: deadline) else {
       return .noCollection
     }
-    return try await provider.isLocked(path, until: deadline) ? .locked : .unlocked
+    guard try await provider.isLocked(path, until: deadline) else { return .unlocked }
+    return try await provider.isOpenWallet(path, until: deadline) ? .unlocked : .locked
   }
 
   /// Unlocks a collection that is locked, if that takes no question, or the store's policy is to
   /// ask.
   ///
+  /// - Returns: Whether it was locked.
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
-  func unlockIfLocked(_ collection: String) async throws {
-    guard try await provider.isLocked(collection, until: deadline) else { return }
+  @discardableResult
+  func unlockIfLocked(_ collection: String) async throws -> Bool {
+    guard try await provider.isLocked(collection, until: deadline) else { return false }
     try await unlock(collection, asking: store.options.prompts)
+    return true
   }
 
   /// Unlocks a collection.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
+    // Without a question, although it takes a prompt.
+    if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
+      let isUnlocked = try await provider.unlock(
+        collection, until: deadline, promptUntil: deadline)
+      guard isUnlocked == true else { throw store.locked() }
+      return
+    }
     try await unlocking(prompts, else: store.locked()) { promptDeadline in
       try await provider.unlock(collection, until: deadline, promptUntil: promptDeadline)
     }
@@ -52,7 +60,7 @@ struct Operation: Sendable {
   /// Unlocks items that a person has to allow this program to read.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
-  private func allow(_ items: [String]) async throws {
+  func allow(_ items: [String]) async throws {
     try await unlocking(store.options.prompts, else: store.notAllowed()) { promptDeadline in
       try await provider.allow(items, until: deadline, promptUntil: promptDeadline)
     }
@@ -97,67 +105,6 @@ struct Operation: Sendable {
     return found
   }
 
-  /// What another program's item holds; `nil` when it is gone.
-  ///
-  /// - Throws: `locked` and the like.
-  func secret(of path: String) async throws -> SecretBytes? {
-    var refusal = DBusError.unexpected("GetSecrets")
-    if let secret = try await readableLines(of: [path], .large, refusal: &refusal)[path] {
-      return secret
-    }
-    let (present, locked) = try await provider.present(of: [path], until: deadline)
-    if present.isEmpty { return nil }
-    guard !locked.isEmpty else { throw refusal }
-    try await allow([path])
-    if let secret = try await readableLines(of: [path], .large, refusal: &refusal)[path] {
-      return secret
-    }
-    throw refusal
-  }
-
-  /// What the items with some attributes hold, as the provider keeps it.
-  ///
-  /// - Throws: `locked` and the like when any cannot be read.
-  func lines(
-    with attributes: [String: String], _ size: ItemAttributes.Size, in collection: String
-  ) async throws -> [String: SecretBytes] {
-    var paths = try await items(with: attributes, in: collection)
-    var (wasAllowed, refusal) = (false, DBusError.unexpected("GetSecrets"))
-    for _ in 0..<Self.largestRoundCount {
-      let lines = try await readableLines(of: paths, size, refusal: &refusal)
-      let missing = paths.filter { lines[$0] == nil }
-      if missing.isEmpty { return lines }
-      try await unlockIfLocked(collection)
-      // KeePassXC has items that are locked in a collection that is not, one by one and for each
-      // connection: until a person allows that to read them.
-      let (present, locked) = try await provider.present(of: missing, until: deadline)
-      if !locked.isEmpty {
-        if wasAllowed { throw store.notAllowed() }
-        try await allow(locked)
-        wasAllowed = true
-      }
-      // They were removed meanwhile, or others put in their place, or the collection was locked.
-      let again = try await items(with: attributes, in: collection)
-      // Only a provider that is wrong goes on listing items that are not there.
-      if present.isEmpty, Set(again) == Set(paths) { return lines }
-      paths = again
-    }
-    throw refusal
-  }
-
-  /// What some items hold; those that are locked, or gone, may be left out, and with them others.
-  private func readableLines(
-    of paths: [String], _ size: ItemAttributes.Size, refusal: inout DBusError
-  ) async throws(DBusError) -> [String: SecretBytes] {
-    do throws(DBusError) {
-      return try await link.lines(of: paths, size, until: deadline)
-    } catch let error where error.saysLocked {
-      // KeePassXC gives none when one of them is locked.
-      refusal = error
-      return [:]
-    }
-  }
-
   /// The value of an item.
   func value(for key: StoreKey) async throws -> SecretBytes? {
     let collection = try await collection()
@@ -167,7 +114,7 @@ struct Operation: Sendable {
     guard let path = try await provider.newest(of: Array(lines.keys), until: deadline),
       let line = lines[path]
     else { return nil }
-    let item = try store.item(in: line)
+    let item = try line.item.get()
     guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
     return item.value
   }
@@ -236,7 +183,7 @@ struct Operation: Sendable {
     let small = try await lines(
       with: ItemAttributes.inNamespace(nil, size: .small), .small, in: collection)
     for (path, line) in small {
-      if let (key, value) = try? store.item(in: line) {
+      if let (key, value) = try? line.item.get() {
         // Two of one name: which of them counts is found out when it is asked for.
         if keys.insert(key).inserted { values[key] = value } else { values[key] = nil }
       } else {
@@ -258,9 +205,9 @@ struct Operation: Sendable {
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   private func item(
-    in line: SecretBytes, of namespace: Namespace?
+    in line: KeptLine, of namespace: Namespace?
   ) throws -> (key: StoreKey, value: SecretBytes) {
-    let item = try store.item(in: line)
+    let item = try line.item.get()
     guard namespace.map({ $0 == item.key.namespace }) ?? true else {
       throw store.corrupt("what is kept for \(item.key) is under another name")
     }

@@ -74,9 +74,10 @@ extension Error {
 }
 
 extension DBusError {
-  /// Whether a call went to a provider that is not there any more.
+  /// Whether a call went to a provider that is not there any more, or in a session that both sides
+  /// do not have.
   var saysRestarted: Bool {
-    if kind == .disconnected { return true }
+    if kind == .disconnected || saysOtherKey { return true }
     return [
       "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
       "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.Secret.Error.NoSession",

@@ -55,6 +55,9 @@ struct Provider: Sendable {
 
 /// A provider and a session with it, which secrets are sealed in on their way.
 struct ServiceLink: Sendable {
+  /// How many keys a provider is offered before what it says against them is believed.
+  private static let largestKeyCount = 3
+
   let provider: Provider
   let session: ServiceSession
 
@@ -66,8 +69,25 @@ struct ServiceLink: Sendable {
   ) async throws(DBusError) -> ServiceLink {
     let provider = try await Provider(
       on: bus.connect(until: deadline), of: bus, until: deadline)
-    let session = try await ServiceSession.open(with: provider, timeout: deadline.left)
-    return ServiceLink(provider: provider, session: session)
+    return ServiceLink(
+      provider: provider, session: try await session(with: provider, until: deadline))
+  }
+
+  /// Opens a session, and another one with another key when the provider refuses the first.
+  ///
+  /// libsecret sends its public key as a number, without the zeros in front, and KWallet takes only
+  /// keys that have 128 bytes: it refuses one in 256, which begins with a zero.
+  private static func session(
+    with provider: Provider, until deadline: Deadline
+  ) async throws(DBusError) -> ServiceSession {
+    for _ in 1..<largestKeyCount {
+      do throws(DBusError) {
+        return try await ServiceSession.open(with: provider, timeout: deadline.left)
+      } catch let error where error.name == "org.freedesktop.DBus.Error.InvalidArgs" {
+        continue
+      }
+    }
+    return try await ServiceSession.open(with: provider, timeout: deadline.left)
   }
 }
 

@@ -8,6 +8,6 @@ public enum SecretServiceAvailability: Hashable, Sendable {
   case noCollection
   /// The collection is locked.
   case locked
-  /// The collection is open.
+  /// The collection is open, or a wallet of KWallet's that is: no question is asked about it.
   case unlocked
 }

@@ -25,7 +25,8 @@ public struct SecretServiceOptions: Hashable, Sendable {
   /// Whether a person may be asked to unlock what is locked.
   public enum Prompts: Sendable {
     /// Never: a locked collection is an error, ``SessionToolsBase/StoreError/locked``, unless the
-    /// provider unlocks it without a question, as one that has no password.
+    /// provider unlocks it without a question, as one that has no password, or a wallet of KWallet's
+    /// that the login opened.
     ///
     /// KeePassXC may still ask, in a window of its own, whether an item may be removed or
     /// replaced, as its settings say; nothing here can tell beforehand. The change then waits for

@@ -118,7 +118,8 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// Whether the collection is locked.
+  /// Whether the provider says that the collection is locked, as KWallet does of a wallet that the
+  /// login opened until the first operation; ``availability()`` says whether it can be used.
   ///
   /// - Throws: `unavailable`, `timedOut` or `cancelled`.
   public func isLocked() async throws(StoreError) -> Bool {

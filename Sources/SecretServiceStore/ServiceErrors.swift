@@ -92,7 +92,8 @@ extension SecretServiceStore {
       return StoreError(
         StoreError.unavailable, store: self.name,
         reason: "no program provides org.freedesktop.secrets on the session bus",
-        remedy: "Install and start one, such as gnome-keyring or KeePassXC", underlying: error)
+        remedy: "Install and start one: gnome-keyring, KeePassXC or KWallet",
+        underlying: error)
     default:
       return StoreError(
         StoreError.unavailable, store: name, reason: "the service answered: \(error.message)",

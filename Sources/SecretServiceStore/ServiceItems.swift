@@ -27,7 +27,8 @@ extension ServiceLink {
         throw .unexpected("GetSecrets")
       }
       for (path, secret) in entries where wanted.contains(path) {
-        guard let line = session.open(secret) else { throw .unexpected("GetSecrets") }
+        guard secret.type == ServiceSession.secretType else { throw .unexpected("GetSecrets") }
+        guard let line = session.open(secret) else { throw .otherKey() }
         lines[path] = line
       }
     }
@@ -86,6 +87,14 @@ extension Provider {
 }
 
 extension DBusError {
+  /// Whether one of the items whose secrets were asked for is locked, or not there any more.
+  ///
+  /// For that reason alone KeePassXC (of a locked one) and KWallet (of one that is gone) give none
+  /// of the others either.
+  var saysLockedOrGone: Bool {
+    saysLocked || saysGone || name == "org.freedesktop.DBus.Error.InvalidArgs"
+  }
+
   /// Whether an object is not there (any more).
   var saysGone: Bool {
     [

@@ -93,10 +93,13 @@ import SessionToolsBase
     return withExtendedLifetime(line) { unsafe Variant(taking: sealed) }
   }
 
+  /// The type of a secret as it goes over the bus.
+  static let secretType = "(oayays)"
+
   /// Opens a secret that the provider sealed; `nil` when it is not sealed as was agreed.
   func open(_ secret: Variant) -> SecretBytes? {
     // libsecret has no answer to anything else.
-    guard secret.type == "(oayays)",
+    guard secret.type == Self.secretType,
       let value = unsafe secret_service_decode_dbus_secret(service, secret.pointer)
     else { return nil }
     defer { unsafe secret_value_unref(UnsafeMutableRawPointer(value)) }
@@ -116,4 +119,19 @@ extension [String] {
     var pointers: [UnsafePointer<CChar>?] = unsafe copies.map { unsafe UnsafePointer($0) }
     return unsafe body(&pointers)
   }
+}
+
+extension DBusError {
+  private static let otherKeyName = "org.session-tools.OtherKey"
+
+  /// A secret that is sealed with another key than the session has.
+  ///
+  /// KWallet's is another one in one of 256 sessions: it leaves out the zero that what both sides
+  /// made of their keys begins with then. In a new session the keys are others.
+  static func otherKey() -> DBusError {
+    DBusError(.remote(otherKeyName), "a secret is not sealed with the key that was agreed on")
+  }
+
+  /// Whether the two sides of a session have different keys.
+  var saysOtherKey: Bool { name == Self.otherKeyName }
 }

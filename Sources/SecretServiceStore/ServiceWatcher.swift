@@ -61,6 +61,7 @@ private struct ChangeRelay {
     let (signals, receiver) = AsyncStream.makeStream(of: DBusSignal.self)
     var subscriptions: [DBusSubscription] = []
     for (interface, sender) in [
+      (ServiceInterface.service.rawValue, Provider.wellKnownName),
       (ServiceInterface.collection.rawValue, Provider.wellKnownName),
       (ServiceInterface.properties.rawValue, Provider.wellKnownName),
       ("org.freedesktop.DBus", "org.freedesktop.DBus"),
@@ -88,6 +89,8 @@ private struct ChangeRelay {
     switch signal.name {
     case "ItemCreated", "ItemChanged", "ItemDeleted":
       guard let path = signal.arguments.first?.objectPath else { return nil }
+      // KWallet says everything twice, by the collection's path and by that of its alias.
+      if signal.path.hasPrefix("\(Provider.path)/aliases/") { return nil }
       if signal.name == "ItemDeleted" {
         guard let key = keys.removeValue(forKey: path) else { return .resynchronize }
         return key.map { .changed([$0]) }
@@ -109,6 +112,9 @@ private struct ChangeRelay {
       } catch {
         return .resynchronize
       }
+    case "CollectionChanged", "CollectionDeleted":
+      // How KWallet says that a wallet was closed or opened.
+      return .resynchronize
     case "PropertiesChanged":
       // A collection was locked or unlocked.
       let isLock = signal.arguments.count > 1 && signal.arguments[1].entries["Locked"] != nil

@@ -29,7 +29,8 @@ extension Operation {
     let before = try await lines(with: ItemAttributes.identity(of: key), .large, in: collection)
     let path = try await write(value, for: key, over: Array(before.keys), in: collection)
     return try await confirming { () async throws in
-      guard try await isStored(value, for: key, at: path, over: before[path], in: collection)
+      guard
+        try await isStored(value, for: key, at: path, over: before[path]?.bytes, in: collection)
       else { return false }
       // Left by a program that died. What was made meanwhile stays: of two who write at the same
       // time, each would remove the other's.
@@ -137,12 +138,10 @@ extension Operation {
     _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?,
     in collection: String
   ) async throws -> Bool {
-    guard let line = try await link.lines(of: [path], .large, until: deadline)[path] else {
-      return false
-    }
-    let item = try store.item(in: line)
+    guard let line = try await line(of: path, in: collection) else { return false }
+    let item = try line.item.get()
     guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
-    return item.value == value || line != before
+    return item.value == value || line.bytes != before
   }
 
   /// Removes the items of a key.
@@ -158,6 +157,11 @@ extension Operation {
       } else {
         try await confirming { () async throws in try await delete(path, in: collection) }
       }
+    }
+    // KWallet takes an item whose wallet is closed off its list and says that it is done; when the
+    // wallet is opened, the secret is there again, without the attributes.
+    try await confirming { () async throws in
+      if try await provider.isLocked(collection, until: deadline) { throw store.locked() }
     }
   }
 
@@ -206,6 +210,8 @@ extension Operation {
     do {
       return try await body()
     } catch let error as DBusError {
+      // What KWallet makes then is an item without a value.
+      if error.saysUnreadable { throw UnansweredChange(reason: DBusError.otherKey()) }
       throw error.saysRefused ? error : unanswered(error)
     }
   }
@@ -227,6 +233,13 @@ extension Operation {
 }
 
 extension DBusError {
+  /// Whether a provider could not open the secret that it was given.
+  ///
+  /// This is how KWallet says so, by Qt's name for it; a path that is none is never sent.
+  fileprivate var saysUnreadable: Bool {
+    name == "org.qtproject.QtDBus.Error.InvalidObjectPath"
+  }
+
   /// Whether a provider, or the bus in its place, said that it did not do what it was told.
   fileprivate var saysRefused: Bool {
     guard let name else { return false }

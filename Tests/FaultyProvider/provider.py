@@ -1,7 +1,8 @@
 """A provider of org.freedesktop.secrets that does wrong when it is told to.
 
 It has one collection, the default one, in memory, and seals nothing. What goes wrong is said over
-the bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" is none.
+the bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" is none. Faults.Add adds an
+item of another program's: ATTRIBUTES, SECRET.
 
 `provider.py prompter` is a prompter of gnome-keyring's that never answers, and counts what it was
 asked. `provider.py unlock PASSWORD` unlocks gnome-keyring as a login does.
@@ -39,6 +40,8 @@ class Provider:
         self.faults = {}
         self.prompts = {}
         self.is_locked = False
+        # As KWallet does it: a secret that is locked is given as an empty one.
+        self.empties = False
         self.count = 0
 
     # Messages
@@ -49,7 +52,7 @@ class Provider:
         arguments = message.get_args_list(byte_arrays=True)
         member = str(message.get_member())
         if message.get_interface() == FAULTS:
-            self.set_fault(*map(str, arguments))
+            {"Set": self.set_fault, "Add": self.add}[member](*arguments)
             self.answer(message, "")
             return dbus.lowlevel.HANDLER_RESULT_HANDLED
         name = str(arguments[1]) if member in ("Get", "Set") else member
@@ -57,15 +60,24 @@ class Provider:
         self.serve(message, member, arguments, fault, detail)
         return dbus.lowlevel.HANDLER_RESULT_HANDLED
 
+    def add(self, attributes, secret):
+        self.count += 1
+        attributes = {str(key): str(value) for key, value in attributes.items()}
+        self.items[f"{COLLECTION}/{self.count}"] = Item(attributes, "", str(secret).encode())
+
     def set_fault(self, name, fault):
+        name, fault = str(name), str(fault)
         if name == "locked":
-            self.is_locked = fault != ""
+            self.is_locked, self.empties = fault != "", fault == "empty"
         elif fault:
             self.faults[name] = fault
         else:
             self.faults.pop(name, None)
 
     def serve(self, message, member, arguments, fault, detail):
+        if fault == "once":
+            self.faults.pop(member, None)
+            fault, _, detail = detail.partition(" ")
         if fault == "hang":
             return
         if fault == "die":
@@ -125,9 +137,23 @@ class Provider:
         return "ao", dbus.Array(found, signature="o")
 
     def GetSecrets(self, message, arguments, fault, detail):
-        secrets = {} if self.is_locked else {
-            str(path): self.secret(self.items[str(path)].secret, fault, detail)
-            for path in arguments[0] if str(path) in self.items}
+        if fault == "lock":
+            # After some calls, as an idle time or a screen saver does; and for a moment only.
+            left, _, moment = detail.partition(" ")
+            if left == "0":
+                self.is_locked, self.empties = True, True
+                self.faults.pop("GetSecrets")
+            else:
+                self.faults["GetSecrets"] = f"lock {int(left) - 1} {moment}".strip()
+        if fault == "gone" and any(str(path) not in self.items for path in arguments[0]):
+            # As KWallet does it: none of the others either.
+            raise Failure("org.freedesktop.DBus.Error.InvalidArgs")
+        secrets = {
+            str(path): self.secret(self.given(str(path)), fault, detail)
+            for path in arguments[0]
+            if str(path) in self.items and (self.empties or not self.is_locked)}
+        if fault == "lock" and detail == "0 moment":
+            self.is_locked, self.empties = False, False
         if fault == "missing":
             secrets.popitem()
         if fault == "more":
@@ -135,6 +161,9 @@ class Provider:
         if fault == "unknown":
             return "a{o(oayay)}", {path: secret[:3] for path, secret in secrets.items()}
         return "a{o(oayays)}", dbus.Dictionary(secrets, signature="o(oayays)")
+
+    def given(self, path):
+        return b"" if self.is_locked else self.items[path].secret
 
     def secret(self, line, fault, detail):
         session, parameters = SESSION, b""
@@ -216,6 +245,7 @@ class Provider:
 
         def delete():
             del self.items[path]
+            self.is_locked = self.is_locked or fault == "locks"
             self.signal(COLLECTION, INTERFACE + "Collection", "ItemDeleted", "o", path)
             return dbus.String("", variant_level=1)
 

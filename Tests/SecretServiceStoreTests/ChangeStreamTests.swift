@@ -35,10 +35,11 @@ private final class Told: Sendable {
 }
 
 @Suite(.fewAtATime) struct ChangeStreamTests {
-  private let key: StoreKey
+  private let (key, other): (StoreKey, StoreKey)
 
   init() throws {
     key = try StoreKey("item", in: "service")
+    other = try StoreKey("other", in: "service")
   }
 
   /// A store with one item, and what its stream tells.
@@ -132,6 +133,31 @@ private final class Told: Sendable {
     try await bus.store().put(SecretBytes(utf8: "2"), for: key)
     try await told.wait(for: .changed([key]))
     withExtendedLifetime(store) {}
+  }
+
+  @Test func `closing and opening a wallet is told, and each deletion once`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await KWallet(on: bus)
+    let (store, told) = try await told(on: bus)
+    try await store.put(SecretBytes(utf8: "2"), for: key)
+    try await told.wait(for: .changed([key]))
+    try await keyring.lock()
+    try await told.wait(for: .resynchronize)
+    try await keyring.logIn()
+    try await store.unlock()
+    try await told.wait(for: .resynchronize)
+    try await store.put(SecretBytes(utf8: "3"), for: key)
+    try await told.wait(for: .changed([key]))
+    try await store.remove(key)
+    try await store.put(SecretBytes(utf8: "4"), for: other)
+    var events: [StoreEvent] = []
+    try await wait(until: "the last change is told") {
+      events += told.take()
+      return events.contains(.changed([other]))
+    }
+    #expect(events.contains(.changed([key])))
+    #expect(!events.contains(.resynchronize))
+    #expect(keyring.isRunning)
   }
 
   @Test func `a bus that comes later is waited for`() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `session-tools` on a bus of its own, with gnome-keyring or without.
+/// `session-tools` on a bus of its own, with gnome-keyring, KWallet or no provider.
 @Suite(.fewAtATime) struct CommandTranscriptTests {
   private static let all = Transcript.all(of: "SecretServiceStoreTests")
 
@@ -12,7 +12,12 @@ import Testing
     let bus = try await PrivateBus()
     let tool = try Tool()
     let environment = bus.environment.filter { tool.environment[$0.key] == nil }
-    let keyring = transcript.description == "no-provider" ? nil : try await GnomeKeyring(on: bus)
+    let keyring: (any RunningKeyring)? =
+      switch transcript.description {
+      case "no-provider": nil
+      case "kwallet": try await KWallet(on: bus)
+      default: try await GnomeKeyring(on: bus)
+      }
     let replayed = try await onThread {
       try transcript.replayed(by: tool, environment: environment)
     }
@@ -22,6 +27,6 @@ import Testing
   }
 
   @Test func `there are transcripts`() {
-    #expect(Self.all.count == 4)
+    #expect(Self.all.count == 5)
   }
 }

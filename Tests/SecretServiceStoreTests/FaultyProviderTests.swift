@@ -108,6 +108,38 @@ import Testing
     try await expectUnchanged(bus)
   }
 
+  /// As KWallet refuses a public key that begins with a zero byte, which one in 256 does.
+  @Test func `a session whose key is refused is opened with another key`() async throws {
+    let (bus, provider) = try await provider()
+    let refusal = "error org.freedesktop.DBus.Error.InvalidArgs"
+    try await provider.set("OpenSession", "once \(refusal)")
+    let store = bus.store()
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    // One that refuses every key is not asked for ever.
+    try await provider.set("OpenSession", refusal)
+    try await expect(StoreError.unavailable, of: "value", bus.store(), refusal)
+    // What has nothing to do with the key is an error at once.
+    try await provider.set("OpenSession", "once error org.freedesktop.DBus.Error.Failed")
+    try await expect(StoreError.unavailable, of: "value", bus.store(), "Failed")
+  }
+
+  /// As KWallet's and libsecret's do in one session of 256.
+  @Test(arguments: ["value", "keys", "items", "put"])
+  func `a session whose two sides have different keys is opened again`(
+    _ call: String
+  ) async throws {
+    let (bus, provider) = try await provider()
+    try await provider.set("OpenSession", "once sealed")
+    try await expect(nil, of: call, bus.store(), "a secret that cannot be opened")
+    try await provider.set("CreateItem", "once error org.qtproject.QtDBus.Error.InvalidObjectPath")
+    let new = try StoreKey("new", in: "com.example.mail")
+    try await bus.store().put(SecretBytes(utf8: "x"), for: new)
+    #expect(try await bus.store().value(for: new) == SecretBytes(utf8: "x"))
+    try await provider.set("OpenSession", "once sealed")
+    try await bus.store().put(SecretBytes(utf8: "y"), for: StoreKey("newer", in: "com.example"))
+    #expect(try await bus.store().keys(in: nil).count == 4)
+  }
+
   @Test(arguments: ["value", "keys", "items"])
   func `a secret that is not as it was written is an error`(_ call: String) async throws {
     let (bus, provider) = try await provider()
@@ -197,7 +229,7 @@ import Testing
     ("put", "CreateItem", "locks"),
     ("put", "SetSecret", "hang"), ("put", "SetSecret", "die"), ("put", "SetSecret", "forget"),
     ("remove", "Delete", "hang"), ("remove", "Delete", "die"), ("remove", "Delete", "dieafter"),
-    ("remove", "Delete", "number"), ("remove", "Delete", "empty"),
+    ("remove", "Delete", "number"), ("remove", "Delete", "empty"), ("remove", "Delete", "locks"),
     ("remove", "Delete", "prompt 0 never"), ("remove", "Delete", "prompt 0 wrong"),
     ("remove", "Delete", "prompt 0 die"),
   ])

@@ -39,20 +39,33 @@ struct ServiceChecks {
     case .noProvider:
       return found(
         "no program provides it",
-        remedy: "sudo apt-get install gnome-keyring, and log in again")
+        remedy: DesktopEnvironment.isKDE
+          ? "sudo apt-get install libpam-kwallet5, turn KWallet on in System Settings, and log in "
+            + "again"
+          : "sudo apt-get install gnome-keyring, and log in again")
     case .noCollection:
+      let program = try program
       return found(
-        "it has no " + (store.collection.name.map { "collection '\($0)'" } ?? "default collection"),
-        remedy: "seahorse, or gnome-keyring-daemon --replace --unlock --components=secrets, which "
-          + "reads a password from standard input")
+        "\(program) has no "
+          + (store.collection.name.map { "collection '\($0)'" } ?? "default collection"),
+        remedy: program.howToMakeCollection)
     case .locked:
       return found(
-        "the collection is locked",
+        "\(try program): the collection is locked",
         remedy: "session-tools unlock secret-service:" + (store.collection.name?.shellQuoted ?? ""))
     case .unlocked:
-      guard isNeeded else { return .ok(Self.name, "the default collection is unlocked") }
+      let program = try program
+      guard isNeeded else {
+        return .ok(Self.name, "\(program): the default collection is unlocked")
+      }
       let count = try store.keys(in: nil).count
-      return .ok(Self.name, "unlocked, \(Size.count(count, "item")) of this library")
+      return .ok(Self.name, "\(program): unlocked, \(Size.count(count, "item")) of this library")
+    }
+  }
+
+  private var program: ProviderProgram {
+    get throws(StoreError) {
+      try store.waiting { store async throws(StoreError) in try await store.providerProgram() }
     }
   }
 
@@ -89,5 +102,29 @@ struct ServiceChecks {
       "secret backend",
       "SECRET_BACKEND=\(backend) takes other programs elsewhere; session-tools goes to the service",
       remedy: "unset SECRET_BACKEND")
+  }
+}
+
+extension ProviderProgram {
+  /// How a person makes a collection in it, without putting another provider in its place.
+  fileprivate var howToMakeCollection: String {
+    switch self {
+    case .gnomeKeyring:
+      "seahorse, or gnome-keyring-daemon --replace --unlock --components=secrets, which reads a "
+        + "password from standard input"
+    case .keePassXC:
+      "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
+        + "a database"
+    case .kWallet: "kwalletmanager5, and make a wallet there; then log in again"
+    case .other(let name): "make one with the window of \(name)"
+    }
+  }
+}
+
+private enum DesktopEnvironment {
+  /// Whether KWallet is the provider to have.
+  static var isKDE: Bool {
+    let names = ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? ""
+    return names.split(separator: ":").contains("KDE")
   }
 }

@@ -23,12 +23,29 @@ final class FaultyProvider: Sendable {
 
   /// From now on a method or property goes wrong in some way; as it should, when that is empty.
   func set(_ name: String, _ fault: String) async throws {
+    try await call("Set", [.string(name), .string(fault)])
+  }
+
+  /// Adds an item as another program does.
+  func add(_ secret: String, _ attributes: [String: String]) async throws {
+    try await call("Add", [.strings(attributes), .string(secret)])
+  }
+
+  private func call(_ name: String, _ arguments: [Variant]) async throws {
     let method = DBusMethod(
-      OtherClient.provider, OtherClient.root, "org.sessiontools.Faults", "Set")
-    _ = try await connection.call(method, [.string(name), .string(fault)], timeout: patience)
+      OtherClient.provider, OtherClient.root, "org.sessiontools.Faults", name)
+    _ = try await connection.call(method, arguments, timeout: patience)
   }
 
   func lock() async throws { try await set("locked", "yes") }
+
+  /// Locks as KWallet does: secrets are still given, as empty ones, and unlocking takes a question.
+  func lockGivingEmptySecrets() async throws {
+    try await set("Unlock", "prompt 0 never")
+    try await set("locked", "empty")
+  }
+
+  func unlock() async throws { try await set("locked", "") }
 
   func kill() { daemon.kill() }
 }

@@ -109,29 +109,7 @@ final class KeePassXC: Sendable {
 
   /// Makes changes, and waits until they are on the disk.
   func saving(_ change: () async throws -> Void) async throws {
-    let before = try databaseFile()
-    try await change()
-    // One of ours may be several of KeePassXC's, each of which writes a new file.
-    var last = before
-    var lastChange = ContinuousClock.now
-    try await wait(until: "the database is saved") {
-      let file = try databaseFile()
-      if file != last { (last, lastChange) = (file, .now) }
-      return last != before && ContinuousClock.now - lastChange > .seconds(1)
-    }
-  }
-
-  private struct DatabaseFile: Equatable {
-    /// May be that of an earlier one.
-    let number: Int
-    let modificationDate: Date
-  }
-
-  private func databaseFile() throws -> DatabaseFile {
-    let attributes = try FileManager.default.attributesOfItem(atPath: database)
-    return DatabaseFile(
-      number: try #require(attributes[.systemFileNumber] as? Int),
-      modificationDate: try #require(attributes[.modificationDate] as? Date))
+    try await SavedFile(path: database).saving(change)
   }
 
   /// Ends it, as a crash does.

@@ -5,6 +5,7 @@ import Testing
 enum Keyring: String, CaseIterable, CustomTestStringConvertible {
   case gnomeKeyring = "gnome-keyring"
   case keePassXC = "KeePassXC"
+  case kWallet = "KWallet"
 
   var testDescription: String { rawValue }
 
@@ -13,6 +14,7 @@ enum Keyring: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .gnomeKeyring: try await GnomeKeyring(on: bus)
     case .keePassXC: try await KeePassXC(on: bus, saves: saves)
+    case .kWallet: try await KWallet(on: bus)
     }
   }
 }
@@ -26,6 +28,7 @@ protocol RunningKeyring: AnyObject, Sendable {
 
 extension GnomeKeyring: RunningKeyring {}
 extension KeePassXC: RunningKeyring {}
+extension KWallet: RunningKeyring {}
 
 /// A bus with a provider on it, both of which go with the test.
 struct KeyringOnBus {

@@ -1,0 +1,58 @@
+import DBus
+import Foundation
+package import SessionToolsBase
+
+/// The program that provides the service.
+package enum ProviderProgram: Hashable, Sendable, CustomStringConvertible {
+  case gnomeKeyring, keePassXC, kWallet
+  /// Another one, by the name of its file.
+  case other(String)
+
+  /// What each also calls itself on the bus.
+  fileprivate static let busNames: [(name: String, program: ProviderProgram)] =
+    [("org.gnome.keyring", .gnomeKeyring), ("org.keepassxc.KeePassXC.MainWindow", .keePassXC)]
+    + OpenWallet.services.map { ($0.name, .kWallet) }
+
+  package var description: String {
+    switch self {
+    case .gnomeKeyring: "gnome-keyring"
+    case .keePassXC: "KeePassXC"
+    case .kWallet: "KWallet"
+    case .other(let name): name
+    }
+  }
+}
+
+extension Provider {
+  /// Which program it is.
+  ///
+  /// - Throws: `DBusError`.
+  func program(until deadline: Deadline) async throws(DBusError) -> ProviderProgram {
+    for (name, program) in ProviderProgram.busNames {
+      if try await connection.owner(of: name, until: deadline) == self.name { return program }
+    }
+    let answer = try await connection.call(
+      DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(name)],
+      timeout: deadline.left)
+    // Of a process that cannot be looked at, because it is another user's, only the number is known.
+    let number = answer.children.first?.unsigned32 ?? 0
+    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(number)/exe")
+    return .other(path.map { URL(filePath: $0).lastPathComponent } ?? "process \(number)")
+  }
+}
+
+extension SecretServiceStore {
+  /// The program that provides the service, which is started if the bus knows how.
+  ///
+  /// - Throws: `unavailable` when there is no bus or no provider; `timedOut` or `cancelled`.
+  package func providerProgram() async throws(StoreError) -> ProviderProgram {
+    let deadline = Deadline(in: options.timeout)
+    do throws(DBusError) {
+      let provider = try await Provider(
+        on: bus.connect(until: deadline), of: bus, until: deadline)
+      return try await provider.program(until: deadline)
+    } catch {
+      throw storeError(error)
+    }
+  }
+}

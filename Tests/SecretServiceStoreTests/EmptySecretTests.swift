@@ -1,0 +1,186 @@
+import BusTestSupport
+import SealedStore
+import SecretServiceStore
+import SessionTools
+import SessionToolsBase
+import StoreMigration
+import TestSupport
+import Testing
+
+/// A provider that gives an empty secret for a locked one, as KWallet does: neither a value nor
+/// damage.
+@Suite(.fewAtATime) struct EmptySecretTests {
+  private let (key, other): (StoreKey, StoreKey)
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+    other = try StoreKey("other", in: "com.example.news")
+  }
+
+  @Test func `an empty secret of a locked item is neither damage nor absence`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "another"), for: other)
+    try await provider.lockGivingEmptySecrets()
+    for store in [store, bus.store()] {
+      for call in (reads + changes).filter({ $0.name != "contains" }) {
+        #expect(
+          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+      }
+      #expect(await failure { try await onThread { try store.listing() } } == StoreError.locked)
+    }
+    try await provider.unlock()
+    #expect(
+      try await store.items(in: nil)
+        == [key: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
+  }
+
+  @Test func `a person who unlocks the collection is asked, and the value comes`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store { $0.prompts = .ifNeeded }
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await provider.add("theirs", ["service": "s", "username": "u"])
+    for _ in 0..<2 {
+      try await provider.set("Unlock", "prompt 10 done")
+      try await provider.set("locked", "empty")
+      #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    }
+    let items = ForeignSecretServiceItems(.goKeyring, store)
+    let theirs = try StoreKey("u", in: "s")
+    #expect(try await items.value(for: theirs) == SecretBytes(utf8: "theirs"))
+    try await provider.set("locked", "empty")
+    #expect(try await items.value(for: theirs) == SecretBytes(utf8: "theirs"))
+  }
+
+  /// Locked when it was read, and unlocked again when it was asked about.
+  @Test func `an item that was locked for a moment is given`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await provider.add("theirs", ["service": "s", "username": "u"])
+    for call in ["value", "keys", "items"] {
+      let call = try #require(reads.first { $0.name == call })
+      try await provider.set("GetSecrets", "lock 0 moment")
+      #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
+    }
+    let items = ForeignSecretServiceItems(.goKeyring, store)
+    try await provider.set("GetSecrets", "lock 0 moment")
+    #expect(
+      try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: "theirs"))
+  }
+
+  @Test func `an empty value of another program is a value`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    try await provider.add("", ["service": "s", "username": "u"])
+    let items = ForeignSecretServiceItems(.goKeyring, bus.store())
+    #expect(try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: ""))
+  }
+
+  @Test func `an empty secret that is not locked is damage`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await provider.set("GetSecrets", "line")
+    for call in ["value", "keys", "items"] {
+      let call = try #require(reads.first { $0.name == call })
+      #expect(
+        await failure { try await call.run(store, key) } == StoreError.corrupt, "\(call.name)")
+    }
+  }
+
+  /// KWallet then gives none of the others either, and calls it an invalid argument.
+  @Test func `an item that is removed while others are read is gone, and they are not`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store()
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await provider.set("GetSecrets", "gone")
+    try await provider.set("SearchItems", "once more")
+    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "value")])
+    try await provider.set("SearchItems", "once more")
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+  }
+
+  /// The key of a store is an item like others, and a store whose key is locked is not damaged.
+  @Test func `a sealed store whose key is locked is locked`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let directory = try TemporaryDirectory()
+    let key = SecretServiceKey("vault", isMadeIfAbsent: true, store: bus.store())
+    _ = try await onThread { try SealedFileStore.create(at: directory["vault"], key: key) }
+    try await provider.lockGivingEmptySecrets()
+    #expect(
+      await failure {
+        try await onThread {
+          try SealedFileStore.open(at: directory["vault"], key: key).keys(in: nil)
+        }
+      } == StoreError.locked)
+  }
+
+  /// The store's error that ends a migration.
+  private func storeErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch MigrationError.store(let error) {
+      throw error
+    }
+  }
+
+  /// Goes on with a migration, which may have been stopped before it began.
+  private func finished(_ migration: Migration) async throws -> MigrationReport {
+    do {
+      return try await migration.resume()
+    } catch MigrationError.nothingBegun {
+      return try await migration.run()
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a migration out of a collection that is locked meanwhile takes no empty value`(
+    _ isForeign: Bool
+  ) async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    var values: [StoreKey: SecretBytes] = [:]
+    for number in 0..<6 {
+      let value = SecretBytes(utf8: "value \(number)")
+      let key = try StoreKey("user \(number)", in: "service")
+      values[key] = value
+      if isForeign {
+        try await provider.add(
+          "value \(number)", ["service": "service", "username": "user \(number)"])
+      } else {
+        try await bus.store().put(value, for: key)
+      }
+    }
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    // Reads are counted until none is left to be locked before.
+    for readCount in 0..<30 {
+      let source: any MigratableStore =
+        isForeign ? ForeignSecretServiceItems(.goKeyring, bus.store()) : bus.store()
+      let (target, journal) = (MemoryStore(), MemoryStore())
+      let migration = Migration(from: source, to: target, journal: journal, options: options)
+      try await provider.set("Unlock", "prompt 0 never")
+      try await provider.set("GetSecrets", "lock \(readCount)")
+      let code = await failure { try await storeErrors { try await migration.run() } }
+      #expect(code == nil || code == StoreError.locked, "locked after \(readCount) reads")
+      for key in try await target.keys(in: nil) {
+        #expect(
+          try await target.value(for: key) == values[key], "locked after \(readCount) reads")
+      }
+      try await provider.set("GetSecrets", "")
+      try await provider.unlock()
+      if code != nil { #expect(try await finished(migration).isComplete) }
+      for (key, value) in values { #expect(try await target.value(for: key) == value) }
+    }
+  }
+}

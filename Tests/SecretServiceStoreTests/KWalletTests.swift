@@ -1,0 +1,141 @@
+import BusTestSupport
+import SecretServiceStore
+import SessionToolsBase
+import StoreMigration
+import TestSupport
+import Testing
+
+/// KWallet's own ways: a closed wallet gives empty secrets, a login opens it and does not unlock
+/// it, and some sessions are refused.
+@Suite(.fewAtATime) struct KWalletTests {
+  private let (key, absent): (StoreKey, StoreKey)
+
+  init() throws {
+    key = try StoreKey("item", in: "com.example.mail")
+    absent = try StoreKey("absent", in: "com.example.mail")
+  }
+
+  /// How a wallet comes to be closed.
+  enum Closing: CaseIterable {
+    case byPerson, byOtherClient, sinceStart
+  }
+
+  private func close(
+    _ keyring: inout KWallet, on bus: PrivateBus, _ closing: Closing
+  ) async throws {
+    switch closing {
+    case .byPerson: try await keyring.lock()
+    case .byOtherClient: try await OtherClient(on: bus).lock()
+    case .sinceStart:
+      keyring.kill()
+      keyring = try await KWallet(on: bus, .locked)
+    }
+  }
+
+  @Test(arguments: Closing.allCases)
+  func `a closed wallet is neither damage nor absence, and is not asked for`(
+    _ closing: Closing
+  ) async throws {
+    let bus = try await PrivateBus()
+    var keyring = try await KWallet(on: bus)
+    let store = bus.store()
+    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: key) }
+    try await close(&keyring, on: bus, closing)
+    for key in [key, absent] {
+      for call in (reads + changes).filter({ $0.name != "contains" }) {
+        #expect(
+          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+      }
+    }
+    #expect(try await store.contains(key), "that it is there can be read")
+    #expect(await failure { try await store.contains(absent) } == StoreError.locked)
+    #expect(try await store.availability() == .locked)
+    // The next login opens it, and nothing more is asked.
+    try await keyring.logIn()
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: absent) == nil)
+    #expect(try await store.keys(in: nil) == [key])
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a wallet that the login opened needs no question`() async throws {
+    let bus = try await PrivateBus()
+    var keyring = try await KWallet(on: bus)
+    try await keyring.saving { try await bus.store().put(SecretBytes(utf8: "value"), for: key) }
+    for call in reads + changes {
+      keyring.kill()
+      keyring = try await KWallet(on: bus, .loggedIn)
+      #expect(try await OtherClient(on: bus).isLocked(), "as the service has it")
+      let store = bus.store()
+      #expect(try await store.availability() == .unlocked)
+      #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
+    }
+    #expect(keyring.isRunning)
+  }
+
+  /// Without another try one session in 256 is refused, because libsecret leaves out zeros in front
+  /// of its public key, and in another one in 256 the two make different keys of what they agreed
+  /// on.
+  @Test func `no session fails`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await KWallet(on: bus)
+    for round in 0..<TestSize.choose(small: 20, medium: 60, large: 5000) {
+      // Of an item that is there, the value is read first.
+      let key = try StoreKey("\(round)", in: "service")
+      let store = bus.store()
+      try await store.put(SecretBytes(utf8: "value"), for: key)
+      #expect(try await bus.store().value(for: key) == SecretBytes(utf8: "value"))
+      try await store.remove(key)
+    }
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `another program's items are migrated out of a wallet that is closed meanwhile`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let keyring = try await KWallet(on: bus)
+    var values: [StoreKey: SecretBytes] = [:]
+    for number in 0..<30 {
+      try await bus.run(
+        "/usr/bin/secret-tool", "store", "--label=l", "service", "s", "username", "u\(number)",
+        input: "value \(number)")
+      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: "value \(number)")
+    }
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    for round in 0..<TestSize.choose(small: 5, medium: 20, large: 200) {
+      let target = MemoryStore()
+      let migration = Migration(
+        from: ForeignSecretServiceItems(.goKeyring, bus.store()), to: target,
+        journal: MemoryStore(), options: options)
+      let (steps, reporter) = AsyncStream.makeStream(of: Void.self)
+      async let code = failure {
+        defer { reporter.finish() }
+        do {
+          return try await migration.run(
+            progress: MigrationProgress { _, _, _, _ in
+              reporter.yield()
+            }
+          ).isComplete
+        } catch MigrationError.store(let error) {
+          throw error
+        }
+      }
+      // Closed while it goes on, after one step more each time.
+      var stepCount = 0
+      for await _ in steps {
+        stepCount += 1
+        if stepCount > round { break }
+      }
+      try await keyring.lock()
+      let found = await code
+      #expect(found == nil || found == StoreError.locked, "round \(round)")
+      for key in try await target.keys(in: nil) {
+        #expect(try await target.value(for: key) == values[key], "round \(round)")
+      }
+      try await keyring.logIn()
+    }
+    #expect(keyring.isRunning)
+  }
+}

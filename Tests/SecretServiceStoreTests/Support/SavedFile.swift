@@ -1,0 +1,35 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A file that a provider writes some time after a change, as a new file each time.
+struct SavedFile {
+  let path: String
+
+  private struct Version: Equatable {
+    /// May be that of an earlier one.
+    let number: Int
+    let modificationDate: Date
+  }
+
+  /// Makes changes, and waits until they are on the disk.
+  func saving(_ change: () async throws -> Void) async throws {
+    let before = try version()
+    try await change()
+    // One of ours may be several of the provider's, each of which writes a new file.
+    var last = before
+    var lastChange = ContinuousClock.now
+    try await wait(until: "\(path) is saved") {
+      let version = try version()
+      if version != last { (last, lastChange) = (version, .now) }
+      return last != before && ContinuousClock.now - lastChange > .seconds(1)
+    }
+  }
+
+  private func version() throws -> Version {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return Version(
+      number: try #require(attributes[.systemFileNumber] as? Int),
+      modificationDate: try #require(attributes[.modificationDate] as? Date))
+  }
+}
