@@ -1,11 +1,18 @@
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <linux/stat.h>
+#include <netinet/in.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 #include <time.h>
+#include <unistd.h>
 
 /* prctl takes a variable number of arguments, which Swift cannot pass. */
 static inline int session_tools_forbid_dumping(void) {
@@ -41,7 +48,8 @@ static inline int session_tools_status(
 ) {
   return statx(
     descriptor, name, 0x100 /* AT_SYMLINK_NOFOLLOW */ | 0x1000 /* AT_EMPTY_PATH */,
-    STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE, status);
+    STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID | STATX_INO | STATX_SIZE,
+    status);
 }
 
 /* Nanoseconds of a clock that only goes on, to a few milliseconds: reading it calls no kernel. */
@@ -57,4 +65,78 @@ static inline long long session_tools_uptime(void) {
   struct timespec time = {0};
   clock_gettime(CLOCK_BOOTTIME, &time);
   return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* An address as the kernel's socket diagnosis has it. */
+static inline int session_tools_diagnosed_address(
+  const struct sockaddr_storage *address, __be16 *port, __be32 bytes[4]
+) {
+  if (address->ss_family == AF_INET) {
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    *port = four->sin_port;
+    memcpy(bytes, &four->sin_addr, sizeof four->sin_addr);
+    return 0;
+  }
+  if (address->ss_family == AF_INET6) {
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    *port = six->sin6_port;
+    memcpy(bytes, &six->sin6_addr, sizeof six->sin6_addr);
+    return 0;
+  }
+  return -1;
+}
+
+/* The user whose socket is at the other end of a TCP connection within this machine; -1 when that
+   cannot be found.
+
+   Asks the kernel for the one socket whose own address is the peer's and whose peer is this one. */
+static inline int session_tools_peer_user(int descriptor, unsigned *user) {
+  struct sockaddr_storage own, peer;
+  socklen_t own_size = sizeof own, peer_size = sizeof peer;
+  struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 body;
+  } request;
+  memset(&own, 0, sizeof own);
+  memset(&peer, 0, sizeof peer);
+  memset(&request, 0, sizeof request);
+  if (getsockname(descriptor, (struct sockaddr *)&own, &own_size) != 0) return -1;
+  if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_size) != 0) return -1;
+  struct inet_diag_sockid *wanted = &request.body.id;
+  if (session_tools_diagnosed_address(&peer, &wanted->idiag_sport, wanted->idiag_src) != 0) return -1;
+  if (session_tools_diagnosed_address(&own, &wanted->idiag_dport, wanted->idiag_dst) != 0) return -1;
+  wanted->idiag_cookie[0] = wanted->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  request.head.nlmsg_len = sizeof request;
+  request.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.head.nlmsg_flags = NLM_F_REQUEST;
+  request.body.sdiag_family = peer.ss_family;
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  request.body.idiag_states = ~0u;
+
+  union {
+    struct nlmsghdr head;
+    char bytes[1024];
+  } answer;
+  int query = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (query < 0) return -1;
+  /* The kernel has answered when the request is sent. */
+  ssize_t count = -1;
+  if (send(query, &request, sizeof request, 0) == (ssize_t)sizeof request) {
+    do {
+      count = recv(query, &answer, sizeof answer, MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+  }
+  close(query);
+  if (count < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return -1;
+  if (answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return -1;
+  const struct inet_diag_msg *found = (const struct inet_diag_msg *)NLMSG_DATA(&answer.head);
+  /* Where there is no such connection, the kernel answers with whoever listens on the port. */
+  if (found->id.idiag_sport != wanted->idiag_sport) return -1;
+  if (found->id.idiag_dport != wanted->idiag_dport) return -1;
+  if (memcmp(found->id.idiag_src, wanted->idiag_src, sizeof wanted->idiag_src) != 0) return -1;
+  if (memcmp(found->id.idiag_dst, wanted->idiag_dst, sizeof wanted->idiag_dst) != 0) return -1;
+  /* A socket that its process has closed has no file any more, and is shown as root's. */
+  if (found->idiag_inode == 0) return -1;
+  *user = found->idiag_uid;
+  return 0;
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SealedStore
 import SessionToolsBase
 
 /// The directory of `pass`, the standard Unix password manager, to be migrated.
@@ -18,7 +19,8 @@ public enum PasswordStore {
   ///
   /// - Parameter path: The directory.
   /// - Returns: The items; listing them throws `unavailable` when there is no such directory,
-  ///   reading one `undecodable` when `gpg` does not open it.
+  ///   reading one `undecodable` when `gpg` does not open it, `valueTooLarge` when it has more than
+  ///   16 MiB, and `timedOut` when `gpg` takes more than two minutes.
   public static func items(at path: String = standardPath) -> ReadOnlyItems {
     // It may be a link to where it is kept in step with other machines.
     let path = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
@@ -78,39 +80,45 @@ public enum PasswordStore {
       remedy: "Migrate it by its own path, pass:\(path)", underlying: error)
   }
 
+  /// Longer than a person needs for the passphrase of a key.
+  private static let timeout = Duration.seconds(120)
+  /// No store takes a larger one; a file of some kilobytes may well have a thousand times as much.
+  private static let largestValueByteCount = SealedFileStore.largestValueByteCount
+
   private static func decrypt(_ file: String) throws(StoreError) -> SecretBytes {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["gpg", "--quiet", "--batch", "--decrypt", "--", file]
-    let (output, complaint) = (Pipe(), Pipe())
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = complaint
-    do {
-      try process.run()
-      // It says little, so it never waits for somebody to read this while the value is read.
-      let value = try output.fileHandleForReading.readToEnd() ?? Data()
-      let reason = try complaint.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else {
-        throw failure(
-          file, process.terminationStatus, String(decoding: reason, as: UTF8.self))
-      }
-      return SecretBytes(value)
-    } catch let error as StoreError {
-      throw error
+    let gpg = LimitedProgram(
+      "gpg", ["--quiet", "--batch", "--decrypt", "--", file],
+      largestOutputByteCount: largestValueByteCount, timeout: timeout)
+    let ending: LimitedProgram.Ending
+    do throws(SystemCallError) {
+      ending = try gpg.run()
+    } catch let error where error.errno == SystemCallError.noSuchFile {
+      throw StoreError(
+        StoreError.unavailable, store: file, reason: "there is no gpg",
+        remedy: "Install it: apt-get install gnupg", errno: error.errno)
     } catch {
       throw StoreError(
-        StoreError.io, store: file, reason: "gpg cannot be run", underlying: error)
+        StoreError.io, store: file,
+        reason: "gpg cannot be run: \(CurrentProcess.message(for: error.errno))",
+        errno: error.errno)
+    }
+    switch ending {
+    case .ended(status: 0, let value, _): return value
+    case .ended(_, _, let complaint): throw failure(file, complaint)
+    case .wroteTooMuch:
+      throw StoreError(
+        StoreError.valueTooLarge, store: file,
+        reason: "its value has more than \(largestValueByteCount) bytes, which no store takes",
+        remedy: "Leave it where it is")
+    case .tookTooLong:
+      throw StoreError(
+        StoreError.timedOut, store: file,
+        reason: "gpg did not open it within \(timeout.components.seconds) seconds",
+        remedy: "See that gpg --decrypt opens it, and try again")
     }
   }
 
-  private static func failure(_ file: String, _ status: Int32, _ complaint: String) -> StoreError {
-    if status == 127 {
-      return StoreError(
-        StoreError.unavailable, store: file, reason: "there is no gpg",
-        remedy: "Install it: apt-get install gnupg")
-    }
+  private static func failure(_ file: String, _ complaint: String) -> StoreError {
     let reason = complaint.split(separator: "\n").last.map(String.init) ?? "no reason given"
     return StoreError(
       StoreError.undecodable, store: file, reason: "gpg does not open it: \(reason)",

@@ -70,7 +70,9 @@ enum Program {
     }
     // What is wrong and where to read more; the usage in between fills half a screen.
     let pointer = text.split(separator: "\n").last { $0.hasPrefix("  See '") } ?? ""
-    complain([RootCommand.message(for: error), String(pointer)].joined(separator: "\n").trimmed)
+    let message = RootCommand.message(for: error).trimmed
+    complain(message)
+    if !pointer.isEmpty { StandardError.say(String(pointer)) }
     return code == .validationFailure ? .usage : .failure
   }
 

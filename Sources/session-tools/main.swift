@@ -2,5 +2,5 @@ import Glibc
 
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()
-System.ignoreBrokenPipes()
+System.ignoreSignalsOfWriting()
 exit(Program.run(Array(CommandLine.arguments.dropFirst())).rawValue)

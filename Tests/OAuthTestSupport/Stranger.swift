@@ -15,6 +15,29 @@ package final class Stranger: Sendable {
       "/usr/bin/python3", [program, "send", "\(port)"], input: bytes, environment: [:])
   }
 
+  /// The same by a process of another user, which only root can start; in the manner `rush` it goes
+  /// away without waiting for an answer.
+  package static func send(
+    _ bytes: String, to port: UInt16, as user: Int, manner: String = "send",
+    host: String = "127.0.0.1"
+  ) async throws -> String {
+    // Given as text: the other user may not read the sources.
+    let text = try String(contentsOfFile: program, encoding: .utf8)
+    return try await Program.run(
+      "/usr/bin/setpriv",
+      [
+        "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "/usr/bin/python3", "-c", text,
+        manner,
+        "\(port)", host,
+      ], input: bytes, environment: [:])
+  }
+
+  /// Sends some bytes, says that there will be no more, and gives what is answered.
+  package static func sendAll(_ bytes: String, to port: UInt16) async throws -> String {
+    try await Program.run(
+      "/usr/bin/python3", [program, "half", "\(port)"], input: bytes, environment: [:])
+  }
+
   /// Gets a page, as a program does that knows the address.
   ///
   /// - Returns: The head and the body.

@@ -121,6 +121,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["0777", "0277", "0477", "0077"])
+  func `directories can be used by their owner whatever the mask of the process`(
+    mask: String
+  ) throws {
+    if geteuid() == 0 { #expect(unsafe chown(scratch.place, 65534, 65534) == 0) }
+    let worker = try Worker("masked-directories", scratch["above/between/below"], mask)
+    #expect(worker.lines() == ["done"])
+    for path in ["above", "above/between", "above/between/below"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: scratch[path])
+      #expect(attributes[.posixPermissions] as? Int == 0o700, "\(path)")
+    }
+  }
+
   @Test func `a key source that fails leaves nothing, and creating can be tried again`() throws {
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch.path, key: FailingKey()) }

@@ -12,6 +12,42 @@ import Testing
     }
   }
 
+  @Test func `a path loses the slashes at its end, and never all of it`() {
+    for (path, stripped) in [
+      ("/a/b/", "/a/b"), ("a///", "a"), ("/", "/"), ("///", "/"), ("", ""), ("/é/", "/é"),
+    ] {
+      #expect(path.withoutTrailingSlashes == stripped, "\(path)")
+    }
+  }
+
+  @Test(arguments: [
+    "plain", "it's", "a b", "line\nline", "\\'\n$x`\"", "end\n", "\u{1b}[31m", "\u{202e}x", "é\t日本",
+  ])
+  func `a command line for a path is one line and names that path`(path: String) throws {
+    #expect(path.shellQuoted == path.shellQuoted.escapingControls())
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/bash")
+    process.arguments = ["-c", "printf %s \(path.shellQuoted)"]
+    process.environment = ["LC_ALL": "C.UTF-8"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(String(decoding: bytes, as: UTF8.self) == path)
+  }
+
+  @Test func `names and paths in descriptions neither end a line nor act on a terminal`() throws {
+    let key = try StoreKey("a\nb", in: Namespace(service: "\u{1b}[2J", accessGroup: "g\u{85}h"))
+    #expect("\(key)" == "a\\nb of \\u{1b}[2J, group g\\u{85}h")
+    let error = StoreError(
+      StoreError.io, store: "/odd\nsession-tools: sound", reason: "no \(key)", remedy: "Look\nthere"
+    )
+    #expect(
+      "\(error)"
+        == "/odd\\nsession-tools: sound: no a\\nb of \\u{1b}[2J, group g\\u{85}h. Look\\nthere.")
+  }
+
   @Test func `directories of a user are where the specification says`() {
     let home = ["HOME": "/h"]
     #expect(UserDirectory.data.path(environment: home) == "/h/.local/share")

@@ -38,9 +38,12 @@ package final class FaultyFileSystem: FileSystem {
   }
 
   package typealias Rule = @Sendable (Call) -> Fault?
+  /// What is said of a file instead of what is true.
+  package typealias Appearance = @Sendable (FileStatus) -> FileStatus
 
   private struct State {
     var rule: Rule?
+    var appearance: Appearance?
     var calls: [Call] = []
     var count = 0
     var open: [Descriptor: Opening] = [:]
@@ -75,6 +78,15 @@ package final class FaultyFileSystem: FileSystem {
       state.count = 0
       state.calls = []
     }
+  }
+
+  /// Changes what files look like.
+  package func setAppearance(_ appearance: Appearance?) {
+    state.withLock { $0.appearance = appearance }
+  }
+
+  private func shown(_ status: FileStatus) -> FileStatus {
+    state.withLock { $0.appearance }?(status) ?? status
   }
 
   /// The calls since the rule was set.
@@ -149,14 +161,14 @@ package final class FaultyFileSystem: FileSystem {
 
   package func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus {
     _ = try fault(.status, "", descriptor)
-    return try real.status(of: descriptor)
+    return shown(try real.status(of: descriptor))
   }
 
   package func status(
     of name: String, in directory: Descriptor
   ) throws(SystemCallError) -> FileStatus? {
     _ = try fault(.status, name)
-    return try real.status(of: name, in: directory)
+    return try real.status(of: name, in: directory).map(shown)
   }
 
   package func names(in directory: Descriptor) throws(SystemCallError) -> [String] {

@@ -22,6 +22,16 @@ func makeStandardKey() throws {
     })
 }
 
+/// Makes directories, one in the other, while the process's mask takes rights from the user as well:
+/// `masked-directories DIRECTORY MASK`.
+func makeDirectoriesWithMask() throws {
+  // Root may go through directories whatever their mode.
+  if geteuid() == 0, setgid(65534) != 0 || setuid(65534) != 0 { fail("still root") }
+  umask(mode_t(argument(2), radix: 8) ?? 0)
+  try LinuxFileSystem().makeDirectories(argument(1))
+  say("done")
+}
+
 /// Makes a store while the process's mask takes rights from the user as well.
 func makeWithMask() throws {
   umask(0o477)

@@ -74,6 +74,7 @@ do {
   case "live": try live()
   case "show": try showUntilInputEnds()
   case "masked": try makeWithMask()
+  case "masked-directories": try makeDirectoriesWithMask()
   default: fail("there is no command \(argument(0))")
   }
 } catch {

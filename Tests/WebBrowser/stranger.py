@@ -1,6 +1,8 @@
 """A process that speaks to a port of 127.0.0.1 that it has nothing to do with.
 
     stranger.py send PORT            sends what is on standard input, and prints what is answered
+    stranger.py half PORT            the same, and says behind it that there will be no more
+    stranger.py rush PORT            sends it, and goes away at once
     stranger.py idle PORT COUNT      connects so many times, says nothing, and connects again when thrown out
     stranger.py drip PORT COUNT      the same, and sends a byte now and then
 """
@@ -12,11 +14,15 @@ import sys
 PATIENCE = 300
 
 
-def send(port):
+def send(port, manner, host):
     # Before it connects: whoever says nothing is thrown out.
     content = sys.stdin.buffer.read()
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+    with socket.create_connection((host, port), PATIENCE) as connection:
         connection.sendall(content)
+        if manner == "rush":
+            return
+        if manner == "half":
+            connection.shutdown(socket.SHUT_WR)
         while part := connection.recv(1 << 16):
             sys.stdout.buffer.write(part)
 
@@ -45,8 +51,8 @@ def stay(port, count, dripping):
 if __name__ == "__main__":
     port = int(sys.argv[2])
     try:
-        if sys.argv[1] == "send":
-            send(port)
+        if sys.argv[1] in ("send", "half", "rush"):
+            send(port, sys.argv[1], sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1")
         else:
             stay(port, int(sys.argv[3]), sys.argv[1] == "drip")
     except ConnectionError:

@@ -58,6 +58,26 @@ extension `one at a time` {
       #expect(try await ending.value.accessToken == "4+7 1")
     }
 
+    @Test func `answers no process of another user, and goes on waiting`() async throws {
+      guard geteuid() == 0 else { return }
+      let ending = Task { try await login.start() }
+      let address = try await browser.address()
+      let port = address.port
+      let request = { (code: String) in
+        "GET /callback?state=\(address.state)&code=\(code) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
+      }
+      let answer = try await Stranger.send(request("theirs"), to: port, as: 65534)
+      #expect(answer.hasPrefix("HTTP/1.1 403 "))
+      #expect(
+        try await Stranger.send("rubbish\r\n\r\n", to: port, as: 65534).hasPrefix("HTTP/1.1 403 "))
+      // What a process that has gone leaves in the kernel is shown as root's.
+      for _ in 0..<20 {
+        _ = try await Stranger.send(request("theirs"), to: port, as: 65534, manner: "rush")
+      }
+      #expect(try await Stranger.sendAll(request("mine"), to: port).hasPrefix("HTTP/1.1 200 "))
+      #expect(try await ending.value.accessToken == "mine")
+    }
+
     @Test func `cannot be held up by hundreds of idle connections`() async throws {
       let ending = Task { try await login.start() }
       let address = try await browser.address()

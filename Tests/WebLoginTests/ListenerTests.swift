@@ -104,6 +104,17 @@ extension `one at a time` {
       await listener.close()
     }
 
+    @Test func `answers no process of another user on the newer protocol either`() async throws {
+      guard geteuid() == 0 else { return }
+      let listener = try listener(.version6)
+      let request = "GET /six HTTP/1.1\r\nHost: [::1]:\(listener.port)\r\n\r\n"
+      let theirs = try await Stranger.send(request, to: listener.port, as: 65534, host: "::1")
+      #expect(theirs.hasPrefix("HTTP/1.1 403 "))
+      let ours = try await Stranger.send(request, to: listener.port, as: 0, host: "::1")
+      #expect(ours.contains("path /six<"))
+      await listener.close()
+    }
+
     @Test func `answers with a page that goes nowhere`() async throws {
       let listener = try listener()
       let answer = try await Stranger.get("/secret?code=4711", from: listener.port)

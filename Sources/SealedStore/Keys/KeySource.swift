@@ -7,14 +7,20 @@ public import SessionToolsBase
 ///
 /// A source is asked when a store is opened or unlocked, when it is given a new slot, and by a
 /// revocation that keeps its slot; never by reads and changes of items. It may block and, if that is
-/// its nature, ask a person.
+/// its nature, ask a person: the store never has the writer's lock meanwhile, so that other processes
+/// go on.
+///
+/// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` when the guess was
+/// wrong, and `keyBlocked` when the token takes none any more. Both end the search: no other slot is
+/// tried, so that one opening is one guess.
 public protocol KeySource: Sendable {
   /// The key that a slot was wrapped with; `nil` when the slot is not for this source.
   ///
   /// Whether the key fits is found out by the store, which tries one slot after the other.
   ///
   /// - Throws: `keyMissing` when the slot is for this source and the key is not there, or
-  ///   what else kept the source from answering.
+  ///   what else kept the source from answering: other slots are tried then. `wrongKey` or
+  ///   `keyBlocked` when no other slot may be tried.
   func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey?
 
   /// Whether this source is willing to make the keys for all of these slots in one opening.
@@ -22,7 +28,8 @@ public protocol KeySource: Sendable {
   /// Asked before each key is, with the slots that were tried before it, because a header that
   /// somebody forged has slots that cost as much as they may; and before a slot is added, with
   /// all slots, because a store with too many of them would not open. Sources whose keys cost
-  /// nothing need no check of their own; a source made of others asks them.
+  /// nothing need no check of their own; a source made of others asks them. Must not block: it may be
+  /// asked while other processes wait.
   ///
   /// - Throws: `invalidKey` when they cost more than is allowed.
   func checkCost(of slots: [KeySlotParameters]) throws(StoreError)

@@ -32,6 +32,7 @@ extension SealedFileStore {
     at path: String, key: some KeySource, options: Options, environment: StoreEnvironment,
     identifier: StoreIdentifier
   ) throws(StoreError) -> SealedFileStore {
+    let path = path.withoutTrailingSlashes
     // The key first: it may ask, fail or take long, and nothing was written yet.
     try checkVacancy(of: path, environment: environment)
     let slot = try key.makeSlot()

@@ -10,6 +10,7 @@ extension SealedFileStore {
   ///   does not answer `false`.
   public static func exists(at path: String) throws(StoreError) -> Bool {
     let fileSystem = LinuxFileSystem()
+    let path = path.withoutTrailingSlashes
     do throws(SystemCallError) {
       guard try fileSystem.status(of: path, in: .workingDirectory) != nil else { return false }
     } catch {

@@ -44,33 +44,57 @@ extension SealedFileStore {
     keeping sources: [any KeySource], progress: StoreProgress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
-    try writing(needsHeader: true) { writer throws(StoreError) in
-      let header = try self.withState { $0.header }
-      let storeKey = try KeyBytes()
-      self.environment.random.fill(storeKey)
-      let kept = try self.rewrap(storeKey, for: sources, header)
-      let plan = RevocationPlan(
-        kept: header.keySlots.filter { kept[$0.number] != nil },
-        dropped: header.keySlots.filter { kept[$0.number] == nil })
-      guard confirm(plan) else { return false }
-      let slots = plan.kept.compactMap { kept[$0.number] }
-      try self.usingKeys { header, _ throws(StoreError) in
-        try self.rotate(from: header, slots: slots, storeKey: storeKey, &writer, progress)
+    var given = GivenKeys(of: sources)
+    // Locked or forked, before anybody is asked for a key.
+    var header = try withState { $0.header }
+    while true {
+      // Without the writer's lock, because a source may take long, and may ask a person.
+      try given.ask(for: header, path: path)
+      let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
+        let current = try self.withState { $0.header }
+        guard given.haveAnswered(for: current) else { return .slotsWereAdded(current) }
+        return .ended(try self.revoke(keeping: given, current, &writer, progress, confirm))
       }
-      return true
+      switch outcome {
+      case .ended(let isDone): return isDone
+      case .slotsWereAdded(let current): header = current
+      }
     }
   }
 
-  /// The slots that the sources open, by number, with a new store key in them.
+  private enum Revocation {
+    case ended(Bool)
+    /// By another process, since the sources were asked.
+    case slotsWereAdded(Header)
+  }
+
+  private func revoke(
+    keeping given: GivenKeys, _ header: Header, _ writer: inout WriterState,
+    _ progress: StoreProgress?, _ confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Bool {
+    let storeKey = try KeyBytes()
+    environment.random.fill(storeKey)
+    let kept = try rewrap(storeKey, for: given, header)
+    let plan = RevocationPlan(
+      kept: header.keySlots.filter { kept[$0.number] != nil },
+      dropped: header.keySlots.filter { kept[$0.number] == nil })
+    guard confirm(plan) else { return false }
+    let slots = plan.kept.compactMap { kept[$0.number] }
+    try usingKeys { header, _ throws(StoreError) in
+      try self.rotate(from: header, slots: slots, storeKey: storeKey, &writer, progress)
+    }
+    return true
+  }
+
+  /// The slots that the given keys open, by number, with a new store key in them.
   private func rewrap(
-    _ storeKey: KeyBytes, for sources: [any KeySource], _ header: Header
+    _ storeKey: KeyBytes, for given: GivenKeys, _ header: Header
   ) throws(StoreError) -> [Int: SlotRecord] {
     var kept: [Int: SlotRecord] = [:]
-    for source in sources {
+    for answers in given.answers {
       var opensAny = false
       for (position, slot) in header.slots.enumerated() {
-        guard let parameters = slot.parameters,
-          let key = try source.wrappingKey(for: parameters),
+        guard let parameters = slot.parameters, case .key(let key)? = answers[parameters],
           try header.unwrapStoreKey(in: slot, with: key, path: path) != nil
         else { continue }
         opensAny = true

@@ -85,6 +85,11 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
+    if let onNotice = options.onNotice,
+      let parent = ExposedParent(above: directory.path, fileSystem: environment.fileSystem)
+    {
+      onNotice(.parentExposed(reason: parent.reason, remedy: parent.remedy))
+    }
     self.state = Mutex(state)
   }
 

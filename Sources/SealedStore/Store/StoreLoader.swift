@@ -26,7 +26,8 @@ final class StoreLoader: Sendable {
   ///   - search: Where the keys come from; keeps what was found.
   ///   - hold: What the caller holds of the writer's lock.
   ///   - last: What was seen of the store before.
-  /// - Returns: What an unlocked store knows; `nil` when that needs the writer's lock.
+  /// - Returns: What an unlocked store knows; `nil` when that needs the writer's lock, or the source
+  ///   while it may not be asked.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, `timedOut` when others replace the files faster
   ///   than they can be read, or what a key source throws.
@@ -47,6 +48,7 @@ final class StoreLoader: Sendable {
         switch (search.means, search.source) {
         case (.keys, .source):
           // A revocation ended since the source was asked.
+          guard search.mayAsk else { return nil }
           search.means = search.source
           continue
         // Keys that were in use may be those of a revocation that is not finished.
@@ -57,9 +59,10 @@ final class StoreLoader: Sendable {
 
       let files = try openFiles()
       var state: OpenState
-      if let pending = try stateOfPendingRotation(header, opened, files, search, last) {
-        state = pending
-      } else {
+      switch try stateOfPendingRotation(header, opened, files, &search, last) {
+      case .pending(let pending): state = pending
+      case .needsSource: return nil
+      case .noRotation:
         let keys = try opened.get()
         state = OpenState(
           header: header, keys: keys, slot: search.slot,
@@ -99,9 +102,13 @@ final class StoreLoader: Sendable {
     while true {
       let seen = try markBytes()
       if let state = try load(&search, holding: .none, after: last) { return state }
+      // A source may take long, and may ask a person: others are not to wait for that. Where it is
+      // needed again, because the keys were exchanged meanwhile, the next round asks it.
+      search.mayAsk = false
       let state = try whileSettling(with: lock, unlessMarkIsNot: seen) {
         hold throws(StoreError) in try load(&search, holding: hold, after: LastLook())
       }
+      search.mayAsk = true
       if let state { return state }
       last.mark = seen
     }
@@ -243,42 +250,57 @@ final class StoreLoader: Sendable {
     }
   }
 
-  /// The state when the journal belongs to `header.next`; `nil` when it does not.
+  private enum PendingRotation {
+    case noRotation
+    case pending(OpenState)
+    /// Its keys can only be found by the source, which may not be asked now.
+    case needsSource
+  }
+
+  /// The state when the journal belongs to `header.next`.
   private func stateOfPendingRotation(
     _ header: Header, _ opened: Result<KeyRing, StoreError>, _ files: FoundFiles,
-    _ search: KeySearch, _ last: LastLook
-  ) throws(StoreError) -> OpenState? {
-    guard case .success(let journal) = files.journal else { return nil }
-    var means = [search.source]
+    _ search: inout KeySearch, _ last: LastLook
+  ) throws(StoreError) -> PendingRotation {
+    guard case .success(let journal) = files.journal else { return .noRotation }
+    var means: [StoreUnlocking.Means] = []
     if case .success(let keys) = opened {
-      if journal.head.belongs(to: header, keys) { return nil }
-      means = [.keys(keys), search.source]
+      if journal.head.belongs(to: header, keys) { return .noRotation }
+      means = [.keys(keys)]
     }
     let content = try HeaderFiles(directory: directory).content(of: StoreFile.headerNext)
-    guard let next = content.header, next.store == header.store else { return nil }
-    let found = try open(next, byFirstOf: means)
-    guard journal.head.belongs(to: next, found.keys) else { return nil }
+    guard let next = content.header, next.store == header.store else { return .noRotation }
+    if let keys = search.keysOfNext { means.append(.keys(keys)) }
+    if search.mayAsk || !search.asks { means.append(search.source) }
+    guard let found = try open(next, byFirstOf: means, orElse: search.asks && !search.mayAsk) else {
+      return .needsSource
+    }
+    // The source is not asked once more when the files have to be read again.
+    search.keysOfNext = found.keys
+    guard journal.head.belongs(to: next, found.keys) else { return .noRotation }
     var state = OpenState(
       header: next, keys: found.keys, slot: search.slot,
       journal: try view(of: files, header: next, keys: found.keys, after: last),
       mark: files.mark)
     state.isRotationPending = true
-    return state
+    return .pending(state)
   }
 
   /// After a rotation the old keys open the next header, after a revocation only a slot does.
+  ///
+  /// - Returns: The keys; `nil` when none of the means opens it, and there is another one.
   private func open(
-    _ next: Header, byFirstOf means: [StoreUnlocking.Means]
-  ) throws(StoreError) -> (keys: KeyRing, slot: Int?) {
+    _ next: Header, byFirstOf means: [StoreUnlocking.Means], orElse hasOther: Bool
+  ) throws(StoreError) -> (keys: KeyRing, slot: Int?)? {
     var means = means[...]
-    while true {
-      let first = means.removeFirst()
+    while let first = means.popFirst() {
       do throws(StoreError) {
         return try StoreUnlocking.open(next, by: first, path: directory.path)
-      } catch let error where error.code == StoreError.wrongKey && !means.isEmpty {
-        continue
+      } catch let error where error.code == StoreError.wrongKey {
+        if means.isEmpty && !hasOther { throw error }
       }
     }
+    return nil
   }
 
   func corrupt(_ reason: String) -> StoreError {
@@ -296,6 +318,15 @@ struct KeySearch {
   var means: StoreUnlocking.Means
   /// The number of the slot that opened.
   var slot: Int?
+  /// Whether the source may be asked: not while the writer's lock is held.
+  var mayAsk = true
+  /// The keys of the header that a rotation has not put in its place yet, once they are found.
+  var keysOfNext: KeyRing?
+
+  /// Whether the source is one that may take long.
+  var asks: Bool {
+    if case .source = source { true } else { false }
+  }
 
   init(by source: StoreUnlocking.Means, slot: Int? = nil) {
     self.source = source

@@ -28,6 +28,9 @@ public enum StoreNotice: Hashable, Sendable {
   case compactionFailed(String)
   /// The system did not lock the pages with the keys, so they may reach swap.
   case keyMemoryNotLocked
+  /// Others can change a directory above the store, and so put another one in its place: why, and
+  /// the command that mends it.
+  case parentExposed(reason: String, remedy: String)
 }
 
 extension StoreNotice: CustomStringConvertible {
@@ -54,6 +57,8 @@ extension StoreNotice: CustomStringConvertible {
       "The journal was not compacted: \(reason). The store goes on as it is."
     case .keyMemoryNotLocked:
       "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
+    case .parentExposed(let reason, let remedy):
+      "Another store can be put in this one's place, because \(reason). Run \(remedy)."
     }
   }
 }

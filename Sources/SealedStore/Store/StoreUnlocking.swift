@@ -51,6 +51,8 @@ enum StoreUnlocking {
         guard let made = try source.wrappingKey(for: parameters) else { continue }
         key = made
       } catch {
+        // The next slot would cost another guess.
+        if error.endsSearch { throw error.inSlot(position + 1, of: path) }
         // Another slot may still open; if none does, this is what to tell.
         refusal = refusal ?? error.inSlot(position + 1, of: path)
         continue
@@ -83,6 +85,9 @@ enum StoreUnlocking {
 }
 
 extension StoreError {
+  /// Whether a key source that throws it is not to be asked for another slot: its guesses are counted.
+  var endsSearch: Bool { code == StoreError.wrongKey || code == StoreError.keyBlocked }
+
   /// The same error with the store's path, where the source knew of the slot alone.
   fileprivate func inSlot(_ number: Int, of path: String) -> StoreError {
     guard store == Passphrase.slotName else { return self }

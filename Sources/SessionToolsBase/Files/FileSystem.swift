@@ -102,18 +102,20 @@ package struct FileStatus: Hashable, Sendable {
   package var kind: Kind
   package var permissions: UInt32
   package var owner: UInt32
+  package var group: UInt32
   package var linkCount: Int
   package var byteCount: Int
   package var device: UInt64
   package var inode: UInt64
 
   package init(
-    kind: Kind, permissions: UInt32, owner: UInt32, linkCount: Int, byteCount: Int,
-    device: UInt64, inode: UInt64
+    kind: Kind, permissions: UInt32, owner: UInt32, group: UInt32 = 0, linkCount: Int,
+    byteCount: Int, device: UInt64, inode: UInt64
   ) {
     self.kind = kind
     self.permissions = permissions
     self.owner = owner
+    self.group = group
     self.linkCount = linkCount
     self.byteCount = byteCount
     self.device = device

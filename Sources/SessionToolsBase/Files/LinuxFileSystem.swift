@@ -11,6 +11,8 @@ package final class LinuxFileSystem: FileSystem {
   package init() {}
 
   package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
+    // With a slash at its end the kernel would follow a link all the same.
+    let path = path.withoutTrailingSlashes
     let result = try check("open") {
       unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     }
@@ -18,7 +20,16 @@ package final class LinuxFileSystem: FileSystem {
   }
 
   package func makeDirectory(_ path: String) throws(SystemCallError) {
+    let path = path.withoutTrailingSlashes
     try check("mkdir") { unsafe Glibc.mkdir(path, 0o700) }
+    // The process's mask may have taken rights away from the owner as well, who then could not even
+    // open it.
+    guard let made = try status(of: path, in: .workingDirectory), made.kind == .directory,
+      made.owner == CurrentProcess.user, made.permissions & 0o700 != 0o700
+    else { return }
+    try check("fchmodat") {
+      unsafe Glibc.fchmodat(AT_FDCWD, path, 0o700, AT_SYMLINK_NOFOLLOW)
+    }
   }
 
   package func open(
@@ -260,6 +271,7 @@ extension FileStatus {
       }
     self.init(
       kind: kind, permissions: UInt32(status.stx_mode & 0o7777), owner: status.stx_uid,
+      group: status.stx_gid,
       linkCount: Int(status.stx_nlink), byteCount: Int(clamping: status.stx_size),
       device: UInt64(status.stx_dev_major) << 32 | UInt64(status.stx_dev_minor),
       inode: status.stx_ino)

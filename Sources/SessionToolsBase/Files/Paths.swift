@@ -1,13 +1,23 @@
 extension String {
+  /// The path without slashes at its end, which would have the kernel follow a link in the last
+  /// component's place.
+  package var withoutTrailingSlashes: String {
+    var path = utf8[...]
+    while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+    return String(Substring(path))
+  }
+
   /// The directory that a path's last component is in.
   package var parentPath: String {
-    var path = self[...]
-    while path.count > 1, path.last == "/" { path.removeLast() }
+    let path = withoutTrailingSlashes
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The path as a shell takes it, for commands that messages tell a person to run.
+  ///
+  /// What would act on a terminal, or end a line of a log, is written as bash, zsh and POSIX of 2024
+  /// take it: `$'a\012b'`.
   package var shellQuoted: String {
     let plain = utf8.allSatisfy { byte in
       switch byte {
@@ -19,6 +29,9 @@ extension String {
       }
     }
     if plain, !isEmpty, !hasPrefix("-") { return self }
+    if unicodeScalars.contains(where: \.actsOnTerminals) {
+      return "$'\(unicodeScalars.map(\.shellEscaped).joined())'"
+    }
     let quoted = split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
     return "'\(quoted)'"
   }
@@ -34,6 +47,18 @@ extension String {
   /// The command that moves away what stands in a file's place.
   package var setAsideCommand: String {
     "mv \(shellQuoted) \((self + ".aside").shellQuoted)"
+  }
+}
+
+extension Unicode.Scalar {
+  /// The character as it stands between `$'` and `'`.
+  fileprivate var shellEscaped: String {
+    if self == "'" || self == "\\" { return "\\\(self)" }
+    guard actsOnTerminals else { return String(self) }
+    return String(self).utf8.map { byte in
+      let digits = String(byte, radix: 8)
+      return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+    }.joined()
   }
 }
 

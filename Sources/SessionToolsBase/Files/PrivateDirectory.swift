@@ -11,10 +11,17 @@ package final class PrivateDirectory: Sendable {
   package let fileSystem: any FileSystem
   package let descriptor: Descriptor
 
+  /// How often a file is opened that another one is put in the place of each time.
+  private static let largestTryCount = 1000
+
   /// Opens a directory and checks it.
   ///
+  /// - Parameters:
+  ///   - path: The directory; slashes at its end do not lead through a link.
+  ///   - fileSystem: What makes the calls.
   /// - Throws: `unavailable` when there is none, `unsafePermissions`, `accessDenied` or `io`.
   package init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
+    let path = path.withoutTrailingSlashes
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemCallError) {
@@ -39,7 +46,7 @@ package final class PrivateDirectory: Sendable {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   package func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
-    while true {
+    for _ in 0..<Self.largestTryCount {
       let file: OpenFile
       do throws(SystemCallError) {
         file = OpenFile(
@@ -51,11 +58,28 @@ package final class PrivateDirectory: Sendable {
         throw StoreError(error, path: pathOfFile(name))
       }
       let status = try file.status()
-      // Another process put a new file in its place since it was opened: look again.
-      if status.linkCount == 0 { continue }
+      if status.linkCount == 0 {
+        try checkIsReplaced(status, name)
+        continue
+      }
       try Self.check(status, kind: .regular, path: pathOfFile(name))
       return file
     }
+    throw StoreError(
+      StoreError.io, store: pathOfFile(name), reason: "it is replaced faster than it can be opened",
+      remedy: "Look at what writes there (fuser -v \(path.shellQuoted)), and try again")
+  }
+
+  /// Whether another process put a new file in the place of one without links since that was opened,
+  /// so that it is worth while to look again.
+  ///
+  /// Some network file systems, and those in user space, count no links at all: every file has 0.
+  private func checkIsReplaced(_ status: FileStatus, _ name: String) throws(StoreError) {
+    guard try self.status(of: name)?.isSameFile(as: status) == true else { return }
+    throw StoreError(
+      StoreError.unsafePermissions, store: pathOfFile(name),
+      reason: "its file system counts no hard links, so another name could lead to it",
+      remedy: "Keep the store on a file system that counts them, such as ext4 or XFS")
   }
 
   /// Reads a whole small file; `nil` when there is none.

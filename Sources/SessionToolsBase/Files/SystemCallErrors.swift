@@ -12,6 +12,11 @@ extension StoreError {
       switch error.errno {
       case ENOSPC, EDQUOT:
         (StoreError.noSpace, "Free some space and try again; nothing was changed")
+      case EFBIG:
+        (
+          StoreError.noSpace,
+          "Raise the limit on the size of files (ulimit -f) and try again; nothing was changed"
+        )
       case EACCES, EPERM, EROFS:
         (StoreError.accessDenied, "Look at who owns it and whether it can be written")
       case ELOOP:

@@ -56,11 +56,13 @@ extension [StoreKey] {
 }
 
 extension StoreKey: CustomStringConvertible {
-  /// The parts for a person to read, absent ones left out.
+  /// The parts for a person to read, absent ones left out, in one line.
+  ///
+  /// What would end the line, or act on a terminal, is written as `\n` or `\u{1b}`.
   public var description: String {
     var text = "\(identifier) of \(namespace.service)"
     if let group = namespace.accessGroup { text += ", group \(group)" }
     if let install = namespace.install { text += ", install \(install.rawValue)" }
-    return text
+    return text.escapingControls()
   }
 }

@@ -64,6 +64,8 @@ extension StoreError {
   public static let accessDenied = Code("accessDenied")
   /// The key or passphrase given does not open this store.
   public static let wrongKey = Code("wrongKey")
+  /// The token or hardware key that should open the store takes no guess any more, or not for a while.
+  public static let keyBlocked = Code("keyBlocked")
   /// The key that should open the store could not be found.
   public static let keyMissing = Code("keyMissing")
   /// What is stored was damaged or forged; nothing was removed because of it.
@@ -86,7 +88,7 @@ extension StoreError {
   public static let changed = Code("changed")
   /// Files of the store, or of a key, could be read or replaced by others.
   public static let unsafePermissions = Code("unsafePermissions")
-  /// The disk or the quota is full; nothing was changed.
+  /// The disk or the quota is full, or a limit on the size of files is reached; nothing was changed.
   public static let noSpace = Code("noSpace")
   /// What was waited for did not come in time; nothing was changed.
   public static let timedOut = Code("timedOut")
@@ -106,9 +108,12 @@ extension StoreError.Code {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// The store, what happened, and what to do.
+  /// The store, what happened, and what to do, in one line.
+  ///
+  /// Names and paths may hold anything: what would end the line, or act on a terminal, is written as
+  /// `\n` or `\u{1b}`.
   public var description: String {
     let end = remedy.map { ". \($0)." } ?? "."
-    return "\(store): \(reason)\(end)"
+    return "\(store): \(reason)\(end)".escapingControls()
   }
 }

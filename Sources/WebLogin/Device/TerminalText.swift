@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import SessionToolsBase
 
 extension DeviceAuthorization {
   /// What to show in a terminal: the address, the code, and a QR code of both if that can be made.
@@ -27,12 +29,21 @@ enum QRCode {
 
   /// Two rows of the code in each line; `nil` when there is no such program, or it fails.
   static func text(of content: String) async -> String? {
+    var program = LimitedProgram(
+      "qrencode", ["-t", "UTF8", "-m", "2"], largestOutputByteCount: 1 << 16, timeout: timeout)
     // By its input, because everybody can read its arguments.
-    guard
-      let output = try? await SpawnedProgram.output(
-        of: "qrencode", ["-t", "UTF8", "-m", "2"], for: content, within: timeout),
-      // What goes to a terminal is what it should be.
-      output.unicodeScalars.allSatisfy({ "█▀▄ \n".unicodeScalars.contains($0) }), !output.isEmpty
+    program.input = Array(content.utf8)
+    let ending = await withCheckedContinuation { continuation in
+      // A queue of its own has a thread of its own, which may block.
+      DispatchQueue(label: "session-tools.program").async { [program] in
+        continuation.resume(returning: try? program.run())
+      }
+    }
+    guard case .ended(status: 0, let written, _) = ending else { return nil }
+    let output = String(decoding: written.copyBytes(), as: UTF8.self)
+    // What goes to a terminal is what it should be.
+    guard output.unicodeScalars.allSatisfy({ "█▀▄ \n".unicodeScalars.contains($0) }),
+      !output.isEmpty
     else { return nil }
     return output
   }

@@ -9,7 +9,7 @@ enum LoginCallback: Sendable {
 
 /// Tells the one request that the login waits for from all others.
 ///
-/// Any process of the machine, and any web page, can send requests to the port. None of them ends the
+/// Any process of the user, and any web page, can send requests to the port. None of them ends the
 /// login or goes on with it but one that knows the state, which only the person's browser has.
 final class CallbackJudge: Sendable {
   private let path: String

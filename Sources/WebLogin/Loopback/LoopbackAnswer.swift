@@ -3,6 +3,7 @@ package struct LoopbackAnswer {
   package enum Status: String {
     case fine = "200 OK"
     case badRequest = "400 Bad Request"
+    case forbidden = "403 Forbidden"
     case notFound = "404 Not Found"
     case methodNotAllowed = "405 Method Not Allowed"
     case tooLong = "431 Request Header Fields Too Large"
@@ -20,6 +21,9 @@ package struct LoopbackAnswer {
   }
 
   static let malformed = LoopbackAnswer(.badRequest, "This is not a request of a browser.")
+
+  static let foreign = LoopbackAnswer(
+    .forbidden, "Only programs of the person who logs in are answered here.")
 
   var bytes: [UInt8] {
     let page = """

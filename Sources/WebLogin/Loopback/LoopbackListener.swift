@@ -5,6 +5,8 @@ import Synchronization
 
 /// Listens on the loopback interface, and answers requests one by one, until it is closed.
 ///
+/// Requests by processes of other users, or of a user that cannot be found, are refused.
+///
 /// One thread does all of it. Whoever connects and says nothing, or little, is thrown out after some
 /// seconds, and before that when there are too many: whoever says something has been read by then.
 package final class LoopbackListener: Sendable {
@@ -54,7 +56,8 @@ package final class LoopbackListener: Sendable {
 
   /// Answers from now on, on a thread of its own.
   ///
-  /// - Parameter answer: Called with each request, or what is wrong with it; must not block.
+  /// - Parameter answer: Called with each request of this process's user, or what is wrong with it; must
+  ///   not block.
   package func serve(
     _ answer:
       @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
@@ -191,7 +194,9 @@ private struct LoopbackRound: ~Copyable {
       let request = Result { () throws(LoopbackRequest.Fault) in
         try LoopbackRequest(held.connection.bytes)
       }
-      let answer = answer(request)
+      // Other users of the machine can read the arguments of browsers, where the state is.
+      let isOwn = held.connection.socket.peerUser() == CurrentProcess.user
+      let answer = isOwn ? answer(request) : .foreign
       held.connection.socket.write(answer.bytes)
       close(number)
       // The browser has its page before the login goes on.

@@ -111,6 +111,13 @@ package struct LoopbackSocket: ~Copyable {
     }
   }
 
+  /// Whose process has connected; `nil` when that cannot be found, because it has gone, or the kernel
+  /// has no socket diagnosis.
+  func peerUser() -> UInt32? {
+    var user: UInt32 = 0
+    return unsafe session_tools_peer_user(descriptor, &user) == 0 ? user : nil
+  }
+
   /// What has come.
   func read(atMost byteCount: Int) -> Reading {
     var bytes = [UInt8](repeating: 0, count: byteCount)

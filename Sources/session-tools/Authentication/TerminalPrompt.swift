@@ -26,7 +26,7 @@ struct TerminalPrompt: AuthenticationPrompt {
 
   func show(_ message: AuthenticationMessage) async {
     switch message {
-    case .hint(let text), .problem(let text): StandardError.say(text)
+    case .hint(let text), .problem(let text): StandardError.sayLines(text)
     }
   }
 }

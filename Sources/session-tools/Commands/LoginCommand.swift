@@ -105,7 +105,7 @@ struct LoginCommand: ParsableCommand {
   private func credentialByDevice(from client: OAuthClient) async throws -> OAuthCredential {
     let authorization = try await client.authorizeDevice(scopes: scopes)
     let text = await authorization.terminalText(withQRCode: StandardError.isTerminal)
-    StandardError.say(text)
+    StandardError.sayLines(text)
     return try await client.credential(for: authorization)
   }
 

@@ -145,14 +145,17 @@ enum Demo {
   }
 
   private static func spawnReader(_ directory: DemoDirectory) throws {
-    let process = Process()
-    process.executableURL = URL(
-      filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-    process.arguments = ["demo-reader", directory.store, directory.keyFile]
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Failure(.failure, "the other process ended with \(process.terminationStatus)")
+    let reader = LimitedProgram(
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+      ["demo-reader", directory.store, directory.keyFile], largestOutputByteCount: 1 << 16,
+      timeout: .seconds(60))
+    switch try reader.run() {
+    case .ended(status: 0, let output, _):
+      try StandardOutput.write(String(decoding: output.copyBytes(), as: UTF8.self))
+    case .ended(_, _, let complaint):
+      throw Failure(.failure, "the other process failed: \(complaint)")
+    case .wroteTooMuch, .tookTooLong:
+      throw Failure(.failure, "the other process was ended, because it went on for too long")
     }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SessionToolsBase
 
 /// What a doctor found.
 struct DoctorOutput {

@@ -51,7 +51,12 @@ struct StoreChecks {
           remedy: "chmod 600 \(file.shellQuoted)", .unsafePermissions)
       }
     }
-    return .ok("permissions", "nobody else may read or write it")
+    if let parent = ExposedParent(above: path, fileSystem: fileSystem) {
+      return .problem(
+        "permissions", "another store can be put in its place, because \(parent.reason)",
+        remedy: parent.remedy, .unsafePermissions)
+    }
+    return .ok("permissions", "nobody else may read, write or replace it")
   }
 
   /// Byte 0 of the file `lock` is the writer's; a writer has it for milliseconds.

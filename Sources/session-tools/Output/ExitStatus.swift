@@ -50,6 +50,7 @@ enum ExitStatus: Int32, CaseIterable {
     StoreError.keyMissing: .unavailable,
     StoreError.timedOut: .unavailable,
     StoreError.wrongKey: .wrongKey,
+    StoreError.keyBlocked: .unavailable,
     StoreError.corrupt: .damaged,
     StoreError.alreadyExists: .alreadyExists,
     StoreError.unsafePermissions: .unsafePermissions,

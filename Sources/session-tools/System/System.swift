@@ -40,9 +40,11 @@ enum System {
     }
   }
 
-  /// Makes writing to a closed pipe an error instead of a sudden death amid a change.
-  static func ignoreBrokenPipes() {
+  /// Makes writing to a closed pipe, or beyond the limit on the size of files, an error instead of a
+  /// sudden death amid a change.
+  static func ignoreSignalsOfWriting() {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   /// Ends as any program does whose reader has gone, such as before `| head`.

@@ -112,12 +112,72 @@ enum Swap: String, CaseIterable {
       remedy: "Run chmod 700 \(scratch.path)")
   }
 
-  @Test func `a link in the place of the directory is refused`() throws {
+  @Test(arguments: ["", "/", "///"])
+  func `a link in the place of the directory is refused, however many slashes follow`(
+    end: String
+  ) throws {
     let link = scratch["link"]
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
-    let error = try error { _ = try SealedFileStore.open(at: link, key: scratch.key) }
+    for attempt in [
+      { _ = try SealedFileStore.open(at: link + end, key: scratch.key) },
+      { _ = try SealedFileStore.keySlots(at: link + end) },
+      { _ = try SealedFileStore.exists(at: link + end) },
+      { _ = try SealedFileStore.create(at: link + end, key: scratch.key) },
+    ] {
+      let error = try error(attempt)
+      #expect(error.code == StoreError.unsafePermissions)
+      #expect(error.store == link)
+      #expect(error.reason.contains("symbolic link"))
+    }
+  }
+
+  @Test func `a link that leads nowhere is not taken for a store that is absent`() throws {
+    let link = scratch["link"]
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch["gone"])
+    for end in ["", "/"] {
+      #expect(
+        try code { _ = try SealedFileStore.exists(at: link + end) } == StoreError.unsafePermissions)
+    }
+  }
+
+  @Test func `the directory itself opens with slashes behind it`() throws {
+    let store = try SealedFileStore.open(at: scratch.path + "//", key: scratch.key)
+    #expect(try store.text("item") == "value")
+    #expect(store.path == scratch.path)
+    #expect(try LinuxFileSystem().openDirectory("//").rawValue >= 0)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `files of a file system that counts no links are refused at once`() throws {
+    let disk = FaultyFileSystem()
+    disk.setAppearance { status in
+      var status = status
+      if status.kind == .regular { status.linkCount = 0 }
+      return status
+    }
+    let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
     #expect(error.code == StoreError.unsafePermissions)
-    #expect(error.reason.contains("symbolic link"))
+    #expect(error.reason.contains("counts no hard links"))
+    #expect(disk.openNames.isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a file that is another one at every look is given up`() throws {
+    let disk = FaultyFileSystem()
+    let count = Locked<UInt64>(0)
+    disk.setAppearance { status in
+      var status = status
+      if status.kind == .regular { status.linkCount = 0 }
+      status.inode = count.withLock { count in
+        count += 1
+        return count
+      }
+      return status
+    }
+    let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
+    #expect(error.code == StoreError.io)
+    #expect(error.reason == "it is replaced faster than it can be opened")
+    #expect(disk.openNames.isEmpty)
   }
 
   @Test(arguments: ["journal", "mark"], [Swap.link, .fifo, .readable, .linked])

@@ -47,6 +47,16 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
+  @Test func `a limit on the size of files is no space, and changes are tried one by one`() throws {
+    disk.setRule { $0.kind == .write && $0.byteCount > 50_000 ? .fail(EFBIG) : nil }
+    let error = try error { try store.put(large, for: name("item")) }
+    #expect(error.code == StoreError.noSpace)
+    #expect(error.remedy?.contains("ulimit -f") == true)
+    #expect(try store.text("item") == "old")
+    try store.put("new", as: "item")
+    #expect(try scratch.open().text("item") == "new")
+  }
+
   @Test func `a change that could not even be cut off counts for nothing and is dropped later`()
     throws
   {

@@ -1,0 +1,53 @@
+import SessionToolsBase
+
+/// The keys that some sources have for the slots of a header, asked for before they are needed.
+struct GivenKeys {
+  /// What a source said of a slot.
+  enum Answer {
+    case key(WrappingKey)
+    case notMine
+  }
+
+  private let sources: [any KeySource]
+  /// Of each source.
+  private(set) var answers: [[KeySlotParameters: Answer]]
+
+  init(of sources: [any KeySource]) {
+    self.sources = sources
+    answers = sources.map { _ in [:] }
+  }
+
+  /// Asks each source for each slot that it has not been asked for.
+  ///
+  /// A source that opened a slot and then ends the search is not asked for the others.
+  ///
+  /// - Throws: What a source throws; `corrupt` when a slot is for a key and does not open with it.
+  mutating func ask(for header: Header, path: String) throws(StoreError) {
+    for (position, source) in sources.enumerated() {
+      var opensAny = false
+      var hasEnded = false
+      for slot in header.slots {
+        guard let parameters = slot.parameters, answers[position][parameters] == nil else {
+          continue
+        }
+        var answer = Answer.notMine
+        do throws(StoreError) {
+          if !hasEnded, let key = try source.wrappingKey(for: parameters) {
+            answer = .key(key)
+            let storeKey = try header.unwrapStoreKey(in: slot, with: key, path: path)
+            opensAny = opensAny || storeKey != nil
+          }
+        } catch let error where error.endsSearch && opensAny {
+          hasEnded = true
+        }
+        answers[position][parameters] = answer
+      }
+    }
+  }
+
+  /// Whether all of them were asked for all slots of a header.
+  func haveAnswered(for header: Header) -> Bool {
+    let slots = header.slots.compactMap(\.parameters)
+    return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+
+/// What the machine knows of users and groups.
+extension CurrentProcess {
+  /// Whether a group is the user's own and has no other members.
+  ///
+  /// Most distributions give everyone such a group, and some a mask that lets it write: that lets in
+  /// no one.
+  package static func isAlone(inGroup group: UInt32) -> Bool {
+    var buffer = [CChar](repeating: 0, count: 1 << 14)
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0,
+      unsafe found != nil, unsafe entry.pw_gid == group
+    else { return false }
+    let name = unsafe String(cString: entry.pw_name)
+    return members(ofGroup: group, named: name)?.allSatisfy { $0 == name } ?? false
+  }
+
+  /// `nil` when the group has another name, or is not known.
+  private static func members(ofGroup group: UInt32, named name: String) -> [String]? {
+    var buffer = [CChar](repeating: 0, count: 1 << 16)
+    var entry = unsafe Glibc.group()
+    var found: UnsafeMutablePointer<Glibc.group>?
+    guard unsafe getgrgid_r(group, &entry, &buffer, buffer.count, &found) == 0,
+      unsafe found != nil, unsafe String(cString: entry.gr_name) == name
+    else { return nil }
+    var members: [String] = []
+    var next = unsafe entry.gr_mem
+    while let member = unsafe next?.pointee {
+      unsafe members.append(String(cString: member))
+      unsafe next = next?.successor()
+    }
+    return members
+  }
+
+  /// Whether the kernel shows this process who a user is.
+  ///
+  /// In a sandbox (Flatpak, a container without privileges) every user that has no number there is
+  /// shown as 65534, root among them.
+  package static func isKnown(user: UInt32) -> Bool {
+    guard user == 65534 else { return true }
+    // Each line: the first number here, the first number outside, and how many.
+    guard let map = try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8) else {
+      return false
+    }
+    return map.split(separator: "\n").contains { line in
+      let numbers = line.split(separator: " ").compactMap { UInt64($0) }
+      guard numbers.count == 3 else { return false }
+      return numbers[0] <= UInt64(user) && UInt64(user) - numbers[0] < numbers[2]
+    }
+  }
+}

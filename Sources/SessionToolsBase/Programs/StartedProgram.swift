@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+
+/// A program that was started; the only file that starts any.
+///
+/// Not by Foundation's `Process`: that takes a program for running, and keeps a descriptor open, as long
+/// as any other program runs that it has started.
+///
+/// It belongs to a process group of its own, so that Ctrl-C in a terminal does not end it, and so that
+/// it can be ended together with what it has started. It has to be waited for exactly once.
+package struct StartedProgram: Sendable {
+  /// What is open for it; where nothing is said, nothing: no input, and what it writes is thrown away.
+  package struct Streams {
+    package var input: Int32?
+    package var output: Int32?
+    package var errors: Int32?
+
+    package init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
+      self.input = input
+      self.output = output
+      self.errors = errors
+    }
+  }
+
+  private let identifier: pid_t
+
+  /// Starts it, found by `PATH`.
+  ///
+  /// - Parameters:
+  ///   - program: Its name, or its path.
+  ///   - arguments: Its arguments, which everybody on the machine can read.
+  ///   - environment: What it sees besides what this process does.
+  ///   - streams: Descriptors that it gets copies of.
+  /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
+  package init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:],
+    streams: Streams = Streams()
+  ) throws(SystemCallError) {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    let given = [streams.input, streams.output, streams.errors]
+    for (descriptor, stream) in zip(Int32(0)..., given) {
+      if let stream {
+        unsafe posix_spawn_file_actions_adddup2(&actions, stream, descriptor)
+      } else {
+        unsafe posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+      }
+    }
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    // The pool's threads have signals blocked, and this process may ignore some.
+    var (none, all) = (sigset_t(), sigset_t())
+    unsafe sigemptyset(&none)
+    unsafe sigfillset(&all)
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    unsafe posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+    let seen = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    var (words, variables) = unsafe (
+      ([program] + arguments).map { unsafe strdup($0) },
+      seen.map { unsafe strdup("\($0)=\($1)") }
+    )
+    defer { unsafe (words + variables).forEach { unsafe free($0) } }
+    unsafe words.append(nil)
+    unsafe variables.append(nil)
+    var identifier = pid_t()
+    let error = unsafe posix_spawnp(
+      &identifier, program, &actions, &attributes, words, variables)
+    guard error == 0 else { throw SystemCallError("posix_spawnp", error) }
+    self.identifier = identifier
+  }
+
+  /// Blocks the thread until it has ended.
+  ///
+  /// - Returns: Its status, or the number of the signal that ended it; `nil` when nobody knows, because
+  ///   this process ignores SIGCHLD.
+  package func wait() -> Int32? {
+    var status: Int32 = 0
+    while unsafe waitpid(identifier, &status, 0) == -1 {
+      guard errno == EINTR else { return nil }
+    }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F
+  }
+
+  /// Whether it has ended; it has to be waited for all the same.
+  package var hasEnded: Bool {
+    var information = unsafe siginfo_t()
+    let result = unsafe waitid(
+      P_PID, id_t(identifier), &information, WEXITED | WNOHANG | WNOWAIT)
+    return unsafe result != 0 || information.si_signo == SIGCHLD
+  }
+
+  /// Ends it at once, and what it has started in its group; before it was waited for.
+  package func end() {
+    _ = kill(-identifier, SIGKILL)
+  }
+}

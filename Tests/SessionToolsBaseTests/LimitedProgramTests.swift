@@ -1,0 +1,105 @@
+import Foundation
+import SessionToolsBase
+import Testing
+
+/// Programs that write too much, complain too much, take too long or do not end.
+@Suite struct LimitedProgramTests {
+  private func run(
+    _ script: String, input: String = "", largest: Int = 1000, timeout: Duration = .seconds(60)
+  ) throws -> LimitedProgram.Ending {
+    var program = LimitedProgram(
+      "sh", ["-c", script], largestOutputByteCount: largest, timeout: timeout)
+    program.input = Array(input.utf8)
+    return try program.run()
+  }
+
+  private func text(_ ending: LimitedProgram.Ending) -> String? {
+    guard case .ended(status: 0, let output, _) = ending else { return nil }
+    return String(decoding: output.copyBytes(), as: UTF8.self)
+  }
+
+  @Test func `what it writes is given, with its status and what it complained about`() throws {
+    guard
+      case .ended(let status, let output, let complaint) = try run(
+        "cat; echo bad >&2; exit 3", input: "in")
+    else {
+      Issue.record("it did not end")
+      return
+    }
+    #expect(status == 3)
+    #expect(output == SecretBytes(utf8: "in"))
+    #expect(complaint == "bad\n")
+    #expect(try text(run("wc -c")) == "0\n")
+  }
+
+  @Test func `as much as allowed is read, and one byte more ends it`() throws {
+    #expect(try text(run("head -c 200000 /dev/zero", largest: 200_000))?.utf8.count == 200_000)
+    guard case .wroteTooMuch = try run("head -c 200001 /dev/zero", largest: 200_000) else {
+      Issue.record("it was read")
+      return
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `one that writes without end is ended, and nothing of it is left`() throws {
+    let mark = "session-tools-\(UInt64.random(in: 0 ... .max))"
+    guard case .wroteTooMuch = try run("yes \(mark) | cat") else {
+      Issue.record("it was read")
+      return
+    }
+    // The whole group was killed; the kernel may take a moment for it.
+    let end = ContinuousClock.now + .seconds(30)
+    while Self.isRunning(mark), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.01) }
+    #expect(!Self.isRunning(mark))
+  }
+
+  private static func isRunning(_ mark: String) -> Bool {
+    let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return processes.contains { process in
+      guard Int(process) != nil else { return false }
+      let line = (try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))) ?? Data()
+      return String(decoding: line, as: UTF8.self).contains(mark)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `one that complains without end is not waited for, whatever it writes`() throws {
+    let ending = try run(
+      "head -c 10000000 /dev/zero | tr '\\0' x >&2; echo last words >&2; echo out")
+    guard case .ended(status: 0, let output, let complaint) = ending else {
+      Issue.record("\(ending)")
+      return
+    }
+    #expect(output == SecretBytes(utf8: "out\n"))
+    #expect(complaint.utf8.count == 4096 && complaint.hasSuffix("xlast words\n"))
+    guard case .tookTooLong = try run("yes >&2", timeout: .milliseconds(300)) else {
+      Issue.record("it ended")
+      return
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `one that takes too long is ended`() throws {
+    for script in ["sleep 600", "exec >&- 2>&-; sleep 600"] {
+      guard case .tookTooLong = try run(script, timeout: .milliseconds(200)) else {
+        Issue.record("\(script) ended")
+        return
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `one that leaves a daemon with its outputs behind has ended`() throws {
+    #expect(try text(run("setsid sleep 300 & echo out")) == "out\n")
+  }
+
+  @Test func `one that is not there is reported as such`() {
+    let program = LimitedProgram(
+      "no-such-program-here", [], largestOutputByteCount: 1, timeout: .seconds(1))
+    #expect(throws: SystemCallError("posix_spawnp", ENOENT)) { try program.run() }
+  }
+
+  @Test func `input that is not read harms nobody`() throws {
+    #expect(try text(run("exec <&-; sleep 0.1; echo out", input: "unread")) == "out\n")
+  }
+}
