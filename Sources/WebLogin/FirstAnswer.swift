@@ -19,6 +19,9 @@ final class FirstAnswer<Value: Sendable>: Sendable {
     continuation?.resume(returning: value)
   }
 
+  /// Whether there is a value.
+  var isGiven: Bool { state.withLock { $0.value != nil } }
+
   /// Waits for the value; by one task at a time.
   ///
   /// - Parameter cancelled: What is given when the task is cancelled.

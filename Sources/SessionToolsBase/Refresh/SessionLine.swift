@@ -39,7 +39,7 @@ final class SessionLine: Sendable {
       return (flight, true)
     }
     guard isNew else { return flight }
-    let task = Task(executorPreference: QueueExecutor("session-tools.refresh")) {
+    let task = Task(executorPreference: refreshThreads) {
       let result: Result<RefreshEnding, any Error>
       do {
         let around = RefreshFlight.around.filter { !$0.isEnded } + [flight]
@@ -168,6 +168,10 @@ final class SessionLine: Sendable {
     state.withLock { if case .unknown = $0.reason { $0.reason = reason } }
   }
 }
+
+/// Where refreshes run: those who wait for them may hold all threads of the cooperative pool, and a
+/// handler may block.
+let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
 
 /// An item that a server gave in exchange for one that it takes no more.
 struct UnsavedItem: Sendable {

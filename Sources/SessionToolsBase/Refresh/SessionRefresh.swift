@@ -27,15 +27,26 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
   func run() async throws -> RefreshEnding {
     while true {
       // Between two tries, others may: they may have the network that this process has not.
-      let step: Step = try await place.whileRefreshing(timeout: policy.timeout) {
-        try await self.step()
-      }
-      switch step {
+      switch try await stepInTurn() {
       case .ended(let ending): return ending
       case .again(let pause):
         if Task.isCancelled { throw temporarilyFailed(retryAfter: nil) }
         try await clock.sleep(for: pause)
       }
+    }
+  }
+
+  private func stepInTurn() async throws -> Step {
+    do {
+      return try await RefreshSlots.shared.withSlot(
+        of: policy.largestConcurrentCount, isNested: RefreshFlight.around.count > 1
+      ) {
+        try await place.whileRefreshing(timeout: policy.timeout) { try await self.step() }
+      }
+    } catch is RefreshSlots.Closed {
+      throw SessionError(
+        SessionError.temporarilyFailed, session: session.storageIdentifier,
+        "the program is ending, and refreshes nothing any more")
     }
   }
 
