@@ -1,106 +1,106 @@
 import Synchronization
 
 /// How many refreshes of this process are under way; the others wait in the order in which they came,
-/// without a thread.
+/// without a thread or a task.
 final class RefreshSlots: Sendable {
   /// Those of all sessions of this process.
   static let shared = RefreshSlots()
 
-  private struct Waiter {
-    let number: Int
-    let largestCount: Int
-    let signal: AsyncStream<Void>.Continuation
-  }
-
   /// The process is ending: no refresh begins.
   struct Closed: Error {}
+
+  private struct Waiter {
+    let largestCount: Int
+    let begin: @Sendable (Result<RefreshSlot, Closed>) -> Void
+  }
 
   private struct State {
     var isClosed = false
     var usedCount = 0
-    var isUnused: AsyncStream<Void>.Continuation?
-    var nextNumber = 0
-    var waiters: [Waiter] = []
+    var waiters: ArraySlice<Waiter> = []
+    var closings: [FirstAnswer<Void>] = []
 
-    /// Gives slots to those who wait longest.
-    mutating func admit() -> [Waiter] {
-      var admitted = 0
-      while admitted < waiters.count, usedCount < waiters[admitted].largestCount {
+    /// Takes those out that may begin.
+    mutating func admit() -> ArraySlice<Waiter> {
+      var admitted: ArraySlice<Waiter> = []
+      while let next = waiters.first, usedCount < next.largestCount {
         usedCount += 1
-        admitted += 1
+        admitted.append(waiters.removeFirst())
       }
-      defer { waiters.removeFirst(admitted) }
-      return Array(waiters.prefix(admitted))
+      return admitted
     }
   }
 
   private let state = Mutex(State())
 
-  /// Runs a closure while at most so many are run.
+  /// Begins something as soon as fewer than so many are under way.
   ///
-  /// A refresh that another one asks for, by its handler, takes part in that one's slot: all slots
-  /// could be held by such as wait for a second one.
-  ///
-  /// - Throws: What the closure throws; ``Closed``, or `CancellationError` when the task is cancelled
-  ///   while it waits.
-  func withSlot<Result>(
-    of largestCount: Int, isNested: Bool, _ body: () async throws -> Result
-  ) async throws -> Result {
-    if isNested { return try await body() }
-    try await take(max(1, largestCount))
-    defer { giveBack() }
-    return try await body()
+  /// - Parameters:
+  ///   - largestCount: How many may be.
+  ///   - begin: Called once, at once or later, on any thread; must not block.
+  func take(
+    of largestCount: Int, _ begin: @escaping @Sendable (Result<RefreshSlot, Closed>) -> Void
+  ) {
+    let isClosed = state.withLock { state in
+      if !state.isClosed {
+        state.waiters.append(Waiter(largestCount: max(1, largestCount), begin: begin))
+      }
+      return state.isClosed
+    }
+    if isClosed { begin(.failure(Closed())) } else { admit() }
   }
 
-  private func take(_ largestCount: Int) async throws {
-    let waiting = try state.withLock { state -> (number: Int, signal: AsyncStream<Void>)? in
-      if state.isClosed { throw Closed() }
-      if state.waiters.isEmpty, state.usedCount < largestCount {
-        state.usedCount += 1
-        return nil
-      }
-      let (signal, continuation) = AsyncStream.makeStream(of: Void.self)
-      state.nextNumber += 1
-      state.waiters.append(
-        Waiter(number: state.nextNumber, largestCount: largestCount, signal: continuation))
-      return (state.nextNumber, signal)
-    }
-    guard let waiting else { return }
-    // Ends when the slot is given, and when the task is cancelled.
-    for await _ in waiting.signal {}
-    let isGiven = state.withLock { state in
-      guard let place = state.waiters.firstIndex(where: { $0.number == waiting.number }) else {
-        return true
-      }
-      state.waiters.remove(at: place)
-      return false
-    }
-    guard !isGiven else { return }
-    if state.withLock(\.isClosed) { throw Closed() }
-    throw CancellationError()
+  /// Waits until fewer than so many are under way.
+  ///
+  /// - Throws: ``Closed``.
+  func take(of largestCount: Int) async throws -> RefreshSlot {
+    try await withCheckedContinuation { continuation in
+      take(of: largestCount) { continuation.resume(returning: $0) }
+    }.get()
   }
 
-  private func giveBack() {
-    let (admitted, unused) = state.withLock { state in
+  private func admit() {
+    for waiter in state.withLock({ $0.admit() }) { waiter.begin(.success(RefreshSlot(of: self))) }
+  }
+
+  fileprivate func giveBack() {
+    let closings = state.withLock { state in
       state.usedCount -= 1
-      let unused = state.usedCount == 0 ? state.isUnused.take() : nil
-      return (state.isClosed ? [] : state.admit(), unused)
+      return state.usedCount == 0 ? state.closings : []
     }
-    for waiter in admitted { waiter.signal.finish() }
-    unused?.finish()
+    for closing in closings { closing.give(()) }
+    admit()
   }
 
-  /// Gives no slot any more, and waits until none is used.
+  /// Gives no slot any more, and waits until none is used or the task is cancelled.
   func close() async {
-    let (waiters, unused) = state.withLock { state in
+    let closing = FirstAnswer<Void>()
+    let waiters = state.withLock { state in
       state.isClosed = true
-      guard state.usedCount > 0 else { return (state.waiters, nil as AsyncStream<Void>?) }
-      let (signal, continuation) = AsyncStream.makeStream(of: Void.self)
-      state.isUnused = continuation
-      return (state.waiters, signal)
+      if state.usedCount == 0 { closing.give(()) } else { state.closings.append(closing) }
+      defer { state.waiters = [] }
+      return state.waiters
     }
-    for waiter in waiters { waiter.signal.finish() }
-    guard let unused else { return }
-    for await _ in unused {}
+    for waiter in waiters { waiter.begin(.failure(Closed())) }
+    await closing.value(whenCancelled: ())
+  }
+}
+
+/// That a refresh is under way, until this is given back.
+final class RefreshSlot: Sendable {
+  private let slots: RefreshSlots
+  private let isUsed = Atomic(true)
+
+  fileprivate init(of slots: RefreshSlots) {
+    self.slots = slots
+  }
+
+  deinit {
+    giveBack()
+  }
+
+  /// Lets the next begin.
+  func giveBack() {
+    if isUsed.exchange(false, ordering: .acquiringAndReleasing) { slots.giveBack() }
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import SessionToolsBase
 
 /// A program that is started; the only file that starts any.
 ///

@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+import SessionToolsBase
 import Synchronization
 
 /// The requests of this process, which libcurl sends on one thread.

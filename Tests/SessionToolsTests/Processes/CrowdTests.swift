@@ -68,7 +68,8 @@ import Testing
     print("\(users) users at a server that takes \(delay) s: \(figures)")
     #expect(figures["answered"] == Double(users))
     #expect(try #require(figures["threads"]) < 100)
-    #expect(try #require(figures["kibibytes"]) < 100 * 1024)
+    // Of a debug build; the benchmark has the figure of a release.
+    #expect(try #require(figures["kibibytes"]) < 160 * 1024)
     #expect(
       try stage.answer("/counts") == Counts(received: users, answered: users, reused: 0))
   }
