@@ -205,7 +205,9 @@ extension `one at a time` {
     {
       let stage = try LoginStage(
         http: WatchedHTTP { request in
-          if request.fields["code"] != nil { throw HTTPError(HTTPError.noAnswer, reason: "it broke") }
+          if request.fields["code"] != nil {
+            throw HTTPError(HTTPError.noAnswer, reason: "it broke")
+          }
           return nil
         })
       let error = await #expect(throws: WebLoginError.self) {

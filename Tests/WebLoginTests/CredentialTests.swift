@@ -171,7 +171,9 @@ import WebLogin
   }
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {
-    let client = try client { _ in throw HTTPError(HTTPError.noAnswer, reason: "nothing is to be sent") }
+    let client = try client { _ in
+      throw HTTPError(HTTPError.noAnswer, reason: "nothing is to be sent")
+    }
     let session = try session(client, MemoryStore())
     try await session.logIn(
       OAuthCredential(accessToken: "old", refreshToken: nil, expirationDate: clock.now + 30))
@@ -244,7 +246,9 @@ import WebLogin
   }
 
   @Test func `is removed though the server cannot be told`() async throws {
-    let client = try client { _ in throw HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network") }
+    let client = try client { _ in
+      throw HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network")
+    }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)
     let error = await #expect(throws: WebLoginError.self) {

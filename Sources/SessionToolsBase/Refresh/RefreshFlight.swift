@@ -14,7 +14,6 @@ final class RefreshFlight: Sendable {
     var waiters: [Int: FirstAnswer<RefreshWait.End>] = [:]
   }
 
-
   private enum Entry {
     case ended
     case waiting(Int, FirstAnswer<RefreshWait.End>)

@@ -211,7 +211,11 @@ protocol RefreshWork: Sendable {
   /// What it fails with where no refresh begins any more.
   var endOfProcess: any Error { get }
 
+  /// Refreshes.
+  ///
   /// - Parameter slot: Is given back while nothing is under way; `nil` for a part of another refresh.
+  /// - Returns: How it ended.
+  /// - Throws: Why it did not end so.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding
 }
 

@@ -20,7 +20,8 @@ extension HTTPClient {
       let wasSent = isAboutLogin && failure?.wasSent ?? true
       if failure?.code == HTTPError.tooLarge {
         throw WebLoginError(
-          WebLoginError.responseTooLarge, "the answer is larger than that of an authorization server",
+          WebLoginError.responseTooLarge,
+          "the answer is larger than that of an authorization server",
           remedy: "Look at the server's address, and whether something answers in its place",
           wasSent: wasSent, underlying: error)
       }
