@@ -42,7 +42,10 @@ let package = Package(
     .target(
       name: "LinuxAuthentication",
       dependencies: ["CPAM", "DBus", "SessionAuthentication", "SessionToolsBase"]),
-    .target(name: "WebLogin", dependencies: ["CLinux", "CSodium", "DBus", "SessionToolsBase"]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
@@ -76,7 +79,7 @@ let package = Package(
         "TestThreads",
       ]),
     .executableTarget(
-      name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase"],
+      name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase", "WebLogin"],
       path: "Tests/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",

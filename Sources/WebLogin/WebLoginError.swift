@@ -98,6 +98,8 @@ extension WebLoginError {
   /// The answer is none that the protocol has, such as a web page of a network that asks for a
   /// login of its own: try again.
   public static let invalidResponse = Code("invalidResponse")
+  /// The answer is larger than any of an authorization server: asking again does not help.
+  public static let responseTooLarge = Code("responseTooLarge")
 }
 
 extension WebLoginError.Code {

@@ -10,6 +10,8 @@ import SessionToolsBase
 //   renew DIRECTORY KEYFILE URL TASKS N    asks for valid credentials until N refreshes were made
 //   touch DIRECTORY KEYFILE URL N          stores credentials N times, and says when
 //   refresh DIRECTORY KEYFILE URL MOMENT   refreshes once, and dies at a moment of it
+//   crowd DIRECTORY KEYFILE URL USERS      signs users in, who then all refresh at once
+//   crowd-end DIRECTORY KEYFILE URL USERS  the same, until it is told to end
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -48,5 +50,9 @@ case "touch":
   try await touch(session(in: store, of: server), times: number(4))
 case "refresh":
   try await refresh(dyingAt: Moment(argument(4)))
+case "crowd", "crowd-end":
+  let crowd = try Crowd(number(4), in: store, at: argument(3))
+  try crowd.signIn()
+  if argument(0) == "crowd" { try await crowd.ask() } else { try await crowd.askUntilTold() }
 default: fail("no such order: \(argument(0))")
 }

@@ -144,7 +144,7 @@ extension `one at a time` {
       let stage = try LoginStage(
         http: ScriptedHTTP { request in
           guard let body = request.body, request.fields["code_verifier"] != nil else {
-            return try await FoundationHTTPClient().send(request)
+            return try await CurlHTTPClient().send(request)
           }
           let wrong = String(decoding: body, as: UTF8.self)
             .replacingOccurrences(of: "code_verifier=", with: "code_verifier=x")
@@ -168,7 +168,7 @@ extension `one at a time` {
         })
       _ = try await stage.login(.allow).start()
       let request = try #require(sent.now)
-      let again = try await FoundationHTTPClient().send(request)
+      let again = try await CurlHTTPClient().send(request)
       #expect(again.status == 400)
       #expect(String(decoding: again.body, as: UTF8.self).contains("invalid_grant"))
       #expect(try await stage.server.counts().signIns == 1)
@@ -205,7 +205,9 @@ extension `one at a time` {
     {
       let stage = try LoginStage(
         http: WatchedHTTP { request in
-          if request.fields["code"] != nil { throw URLError(.networkConnectionLost) }
+          if request.fields["code"] != nil {
+            throw HTTPError(HTTPError.noAnswer, reason: "it broke")
+          }
           return nil
         })
       let error = await #expect(throws: WebLoginError.self) {
@@ -216,7 +218,7 @@ extension `one at a time` {
     }
 
     @Test func `waits for a slow server as long as its client does`() async throws {
-      let stage = try LoginStage(http: FoundationHTTPClient(timeout: .seconds(10)))
+      let stage = try LoginStage(http: CurlHTTPClient(timeout: .seconds(10)))
       _ = try await stage.client.server()
       try await stage.server.set("hold=1")
       let error = await #expect(throws: WebLoginError.self) {

@@ -171,7 +171,9 @@ import WebLogin
   }
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {
-    let client = try client { _ in throw URLError(.badURL) }
+    let client = try client { _ in
+      throw HTTPError(HTTPError.noAnswer, reason: "nothing is to be sent")
+    }
     let session = try session(client, MemoryStore())
     try await session.logIn(
       OAuthCredential(accessToken: "old", refreshToken: nil, expirationDate: clock.now + 30))
@@ -182,10 +184,15 @@ import WebLogin
   }
 
   @Test func `says what was not sent`() async throws {
-    for (failure, wasSent) in [
-      (URLError(.cannotConnectToHost), false), (URLError(.networkConnectionLost), true),
-      (URLError(.timedOut), true),
-    ] {
+    let failures: [(any Error, wasSent: Bool)] = [
+      (HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network"), false),
+      (HTTPError(HTTPError.noAnswer, reason: "no answer"), true),
+      (HTTPError(HTTPError.timedOut, wasSent: false, reason: "too late"), false),
+      (HTTPError(HTTPError.timedOut, reason: "too late"), true),
+      // What another client throws says nothing.
+      (CancellationError(), true),
+    ]
+    for (failure, wasSent) in failures {
       let store = MemoryStore()
       let client = try client { _ in throw failure }
       let session = try session(client, store)
@@ -193,7 +200,7 @@ import WebLogin
         OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
       #expect(try await session.validItem().accessToken == "old")
       // A mark that the token may be spent is beside the item then.
-      #expect(try await store.keys(in: nil).count == (wasSent ? 2 : 1), "\(failure.code)")
+      #expect(try await store.keys(in: nil).count == (wasSent ? 2 : 1), "\(failure)")
     }
   }
 
@@ -239,7 +246,9 @@ import WebLogin
   }
 
   @Test func `is removed though the server cannot be told`() async throws {
-    let client = try client { _ in throw URLError(.notConnectedToInternet) }
+    let client = try client { _ in
+      throw HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network")
+    }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)
     let error = await #expect(throws: WebLoginError.self) {

@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import SessionToolsBase
 import TestSupport
 import TestThreads
@@ -53,7 +52,7 @@ import WebLogin
   }
 
   private func send(
-    _ path: String, by http: FoundationHTTPClient = FoundationHTTPClient()
+    _ path: String, by http: CurlHTTPClient = CurlHTTPClient()
   ) async throws -> HTTPResponse {
     let caught = Shared<HTTPRequest?>(nil)
     let server = try AuthorizationServer(
@@ -77,12 +76,11 @@ import WebLogin
     #expect(seen == "\(path)\n/seen")
   }
 
-  /// Foundation ends the process when it is told what to do about a redirect too late.
   @Test func `survives redirects that come while it gives up`() async throws {
     defer { server.kill() }
     for number in 0..<150 {
       let timeout = Duration.microseconds(number * 40)
-      _ = try? await send("/redirect", by: FoundationHTTPClient(timeout: timeout))
+      _ = try? await send("/redirect", by: CurlHTTPClient(timeout: timeout))
     }
     #expect(try await send("/see-other").status == 303)
   }
@@ -96,26 +94,28 @@ import WebLogin
   @Test func `sends nothing twice`() async throws {
     defer { server.kill() }
     _ = try await send("/one")
-    let error = await #expect(throws: URLError.self) { try await send("/drop") }
-    #expect(error?.code == .badServerResponse, "which does not say that nothing was sent")
+    let error = await #expect(throws: HTTPError.self) { try await send("/drop") }
+    #expect(error?.code == HTTPError.noAnswer)
+    #expect(error?.wasSent == true)
     let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
     #expect(seen == "/one\n/drop\n/seen")
   }
 
   @Test func `reads no more than it should`() async throws {
     defer { server.kill() }
-    let error = await #expect(throws: URLError.self) { try await send("/large") }
-    #expect(error?.code == .dataLengthExceedsMaximum)
-    let large = FoundationHTTPClient(largestByteCount: 6_000_000)
+    let error = await #expect(throws: HTTPError.self) { try await send("/large") }
+    #expect(error?.code == HTTPError.tooLarge)
+    let large = CurlHTTPClient(largestByteCount: 6_000_000)
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
 
   @Test func `gives up in time and at once when it is cancelled`() async throws {
     defer { server.kill() }
-    let error = await #expect(throws: URLError.self) {
-      try await send("/hang", by: FoundationHTTPClient(timeout: .milliseconds(200)))
+    let error = await #expect(throws: HTTPError.self) {
+      try await send("/hang", by: CurlHTTPClient(timeout: .milliseconds(200)))
     }
-    #expect(error?.code == .timedOut)
+    #expect(error?.code == HTTPError.timedOut)
+    #expect(error?.wasSent == true)
     let hanging = Task { try await send("/hang") }
     hanging.cancel()
     await #expect(throws: (any Error).self) { try await hanging.value }

@@ -57,7 +57,7 @@ extension `one at a time` {
         server: try AuthorizationServer(
           issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize",
           tokenEndpoint: "https://a.example/token"), clientID: "app",
-        http: ScriptedHTTP { _ in throw URLError(.badServerResponse) })
+        http: ScriptedHTTP { _ in throw HTTPError(HTTPError.noAnswer, reason: "it broke") })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
       var login = WebAuthenticationSession(client: client, pending: PendingLoginPlace(container))
       login.browser = browser

@@ -10,8 +10,19 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   let refresher: SessionRefresher<Item>
   let wish: RefreshWish
 
+  var largestConcurrentCount: Int { refresher.policy.largestConcurrentCount }
+
+  var endOfProcess: any Error {
+    RefreshError.unableToRefresh(
+      error: SessionError(
+        SessionError.temporarilyFailed, session: session.storageIdentifier,
+        "the program is ending, and begins no refresh"))
+  }
+
   /// - Throws: The handler's ``RefreshError``, `timedOut`, or what the store throws.
-  func run() async throws -> RefreshEnding {
+  func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
+    // It cannot say that it waits for the refresh of another session, which needs a slot as well.
+    slot?.giveBack()
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
     return try await place.whileRefreshing(timeout: refresher.policy.timeout) {

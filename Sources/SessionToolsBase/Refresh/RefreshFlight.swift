@@ -11,12 +11,12 @@ final class RefreshFlight: Sendable {
     var task: Task<Void, Never>?
     var result: Result<RefreshEnding, any Error>?
     var nextNumber = 0
-    var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
+    var waiters: [Int: FirstAnswer<RefreshWait.End>] = [:]
   }
 
   private enum Entry {
-    case ended(Result<RefreshEnding, any Error>)
-    case waiting(Int, AsyncStream<Void>)
+    case ended
+    case waiting(Int, FirstAnswer<RefreshWait.End>)
     case full
   }
 
@@ -30,7 +30,7 @@ final class RefreshFlight: Sendable {
       defer { state.waiters = [:] }
       return state.waiters.values
     }
-    for waiter in waiters { waiter.finish() }
+    for waiter in waiters { waiter.give(.ended) }
   }
 
   /// Whether it is over.
@@ -46,14 +46,12 @@ final class RefreshFlight: Sendable {
     state.withLock { $0.task }?.cancel()
   }
 
-  /// Waits for the end.
+  /// Begins to wait for the end.
   ///
-  /// - Returns: Whether the item is another one since.
-  /// - Throws: What it ended with; `timedOut`, `tooManyWaiters`, `reentrant` or
-  ///   `CancellationError`.
-  func wait(_ policy: RefreshPolicy, by clock: any SessionClock, session: String) async throws
-    -> Bool
-  {
+  /// - Throws: `tooManyWaiters` or `reentrant`.
+  func wait(
+    _ policy: RefreshPolicy, by clock: any SessionClock, session: String
+  ) throws -> RefreshWait {
     if Self.around.contains(where: { $0 === self }) {
       throw SessionError(
         SessionError.reentrant, session: session,
@@ -61,38 +59,67 @@ final class RefreshFlight: Sendable {
           + "let it use the item of its request")
     }
     switch enter(policy.largestWaiterCount) {
-    case .ended(let result): return try result.get().isNew
+    case .ended: return RefreshWait(flight: self, session: session, timeout: policy.timeout)
     case .full:
       throw SessionError(
         SessionError.tooManyWaiters, session: session,
         "\(policy.largestWaiterCount) tasks wait for the refresh already")
-    case .waiting(let number, let signal):
-      let timer = clock.after(policy.timeout) { self.leave(number) }
-      defer { timer.cancel() }
-      // Ends when the task is cancelled as well.
-      for await _ in signal {}
-      leave(number)
-      if let result = state.withLock({ $0.result }) { return try result.get().isNew }
-      try Task.checkCancellation()
-      throw SessionError(
-        SessionError.timedOut, session: session,
-        "the refresh has not ended within \(policy.timeout); it goes on")
+    case .waiting(let number, let end):
+      let timer = clock.after(policy.timeout) { end.give(.timedOut) }
+      return RefreshWait(
+        flight: self, session: session, timeout: policy.timeout, end: end, number: number,
+        timer: timer)
+    }
+  }
+
+  /// What it ended with, as far as that is known; no more waits for it.
+  fileprivate func leave(_ number: Int?) -> Result<RefreshEnding, any Error>? {
+    state.withLock { state in
+      if let number { state.waiters[number] = nil }
+      return state.result
     }
   }
 
   private func enter(_ largestCount: Int) -> Entry {
     state.withLock { state in
-      if let result = state.result { return .ended(result) }
+      if state.result != nil { return .ended }
       guard state.waiters.count < largestCount else { return .full }
-      let (signal, continuation) = AsyncStream.makeStream(of: Void.self)
+      let waiter = FirstAnswer<RefreshWait.End>()
       state.nextNumber += 1
-      state.waiters[state.nextNumber] = continuation
-      return .waiting(state.nextNumber, signal)
+      state.waiters[state.nextNumber] = waiter
+      return .waiting(state.nextNumber, waiter)
     }
   }
+}
 
-  private func leave(_ number: Int) {
-    state.withLock { $0.waiters.removeValue(forKey: number) }?.finish()
+/// One who waits for a refresh.
+///
+/// Small, because it is kept while it waits, and thousands may.
+struct RefreshWait: Sendable {
+  enum End: Sendable {
+    case ended, timedOut, cancelled
+  }
+
+  let flight: RefreshFlight
+  let session: String
+  let timeout: Duration
+  /// What is waited for; `nil` when the refresh is over.
+  var end: FirstAnswer<End>?
+  var number: Int?
+  var timer: Task<Void, Never>?
+
+  /// Waits for the end.
+  ///
+  /// - Returns: Whether the item is another one since.
+  /// - Throws: What the refresh ended with; `timedOut` or `CancellationError`.
+  func isNew() async throws -> Bool {
+    let end = await end?.value(whenCancelled: .cancelled)
+    timer?.cancel()
+    if let result = flight.leave(number) { return try result.get().isNew }
+    if end == .cancelled { throw CancellationError() }
+    throw SessionError(
+      SessionError.timedOut, session: session,
+      "the refresh has not ended within \(timeout); it goes on")
   }
 }
 

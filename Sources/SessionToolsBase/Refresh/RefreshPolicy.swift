@@ -37,6 +37,12 @@ public struct RefreshPolicy: Sendable {
   /// Whoever comes then gets an error at once.
   public var largestWaiterCount = 10_000
 
+  /// How many refreshes of this process are under way at the same time, those of other sessions
+  /// included; 64.
+  ///
+  /// One that comes then waits for its turn, without a thread.
+  public var largestConcurrentCount = 64
+
   /// The policy that suits most servers.
   public init() {}
 }

@@ -39,21 +39,46 @@ final class SessionLine: Sendable {
       return (flight, true)
     }
     guard isNew else { return flight }
-    let task = Task(executorPreference: QueueExecutor("session-tools.refresh")) {
+    // By way of its handler, another refresh waits for this one, with a slot of its own: all slots could
+    // be held by such.
+    let around = RefreshFlight.around.filter { !$0.isEnded }
+    guard around.isEmpty else {
+      begin(flight, refresh, around: around, in: nil)
+      return flight
+    }
+    RefreshSlots.shared.take(of: refresh.largestConcurrentCount) { slot in
+      switch slot {
+      case .success(let slot): self.begin(flight, refresh, around: [], in: slot)
+      case .failure: self.end(flight, with: .failure(refresh.endOfProcess))
+      }
+    }
+    return flight
+  }
+
+  private func begin(
+    _ flight: RefreshFlight, _ refresh: any RefreshWork, around: [RefreshFlight],
+    in slot: RefreshSlot?
+  ) {
+    let task = Task(executorPreference: refreshThreads) {
       let result: Result<RefreshEnding, any Error>
       do {
-        let around = RefreshFlight.around.filter { !$0.isEnded } + [flight]
-        result = .success(
-          try await RefreshFlight.$around.withValue(around) { try await refresh.run() })
+        let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
+          try await refresh.run(in: slot)
+        }
+        result = .success(ending)
       } catch {
         result = .failure(error)
       }
-      self.state.withLock { $0.flight = nil }
-      if case .success(let ending) = result { ending.tell() }
-      flight.end(with: result)
+      slot?.giveBack()
+      self.end(flight, with: result)
     }
     flight.set(task)
-    return flight
+  }
+
+  private func end(_ flight: RefreshFlight, with result: Result<RefreshEnding, any Error>) {
+    state.withLock { $0.flight = nil }
+    if case .success(let ending) = result { ending.tell() }
+    flight.end(with: result)
   }
 
   // MARK: - Tries
@@ -169,6 +194,10 @@ final class SessionLine: Sendable {
   }
 }
 
+/// Where refreshes run: those who wait for them may hold all threads of the cooperative pool, and a
+/// handler may block.
+let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
+
 /// An item that a server gave in exchange for one that it takes no more.
 struct UnsavedItem: Sendable {
   let commit: any ItemCommit
@@ -177,7 +206,17 @@ struct UnsavedItem: Sendable {
 
 /// What is to be done for a refresh.
 protocol RefreshWork: Sendable {
-  func run() async throws -> RefreshEnding
+  /// How many refreshes of this process may be under way when this one begins.
+  var largestConcurrentCount: Int { get }
+  /// What it fails with where no refresh begins any more.
+  var endOfProcess: any Error { get }
+
+  /// Refreshes.
+  ///
+  /// - Parameter slot: Is given back while nothing is under way; `nil` for a part of another refresh.
+  /// - Returns: How it ended.
+  /// - Throws: Why it did not end so.
+  func run(in slot: RefreshSlot?) async throws -> RefreshEnding
 }
 
 /// How a refresh ended that was made, or found to be needless.

@@ -24,7 +24,8 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
   /// Refreshes until it worked, was found needless, or has failed often enough.
   ///
   /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
-  func run() async throws -> RefreshEnding {
+  func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
+    var slot = slot
     while true {
       // Between two tries, others may: they may have the network that this process has not.
       let step: Step = try await place.whileRefreshing(timeout: policy.timeout) {
@@ -34,9 +35,31 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
       case .ended(let ending): return ending
       case .again(let pause):
         if Task.isCancelled { throw temporarilyFailed(retryAfter: nil) }
-        try await clock.sleep(for: pause)
+        if pause > .zero, let used = slot {
+          used.giveBack()
+          try await clock.sleep(for: pause)
+          slot = try await again()
+        } else {
+          try await clock.sleep(for: pause)
+        }
       }
     }
+  }
+
+  private func again() async throws -> RefreshSlot {
+    do {
+      return try await RefreshSlots.shared.take(of: largestConcurrentCount)
+    } catch {
+      throw endOfProcess
+    }
+  }
+
+  var largestConcurrentCount: Int { policy.largestConcurrentCount }
+
+  var endOfProcess: any Error {
+    SessionError(
+      SessionError.temporarilyFailed, session: session.storageIdentifier,
+      "the program is ending, and begins no refresh")
   }
 
   private func step() async throws -> Step {

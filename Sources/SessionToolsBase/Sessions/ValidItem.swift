@@ -61,19 +61,46 @@ extension Session {
 
   // MARK: - Reading
 
+  // What is kept while others refresh is kept by each who waits, of whom there may be thousands: so
+  // no item is held then, and little is on the way from here to there.
+
+  /// What was found out about an item that is not to be used as it is.
+  private struct Due {
+    let version: ItemVersion
+    /// Whether it has not expired yet.
+    let isGood: Bool
+  }
+
   private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
     let line = try await line()
-    let (place, refresher) = (try place(line), effectiveRefresher)
-    guard let snapshot = try await place.snapshot() else { throw notSignedIn }
+    var due: Due?
+    if let usable = try await usableSnapshot(strategy, line, &due) { return usable }
+    guard let due else { throw notSignedIn }
+    if strategy == .always { return try await snapshot(otherThan: due.version) }
+    do {
+      _ = try await wait(for: .ifNeeded, line).isNew()
+    } catch {
+      return try await snapshot(of: due, after: error, line)
+    }
+    return try await refreshedSnapshot(of: due, line)
+  }
+
+  /// The item as it is stored, when it is to be used so.
+  private func usableSnapshot(
+    _ strategy: RefreshStrategy, _ line: SessionLine, _ due: inout Due?
+  ) async throws -> ItemSnapshot<T>? {
+    let refresher = effectiveRefresher
+    guard let snapshot = try await place(line).snapshot() else { throw notSignedIn }
+    let isGood = isGood(snapshot.item, line, refresher)
+    due = Due(version: snapshot.version, isGood: isGood)
     switch strategy {
     case .never:
-      guard isGood(snapshot.item, line, refresher) else { throw expired("and was not refreshed") }
+      guard isGood else { throw expired("and was not refreshed") }
       return snapshot
-    case .always: return try await self.snapshot(otherThan: snapshot.version)
+    case .always: return nil
     case .ifNeeded: break
     }
     guard isDue(snapshot.item, line, refresher) else { return snapshot }
-    let isGood = isGood(snapshot.item, line, refresher)
     guard hasMeansToRefresh else {
       guard isGood else { throw expired("and the session has no refresher") }
       return snapshot
@@ -84,17 +111,23 @@ extension Session {
     {
       return snapshot
     }
-    do {
-      _ = try await refresh(.ifNeeded, place, line)
-    } catch {
-      guard isGood, Self.mayUseItem(after: error), let again = try? await place.snapshot(),
-        self.isGood(again.item, line, refresher)
-      else { throw error }
-      return again
-    }
-    guard let refreshed = try await place.snapshot() else { throw notSignedIn }
+    return nil
+  }
+
+  /// An item that is still good, after it could not be refreshed.
+  private func snapshot(
+    of due: Due, after error: any Error, _ line: SessionLine
+  ) async throws -> ItemSnapshot<T> {
+    guard due.isGood, Self.mayUseItem(after: error),
+      let again = try? await place(line).snapshot(), isGood(again.item, line, effectiveRefresher)
+    else { throw error }
+    return again
+  }
+
+  private func refreshedSnapshot(of due: Due, _ line: SessionLine) async throws -> ItemSnapshot<T> {
+    guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
     // An old handler may have stored nothing.
-    if refresher.refresh == nil, refreshed.version == snapshot.version, !isGood {
+    if effectiveRefresher.refresh == nil, refreshed.version == due.version, !due.isGood {
       throw expired("though it was refreshed")
     }
     return refreshed
@@ -102,14 +135,13 @@ extension Session {
 
   private func snapshot(otherThan version: ItemVersion?) async throws -> ItemSnapshot<T> {
     let line = try await line()
-    let place = try place(line)
     guard hasMeansToRefresh else {
       throw SessionError(
         SessionError.expired, session: storageIdentifier,
         "it cannot be refreshed, because the session has no refresher")
     }
-    try await refresh(otherThan: version, place, line)
-    guard let refreshed = try await place.snapshot() else { throw notSignedIn }
+    try await refresh(otherThan: version, line)
+    guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
     return refreshed
   }
 
@@ -134,39 +166,35 @@ extension Session {
     } else {
       version = try await place.snapshot()?.version
     }
-    try await refresh(otherThan: version, place, line)
+    try await refresh(otherThan: version, line)
   }
 
-  private func refresh(
-    otherThan version: ItemVersion?, _ place: any SessionPlace<T>, _ line: SessionLine
-  ) async throws {
+  private func refresh(otherThan version: ItemVersion?, _ line: SessionLine) async throws {
     // One that was under way may have been for an item that only expired soon.
-    while try await !refresh(.otherThan(version), place, line) {}
+    while try await !wait(for: .otherThan(version), line).isNew() {}
   }
 
   /// Refreshes, together with all who want it now.
-  ///
-  /// - Returns: Whether the item is another one since.
-  func refresh(
-    _ wish: RefreshWish, _ place: any SessionPlace<T>, _ line: SessionLine
-  ) async throws -> Bool {
-    let refresher = effectiveRefresher
-    let flight: RefreshFlight
+  private func wait(for wish: RefreshWish, _ line: SessionLine) throws -> RefreshWait {
+    let (flight, refresher) = (try flight(wish, line), effectiveRefresher)
+    return try flight.wait(refresher.policy, by: refresher.clock, session: storageIdentifier)
+  }
+
+  private func flight(_ wish: RefreshWish, _ line: SessionLine) throws -> RefreshFlight {
+    let (refresher, place) = (effectiveRefresher, try place(line))
     if let handler = refresher.refresh {
-      flight = line.flight(
+      return line.flight(
         SessionRefresh(
           session: self, place: place, line: line, refresher: refresher, handler: handler,
           wish: wish))
-    } else if let handler = oldHandler {
-      flight = line.flight(
+    }
+    if let handler = oldHandler {
+      return line.flight(
         HandlerRefresh(
           session: self, place: place, line: line, handler: handler, refresher: refresher,
           wish: wish))
-    } else {
-      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
     }
-    return try await flight.wait(
-      refresher.policy, by: refresher.clock, session: storageIdentifier)
+    throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }

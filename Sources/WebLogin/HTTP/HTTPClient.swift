@@ -2,7 +2,7 @@ public import Foundation
 
 /// Sends the requests of a login: to the server's metadata, its token endpoint and the like.
 ///
-/// ``FoundationHTTPClient`` is used unless a program brings its own, such as one that speaks to a
+/// ``CurlHTTPClient`` is used unless a program brings its own, such as one that speaks to a
 /// proxy or records what is sent.
 ///
 /// What a client of your own has to keep:
@@ -10,14 +10,14 @@ public import Foundation
 ///   tokens, which are for nobody but the address that they are sent to.
 /// - It neither keeps nor sends cookies, caches nothing, and sends no request twice.
 /// - It logs neither bodies nor headers.
-/// - It ends within some time, and at once when the task is cancelled.
+/// - It reads no more than some size, holds no thread while it waits, and ends within some time, and
+///   at once when the task is cancelled.
 public protocol HTTPClient: Sendable {
   /// Sends one request.
   ///
   /// - Returns: The answer, whatever its status.
-  /// - Throws: What kept the server from answering. `URLError` with `cannotConnectToHost`,
-  ///   `cannotFindHost`, `dnsLookupFailed`, `notConnectedToInternet` or `secureConnectionFailed`
-  ///   says that nothing was sent; after any other error that is not known.
+  /// - Throws: What kept the server from answering. An ``HTTPError`` can say that nothing was sent;
+  ///   after any other error that is not known.
   func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 

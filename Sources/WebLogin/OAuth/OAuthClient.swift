@@ -35,7 +35,7 @@ public final class OAuthClient: Sendable {
   ///   - clock: The clocks.
   public init(
     issuer: String, clientID: String, authentication: ClientAuthentication = .none,
-    http: any HTTPClient = FoundationHTTPClient(),
+    http: any HTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     self.issuer = issuer
@@ -49,7 +49,7 @@ public final class OAuthClient: Sendable {
   /// A client of a server whose addresses are given; it is not asked for them.
   public init(
     server: AuthorizationServer, clientID: String, authentication: ClientAuthentication = .none,
-    http: any HTTPClient = FoundationHTTPClient(),
+    http: any HTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     issuer = server.issuer

@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import SessionToolsBase
 
 extension HTTPClient {
@@ -9,7 +8,7 @@ extension HTTPClient {
   ///   - request: What to send.
   ///   - isAboutLogin: Whether it holds a code or a token.
   /// - Returns: The answer, whatever its status.
-  /// - Throws: `unreachable` or `cancelled`.
+  /// - Throws: `unreachable`, `responseTooLarge` or `cancelled`.
   func answer(
     to request: HTTPRequest, isAboutLogin: Bool
   ) async throws(WebLoginError) -> HTTPResponse {
@@ -17,18 +16,21 @@ extension HTTPClient {
       return try await send(request)
     } catch {
       if Task.isCancelled { throw WebLoginError.ofCancellation }
-      let neverSent: [URLError.Code] = [
-        .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
-        .secureConnectionFailed,
-      ]
-      let code = (error as? URLError)?.code
+      let failure = error as? HTTPError
+      let wasSent = isAboutLogin && failure?.wasSent ?? true
+      if failure?.code == HTTPError.tooLarge {
+        throw WebLoginError(
+          WebLoginError.responseTooLarge,
+          "the answer is larger than that of an authorization server",
+          remedy: "Look at the server's address, and whether something answers in its place",
+          wasSent: wasSent, underlying: error)
+      }
       throw WebLoginError(
         WebLoginError.unreachable,
-        code == .timedOut
+        failure?.code == HTTPError.timedOut
           ? "the authorization server did not answer in time"
           : "the authorization server could not be reached",
-        remedy: "Try again when the network works",
-        wasSent: isAboutLogin && !(code.map(neverSent.contains) ?? false), underlying: error)
+        remedy: "Try again when the network works", wasSent: wasSent, underlying: error)
     }
   }
 }

@@ -12,7 +12,7 @@ struct LoginStage: Sendable {
   let client: OAuthClient
 
   init(
-    clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = FoundationHTTPClient()
+    clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = CurlHTTPClient()
   )
     throws
   {
@@ -92,7 +92,7 @@ struct WatchedHTTP: HTTPClient {
 
   func send(_ request: HTTPRequest) async throws -> HTTPResponse {
     if let response = try await watch(request) { return response }
-    return try await FoundationHTTPClient().send(request)
+    return try await CurlHTTPClient().send(request)
   }
 }
 

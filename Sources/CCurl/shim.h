@@ -1,0 +1,57 @@
+#include <curl/curl.h>
+
+/* curl_easy_setopt and curl_easy_getinfo take a variable number of arguments, which Swift cannot
+   pass, and check their types by macros, which it does not see. */
+static inline CURLcode session_tools_curl_set_number(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode session_tools_curl_set_text(
+  CURL *handle, CURLoption option, const char *value
+) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode session_tools_curl_set_body(CURL *handle, const void *body, long count) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, count);
+  return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body) : code;
+}
+
+static inline CURLcode session_tools_curl_set_headers(CURL *handle, struct curl_slist *headers) {
+  return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+}
+
+static inline CURLcode session_tools_curl_set_receivers(
+  CURL *handle, curl_write_callback header, curl_write_callback body, void *context
+) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, header);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
+  return code;
+}
+
+/* libcurl knows two dozen protocols; the older option is the only one before 7.85. */
+static inline CURLcode session_tools_curl_allow_only_http(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+static inline long session_tools_curl_number(CURL *handle, CURLINFO info) {
+  long value = 0;
+  return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+}
+
+/* The next request that has ended; its handle, or none. */
+static inline CURL *session_tools_curl_ended(CURLM *multi, CURLcode *code) {
+  int rest;
+  for (CURLMsg *message; (message = curl_multi_info_read(multi, &rest));) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *code = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
+}

@@ -1,0 +1,97 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Runs tasks on a few threads beside the cooperative pool.
+///
+/// For work that others wait for who may hold all threads of that pool, and for what may block. A
+/// thread is started when a job finds none that is free, up to a limit, and ends after it had nothing
+/// to do for a while.
+final class ThreadPool: TaskExecutor {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    /// The first job that was not taken; those in front of it are removed together.
+    var first = 0
+    var threadCount = 0
+    /// How many threads wait and were not woken.
+    var idleCount = 0
+
+    var hasJobs: Bool { first < jobs.count }
+
+    mutating func takeJob() -> UnownedJob? {
+      guard hasJobs else { return nil }
+      defer {
+        first += 1
+        if first == jobs.count {
+          jobs.removeAll(keepingCapacity: first < 1024)
+          first = 0
+        }
+      }
+      return jobs[first]
+    }
+  }
+
+  private let name: String
+  private let largestThreadCount: Int
+  private let state = Mutex(State())
+  private let work = DispatchSemaphore(value: 0)
+  private static let idleTime = DispatchTimeInterval.seconds(5)
+
+  /// Makes a pool without a thread.
+  ///
+  /// - Parameters:
+  ///   - name: Of its threads, up to 15 bytes.
+  ///   - largestThreadCount: How many jobs run at the same time, 1 or more.
+  init(_ name: String, largestThreadCount: Int) {
+    self.name = name
+    self.largestThreadCount = largestThreadCount
+  }
+
+  /// Runs a job as soon as a thread is free.
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let isThreadNeeded = state.withLock { state in
+      state.jobs.append(job)
+      if state.idleCount > 0 {
+        state.idleCount -= 1
+        work.signal()
+        return false
+      }
+      guard state.threadCount < largestThreadCount else { return false }
+      state.threadCount += 1
+      return true
+    }
+    guard isThreadNeeded else { return }
+    let thread = Thread { self.run() }
+    thread.name = name
+    thread.start()
+  }
+
+  private func run() {
+    while true {
+      while let job = state.withLock({ $0.takeJob() }) {
+        unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
+      }
+      guard waitForWork() else { return }
+    }
+  }
+
+  /// Waits for a job; `false` when the thread is to end.
+  private func waitForWork() -> Bool {
+    let isIdle = state.withLock { state in
+      guard !state.hasJobs else { return false }
+      state.idleCount += 1
+      return true
+    }
+    guard isIdle, work.wait(timeout: .now() + Self.idleTime) == .timedOut else { return true }
+    let isToEnd = state.withLock { state in
+      // Otherwise all that wait have been woken, this thread included.
+      guard state.idleCount > 0 else { return false }
+      state.idleCount -= 1
+      state.threadCount -= 1
+      return true
+    }
+    if !isToEnd { work.wait() }
+    return !isToEnd
+  }
+}

@@ -1,0 +1,161 @@
+import CCurl
+import Foundation
+import SessionToolsBase
+import Synchronization
+
+/// The requests of this process, which libcurl sends on one thread.
+///
+/// The thread is there while there is something to send. More requests than
+/// ``largestConcurrentCount`` wait without anything but their own memory.
+@safe final class CurlTransfers: Sendable {
+  static let shared = CurlTransfers()
+
+  /// So many requests are sent at the same time.
+  static let largestConcurrentCount = 64
+
+  private struct State {
+    var new: [CurlTransfer] = []
+    var cancelled: [CurlTransfer] = []
+    var isRunning = false
+  }
+
+  /// Unchecked: libcurl allows one call from other threads, which is the one that wakes its own.
+  @safe private struct Multi: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer?
+  }
+
+  private let state = Mutex(State())
+  private let multi: Multi
+
+  private init() {
+    // Safe among threads where Foundation has done it before, and since 7.84 everywhere.
+    curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    unsafe multi = Multi(handle: curl_multi_init())
+  }
+
+  /// Sends a request.
+  ///
+  /// - Returns: The answer, or why there is none.
+  func send(_ transfer: CurlTransfer) async -> Result<HTTPResponse, HTTPError> {
+    await withTaskCancellationHandler {
+      start(transfer)
+      return await transfer.answer.value(whenCancelled: .failure(Self.cancelled))
+    } onCancel: {
+      state.withLock { if $0.isRunning { $0.cancelled.append(transfer) } }
+      wake()
+    }
+  }
+
+  private static let cancelled = HTTPError(
+    HTTPError.cancelled, reason: "the request was cancelled")
+
+  private func start(_ transfer: CurlTransfer) {
+    let wasRunning = state.withLock { state in
+      state.new.append(transfer)
+      defer { state.isRunning = true }
+      return state.isRunning
+    }
+    guard !wasRunning else { return wake() }
+    let thread = Thread { self.run() }
+    thread.name = "session-http"
+    thread.start()
+  }
+
+  private func wake() {
+    unsafe _ = curl_multi_wakeup(multi.handle)
+  }
+
+  // MARK: - The thread
+
+  private func run() {
+    Self.leaveSignalsToOthers()
+    var waiting: ArraySlice<CurlTransfer> = []
+    // By the addresses of their handles.
+    var active: [UInt: CurlTransfer] = [:]
+    while takeRequests(into: &waiting, &active) {
+      begin(&waiting, &active)
+      if waiting.isEmpty, active.isEmpty { continue }
+      var count: Int32 = 0
+      unsafe _ = curl_multi_perform(multi.handle, &count)
+      if end(&active) { continue }
+      unsafe _ = curl_multi_poll(multi.handle, nil, 0, pause(before: waiting), nil)
+    }
+  }
+
+  /// A broken connection raises SIGPIPE, which stays with this thread.
+  private static func leaveSignalsToOthers() {
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+
+  /// Takes what was asked for meanwhile; `false` when the thread is to end.
+  private func takeRequests(
+    into waiting: inout ArraySlice<CurlTransfer>,
+    _ active: inout [UInt: CurlTransfer]
+  ) -> Bool {
+    let cancelled = state.withLock { state in
+      waiting += state.new
+      state.new = []
+      defer { state.cancelled = [] }
+      return state.cancelled
+    }
+    // One that waits is passed over when its turn comes.
+    for transfer in cancelled {
+      guard let handle = unsafe transfer.handle else { continue }
+      unsafe curl_multi_remove_handle(multi.handle, handle)
+      active[UInt(bitPattern: handle)] = nil
+    }
+    guard waiting.isEmpty, active.isEmpty else { return true }
+    return state.withLock { state in
+      state.isRunning = !state.new.isEmpty
+      return state.isRunning
+    }
+  }
+
+  /// Begins to send as many as may be sent, in the order in which they came.
+  private func begin(
+    _ waiting: inout ArraySlice<CurlTransfer>,
+    _ active: inout [UInt: CurlTransfer]
+  ) {
+    let now = ContinuousClock.now
+    waiting.removeAll { transfer in
+      guard transfer.deadline <= now else { return transfer.answer.isGiven }
+      transfer.expire()
+      return true
+    }
+    while let next = waiting.first, active.count < Self.largestConcurrentCount {
+      waiting.removeFirst()
+      do throws(HTTPError) {
+        try next.prepare()
+        guard let handle = unsafe next.handle,
+          unsafe curl_multi_add_handle(multi.handle, handle) == CURLM_OK
+        else {
+          throw HTTPError(
+            HTTPError.noAnswer, wasSent: false, reason: "libcurl does not take the request")
+        }
+        active[UInt(bitPattern: handle)] = next
+      } catch {
+        next.answer.give(.failure(error))
+      }
+    }
+  }
+
+  /// Gives the answers that have come; whether there were any.
+  private func end(_ active: inout [UInt: CurlTransfer]) -> Bool {
+    var code = CURLE_OK
+    var hasEnded = false
+    while let handle = unsafe session_tools_curl_ended(multi.handle, &code) {
+      hasEnded = true
+      unsafe curl_multi_remove_handle(multi.handle, handle)
+      active.removeValue(forKey: UInt(bitPattern: handle))?.end(with: code)
+    }
+    return hasEnded
+  }
+
+  /// For how long nothing happens unless libcurl or another thread says so, in milliseconds.
+  private func pause(before waiting: ArraySlice<CurlTransfer>) -> Int32 {
+    let left = waiting.map(\.deadline).min().map { $0 - .now } ?? .seconds(60)
+    return Int32(clamping: Int64((max(.zero, left) / .milliseconds(1)).rounded(.up)))
+  }
+}

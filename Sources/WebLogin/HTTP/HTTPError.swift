@@ -1,0 +1,53 @@
+/// Why a request was not answered.
+///
+/// No text of it holds anything that was sent or received.
+public struct HTTPError: Error, Hashable, Sendable {
+  /// The kind of failure.
+  public let code: Code
+  /// Whether the server may have received the request; `false` only when it certainly did not.
+  ///
+  /// A refresh token that was not sent is not spent.
+  public let wasSent: Bool
+  /// What happened, one sentence without its full stop.
+  public let reason: String
+
+  /// States an error, for HTTP clients of your own.
+  public init(_ code: Code, wasSent: Bool = true, reason: String) {
+    self.code = code
+    self.wasSent = wasSent
+    self.reason = reason
+  }
+
+  /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    fileprivate init(_ name: String) {
+      description = name
+    }
+  }
+}
+
+extension HTTPError {
+  /// The server could not be reached, or the connection broke before the answer was complete.
+  public static let noAnswer = Code("noAnswer")
+  /// The answer was not complete within the client's timeout.
+  public static let timedOut = Code("timedOut")
+  /// The answer is larger than the client reads: asking again does not help.
+  public static let tooLarge = Code("tooLarge")
+  /// The task was cancelled.
+  public static let cancelled = Code("cancelled")
+}
+
+extension HTTPError.Code {
+  /// Lets `catch HTTPError.timedOut` match an error by its code.
+  public static func ~= (code: HTTPError.Code, error: any Error) -> Bool {
+    (error as? HTTPError)?.code == code
+  }
+}
+
+extension HTTPError: CustomStringConvertible {
+  /// The reason.
+  public var description: String { reason }
+}
