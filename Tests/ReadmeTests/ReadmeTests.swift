@@ -23,7 +23,7 @@ import Testing
   func `a Swift block compiles as it stands`(block: String) throws {
     let directory = try TemporaryDirectory()
     try block.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
-    let modules = ["CLinux", "CSodium", "CGIO", "CSecret"].map {
+    let modules = ["CCurl", "CLinux", "CSodium", "CGIO", "CSecret"].map {
       "\(SourceDirectory.path)/Sources/\($0)"
     }
     let headers = try run("pkg-config", "--cflags-only-I", "libsecret-1")
