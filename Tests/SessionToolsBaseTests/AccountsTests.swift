@@ -1,6 +1,34 @@
+import Dispatch
 import Foundation
 import SessionToolsBase
 import Testing
+
+/// A store in memory that counts how often its names are listed.
+private struct ListCountingStore: BlockingSecretStore {
+  let store = MemoryStore()
+  let listCount = Shared(0)
+
+  var queue: DispatchQueue { store.queue }
+  var traits: StoreTraits { store.traits }
+
+  func value(for key: StoreKey) -> SecretBytes? { store.value(for: key) }
+  func apply(_ changes: [StoreChange]) { store.apply(changes) }
+  func keys(in namespace: Namespace?) -> [StoreKey] {
+    listCount.update { $0 += 1 }
+    return store.keys(in: namespace)
+  }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+  func changes() -> AsyncStream<StoreEvent> { store.changes() }
+}
 
 @Suite(.timeLimit(.minutes(20))) struct `several accounts` {
   let store = MemoryStore()
@@ -25,6 +53,19 @@ import Testing
     #expect(try await accounts.all() == [ada, bob])
     #expect(try await accounts.currentSession()?.currentUser?.id == "a")
     #expect(accounts.session(of: bob).currentUser?.id == "b")
+  }
+
+  @Test func `to sign in lists no names, however many accounts there are`() async throws {
+    let counting = ListCountingStore()
+    let accounts = try Accounts(container: StoreContainer<User>(counting, service: "mail"))
+    for number in 0..<20 {
+      let account = try AccountIdentifier("\(number)")
+      try await accounts.signIn(User(id: "\(number)"), as: account)
+      #expect(try await accounts.current() == account)
+    }
+    #expect(counting.listCount.current == 0)
+    #expect(try await accounts.all().count == 20)
+    #expect(counting.listCount.current == 1)
   }
 
   @Test func `another one is made current, but none that is not there`() async throws {

@@ -328,6 +328,36 @@ import Testing
     #expect(try await session.validItem().number == 2)
   }
 
+  /// The one who asks is another process: it knows of the item what is stored.
+  @Test func `a short-lived item that says when it was issued is refreshed once by all processes`()
+    async throws
+  {
+    struct Dated: Codable, Expiring, Sendable {
+      let number: Int
+      let issueDate: Date?
+      let expirationDate: Date?
+    }
+    let (clock, store, refreshCount) = (clock, store, Shared(0))
+    func session() throws -> UserSession<Dated> {
+      UserSession(
+        container: try StoreContainer<Dated>(store, service: "mail"), storageIdentifier: "dated",
+        refresher: SessionRefresher(clock: clock) { request in
+          refreshCount.update { $0 += 1 }
+          return .refreshed(
+            Dated(
+              number: request.item.number + 1, issueDate: clock.now, expirationDate: clock.now + 30)
+          )
+        })
+    }
+    try session().didLogIn(Dated(number: 0, issueDate: nil, expirationDate: clock.now))
+    for _ in 0..<6 { #expect(try await session().validItem().number == 1) }
+    clock.advance(by: .seconds(14))
+    #expect(try await session().validItem().number == 1)
+    clock.advance(by: .seconds(1))
+    for _ in 0..<6 { #expect(try await session().validItem().number == 2) }
+    #expect(refreshCount.current == 2)
+  }
+
   @Test func `dates that are stored without fractions are those of the same item`() async throws {
     server.lifetime = .seconds(30)
     clock.advance(by: .milliseconds(300))

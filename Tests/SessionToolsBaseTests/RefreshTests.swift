@@ -75,6 +75,37 @@ extension RefreshError {
     #expect(answers.current == ["missing"])
   }
 
+  /// Whether they overlap, or one has ended before the other begins, is a matter of luck.
+  @Test func `each session of an item calls its own handler, and no error is lost`() async throws {
+    for round in 0..<200 {
+      let calls = Shared(0)
+      let container = AnySessionContainer(OldContainer<User>())
+      let handlers: [RefreshHandler] = [
+        { completion in
+          calls.update { $0 += 1 }
+          completion(nil)
+        },
+        { completion in
+          calls.update { $0 += 1 }
+          completion(.unableToRefresh(error: TestError(text: "mine")))
+        },
+      ]
+      let sessions = handlers.map {
+        UserSession(
+          container: container, storageIdentifier: "user", notificationPoster: nil,
+          refreshHandler: $0)
+      }
+      try sessions[0].didLogIn(User(id: "ada"))
+      let errors = await withCheckedContinuation { continuation in
+        (sessions as [any Refreshable]).refresh { errors in
+          continuation.resume(returning: (errors ?? []).map(\.word))
+        }
+      }
+      #expect(calls.current == 2, "round \(round)")
+      #expect(errors == ["mine"], "round \(round)")
+    }
+  }
+
   @Test func `a handler that answers twice counts once`() async {
     let handler: RefreshHandler = { completion in
       completion(.noToken)

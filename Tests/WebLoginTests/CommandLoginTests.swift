@@ -194,6 +194,37 @@ extension `one at a time` {
       #expect(token.status == 10 && token.complaint.contains("Run session-tools login."))
     }
 
+    @Test func `refreshes a token of half a minute once for processes in a row`()
+      async throws
+    {
+      let stage = try CommandStage()
+      try await stage.server.set("lifetime=0")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("lifetime=30")
+      let tokens = try (0..<6).map { _ in try stage.run("token").text }
+      #expect(Set(tokens).count == 1)
+      #expect(try await stage.server.counts().refreshes == 1)
+    }
+
+    @Test func `waits no longer than asked for the refresh of another process`() async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("lifetime=0")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("lifetime=3600&hold=1")
+      let other = try Child(
+        Tool.program, ["token", "--store", stage.tool["store"], "--service", "mail"],
+        environment: stage.tool.environment)
+      try await wait(until: "it refreshes") { try stage.items().count == 2 }
+      let impatient = try stage.run("token", "--timeout 1")
+      #expect(other.isRunning)
+      #expect(impatient.status == 4 && impatient.output.isEmpty, "\(impatient.complaint)")
+      try await stage.server.set("hold=0")
+      #expect(other.waitUntilExit() == 0)
+      #expect(try stage.run("token").status == 0)
+      let counts = try await stage.server.counts()
+      #expect(counts.refreshes == 1 && counts.reuses == 0)
+    }
+
     @Test func `refreshes once when 50 processes ask at the moment of expiry`() async throws {
       let stage = try CommandStage()
       try await stage.server.set("lifetime=1")

@@ -20,6 +20,10 @@ import WebLogin
                 return
             if self.path == "/hang":
                 time.sleep(600)
+            if self.path == "/sent":
+                return self.finish_with(str(self.server.sent).encode())
+            if self.path in ("/endless", "/declared", "/fields"):
+                return self.send_without_end()
             self.send_response({"/redirect": 307, "/see-other": 303}.get(self.path, 200))
             body = b"x" * 5_000_000 if self.path == "/large" else ("\\n".join(self.server.seen)).encode()
             if self.path in ("/redirect", "/see-other"):
@@ -30,10 +34,38 @@ import WebLogin
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+        def finish_with(self, body):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        def send_without_end(self):
+            self.close_connection = True
+            self.send_response(200)
+            if self.path == "/declared":
+                self.send_header("Content-Length", str(4 << 30))
+            if self.path == "/endless":
+                self.send_header("Transfer-Encoding", "chunked")
+            if self.path == "/fields":
+                self.flush_headers()
+            else:
+                self.end_headers()
+            piece = b"x" * 65536
+            if self.path == "/endless":
+                piece = b"10000\\r\\n" + piece + b"\\r\\n"
+            if self.path == "/fields":
+                piece = b"X-Field: " + b"x" * 8000 + b"\\r\\n"
+            try:
+                while self.server.sent < 4 << 30:
+                    self.wfile.write(piece)
+                    self.server.sent += len(piece)
+            except OSError:
+                pass
         do_GET = do_POST = answer
         def log_message(self, *arguments): pass
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.seen = []
+    server.sent = 0
     print(server.server_port, flush=True)
     server.serve_forever()
     """
@@ -107,6 +139,16 @@ import WebLogin
     #expect(error?.code == HTTPError.tooLarge)
     let large = CurlHTTPClient(largestByteCount: 6_000_000)
     #expect(try await send("/large", by: large).body.count == 5_000_000)
+  }
+
+  /// What the server could send is what the kernel holds of it, and no more.
+  @Test(arguments: ["/endless", "/declared", "/fields"])
+  func `reads no more of an answer without an end than it takes`(_ path: String) async throws {
+    defer { server.kill() }
+    let error = await #expect(throws: HTTPError.self) { try await send(path) }
+    #expect(error?.code == HTTPError.tooLarge)
+    let sent = try #require(Int(String(decoding: try await send("/sent").body, as: UTF8.self)))
+    #expect(sent < 32 << 20)
   }
 
   @Test func `gives up in time and at once when it is cancelled`() async throws {

@@ -6,10 +6,17 @@ public import SessionToolsBase
 public struct KeyFile: KeySource {
   /// Where the file is.
   public let path: String
+  private let isMadeIfAbsent: Bool
 
   /// Names a key file; it is read each time a store is opened with it.
-  public init(_ path: String) {
+  ///
+  /// - Parameters:
+  ///   - path: Where the file is.
+  ///   - makeIfAbsent: Whether a new store or slot may get a new file when there is none. Never for
+  ///     opening: a key that is gone cannot be made again.
+  public init(_ path: String, makeIfAbsent: Bool = false) {
     self.path = path
+    isMadeIfAbsent = makeIfAbsent
   }
 
   /// Makes a new file with a random key.
@@ -31,11 +38,18 @@ public struct KeyFile: KeySource {
     return try key()
   }
 
-  /// A raw key slot labelled as a key file.
+  /// A raw key slot labelled as a key file, which is made first if that is wanted.
   ///
-  /// - Throws: As ``wrappingKey(for:)``.
+  /// - Throws: As ``wrappingKey(for:)`` and ``create(at:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
-    (.rawKey(label: "key file"), try key())
+    if isMadeIfAbsent {
+      do throws(StoreError) {
+        _ = try Self.create(at: path)
+      } catch let error where error.code == StoreError.alreadyExists {
+        // By an earlier store, or by another process just now.
+      }
+    }
+    return (.rawKey(label: "key file"), try key())
   }
 
   private func key() throws(StoreError) -> WrappingKey {

@@ -4,6 +4,8 @@
 struct AccountBook: Sendable {
   let store: any SecretStore
   let namespace: Namespace
+  /// The name of each account's user among its items.
+  let userIdentifier: String
 
   /// Where the current account's name is kept.
   private var currentKey: StoreKey {
@@ -25,7 +27,14 @@ struct AccountBook: Sendable {
         remedy: "Make an account the current one again")
     }
     // Another process may have removed it just now.
-    return try accounts().contains(account) ? account : nil
+    return try isThere(account) ? account : nil
+  }
+
+  /// Whether an account has items.
+  func isThere(_ account: AccountIdentifier) throws(StoreError) -> Bool {
+    // Mostly it has a user: to list all names for each account would take time by the square of them.
+    if try store.contains(try account.key(userIdentifier, in: namespace)) { return true }
+    return try accounts().contains(account)
   }
 
   func makeCurrent(_ account: AccountIdentifier) throws(StoreError) {

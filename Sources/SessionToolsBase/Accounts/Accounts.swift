@@ -38,7 +38,9 @@ public final class Accounts<User: Codable>: Sendable {
     self.storageIdentifier = storageIdentifier
     self.notificationPoster = notificationPoster
     self.refresher = refresher
-    book = AccountBook(store: self.container.store, namespace: self.container.namespace)
+    book = AccountBook(
+      store: self.container.store, namespace: self.container.namespace,
+      userIdentifier: storageIdentifier)
   }
 
   // MARK: - Which there are
@@ -109,7 +111,8 @@ public final class Accounts<User: Codable>: Sendable {
   /// - Throws: What kept this from being stored.
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
     try await session(of: account).logIn(user)
-    try await makeCurrent(account)
+    let book = book
+    try await lanes.queue.blocking { try book.makeCurrent(account) }
   }
 
   /// Makes an account that there is the current one.
@@ -118,7 +121,7 @@ public final class Accounts<User: Codable>: Sendable {
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
     try await lanes.queue.blocking {
-      guard try book.accounts().contains(account) else {
+      guard try book.isThere(account) else {
         throw SessionError(
           SessionError.notSignedIn, session: session, "there is no account \(account)")
       }

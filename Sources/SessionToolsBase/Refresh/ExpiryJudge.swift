@@ -40,9 +40,12 @@ struct ExpiryJudge {
     issue = (expiration, lifetime)
   }
 
-  /// How long an item lasts in all, if this process saw it issued.
-  func lifetime(until expiration: Date) -> Duration? {
-    issue?.expiration == expiration ? issue?.lifetime : nil
+  /// How long an item lasts in all, if it says so, or if this process saw it issued.
+  func lifetime(since issueDate: Date?, until expiration: Date) -> Duration? {
+    if let issueDate {
+      return max(.zero, Duration(secondsUpToCenturies: expiration.timeIntervalSince(issueDate)))
+    }
+    return issue?.expiration == expiration ? issue?.lifetime : nil
   }
 }
 

@@ -10,6 +10,8 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   let refresher: SessionRefresher<Item>
   let wish: RefreshWish
 
+  var owner: ObjectIdentifier? { ObjectIdentifier(session) }
+
   var largestConcurrentCount: Int { refresher.policy.largestConcurrentCount }
 
   var endOfProcess: any Error {
@@ -25,11 +27,16 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     slot?.giveBack()
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
-    return try await place.whileRefreshing(timeout: refresher.policy.timeout) {
+    let policy = refresher.policy
+    return try await place.whileRefreshing(timeout: policy.exclusionTimeout ?? policy.timeout) {
       // An item that cannot be read is what the handler may be there to mend.
       guard let snapshot = try? await place.snapshot() else { return try await call() }
       switch wish {
-      case .ifNeeded where !session.isDue(snapshot.item, line, refresher): return .wasGoodAlready
+      case .ifNeeded(let seen)
+      where snapshot.version == seen
+        ? !session.isDue(snapshot.item, line, refresher)
+        : session.isGood(snapshot.item, line, refresher):
+        return .wasGoodAlready
       case .otherThan(let version?) where version != snapshot.version: return .isNew(nil, nil)
       default: return try await call()
       }

@@ -10,6 +10,12 @@ public struct RefreshPolicy: Sendable {
   /// The refresh goes on for the others.
   public var timeout: Duration = .seconds(60)
 
+  /// How long a refresh waits for one of the same item that another process makes; as long as
+  /// ``timeout`` when `nil`.
+  ///
+  /// The one who waits gets a ``StoreError`` then, `timedOut`, unless the item is still good.
+  public var exclusionTimeout: Duration?
+
   /// How long a refresh handler may take; 2 min.
   ///
   /// Its task is cancelled then, and it counts as failed when it ends. One that takes no notice of that

@@ -15,7 +15,9 @@ final class SessionLine: Sendable {
   }
 
   private struct State {
-    var flight: RefreshFlight?
+    /// By whose they are: each session with a handler of iOS-SessionTools has its own, since that handler
+    /// may do anything, and all others share one.
+    var flights: [ObjectIdentifier?: RefreshFlight] = [:]
     var limiter = RefreshLimiter()
     var judge = ExpiryJudge()
     var unsaved: UnsavedItem?
@@ -33,9 +35,9 @@ final class SessionLine: Sendable {
   /// Others are told of it after it has ended, and before those who wait for it go on.
   func flight(_ refresh: any RefreshWork) -> RefreshFlight {
     let (flight, isNew) = state.withLock { state in
-      if let flight = state.flight { return (flight, false) }
+      if let flight = state.flights[refresh.owner] { return (flight, false) }
       let flight = RefreshFlight()
-      state.flight = flight
+      state.flights[refresh.owner] = flight
       return (flight, true)
     }
     guard isNew else { return flight }
@@ -49,7 +51,7 @@ final class SessionLine: Sendable {
     RefreshSlots.shared.take(of: refresh.largestConcurrentCount) { slot in
       switch slot {
       case .success(let slot): self.begin(flight, refresh, around: [], in: slot)
-      case .failure: self.end(flight, with: .failure(refresh.endOfProcess))
+      case .failure: self.end(flight, of: refresh.owner, with: .failure(refresh.endOfProcess))
       }
     }
     return flight
@@ -70,13 +72,16 @@ final class SessionLine: Sendable {
         result = .failure(error)
       }
       slot?.giveBack()
-      self.end(flight, with: result)
+      self.end(flight, of: refresh.owner, with: result)
     }
     flight.set(task)
   }
 
-  private func end(_ flight: RefreshFlight, with result: Result<RefreshEnding, any Error>) {
-    state.withLock { $0.flight = nil }
+  private func end(
+    _ flight: RefreshFlight, of owner: ObjectIdentifier?,
+    with result: Result<RefreshEnding, any Error>
+  ) {
+    state.withLock { $0.flights[owner] = nil }
     if case .success(let ending) = result { ending.tell() }
     flight.end(with: result)
   }
@@ -136,8 +141,9 @@ final class SessionLine: Sendable {
 
   /// How long before it expires an item is to be refreshed: never more than half of the time that an
   /// item is known to last.
-  func leeway(_ wanted: Duration, until expiration: Date) -> Duration {
-    state.withLock { $0.judge.lifetime(until: expiration) }.map { min(wanted, $0 / 2) } ?? wanted
+  func leeway(_ wanted: Duration, issued: Date?, until expiration: Date) -> Duration {
+    state.withLock { $0.judge.lifetime(since: issued, until: expiration) }
+      .map { min(wanted, $0 / 2) } ?? wanted
   }
 
   /// An item was issued just now.
@@ -206,6 +212,8 @@ struct UnsavedItem: Sendable {
 
 /// What is to be done for a refresh.
 protocol RefreshWork: Sendable {
+  /// The session whose handler only it may call; `nil` where all of an item share a refresh.
+  var owner: ObjectIdentifier? { get }
   /// How many refreshes of this process may be under way when this one begins.
   var largestConcurrentCount: Int { get }
   /// What it fails with where no refresh begins any more.

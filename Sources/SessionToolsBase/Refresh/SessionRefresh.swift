@@ -28,9 +28,9 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     var slot = slot
     while true {
       // Between two tries, others may: they may have the network that this process has not.
-      let step: Step = try await place.whileRefreshing(timeout: policy.timeout) {
-        try await self.step()
-      }
+      let step: Step = try await place.whileRefreshing(
+        timeout: policy.exclusionTimeout ?? policy.timeout
+      ) { try await self.step() }
       switch step {
       case .ended(let ending): return ending
       case .again(let pause):
@@ -54,6 +54,8 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     }
   }
 
+  var owner: ObjectIdentifier? { nil }
+
   var largestConcurrentCount: Int { policy.largestConcurrentCount }
 
   var endOfProcess: any Error {
@@ -70,7 +72,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     }
     if let step = try await savingWhatWasNotSaved() { return step }
     guard isWanted(of: snapshot) else {
-      return .ended(wish == .ifNeeded ? .wasGoodAlready : .isNew(nil, nil))
+      return .ended(wish.isForGoodItem ? .wasGoodAlready : .isNew(nil, nil))
     }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
     // A mark that cannot be read is one.
@@ -101,8 +103,13 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
 
   private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
     switch wish {
-    case .ifNeeded: session.isDue(snapshot.item, line, refresher)
+    case .ifNeeded(let seen):
+      // What was issued while this one waited is good enough, however short it lasts.
+      snapshot.version == seen
+        ? session.isDue(snapshot.item, line, refresher)
+        : !session.isGood(snapshot.item, line, refresher)
     case .otherThan(let version): version == nil || version == snapshot.version
+    case .always: true
     }
   }
 
@@ -114,7 +121,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     case .now: return nil
     case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
     case .after(let pause):
-      let isGood = wish == .ifNeeded && session.isGood(snapshot.item, line, refresher)
+      let isGood = wish.isForGoodItem && session.isGood(snapshot.item, line, refresher)
       guard !isGood, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
       return pause
     }
@@ -227,8 +234,13 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
 
 /// What a refresh is wanted for.
 enum RefreshWish: Hashable {
-  /// An item that does not expire soon.
-  case ifNeeded
+  /// An item that does not expire soon, in the place of this one.
+  case ifNeeded(ItemVersion)
   /// An item that is another one than this; any new one, where it was none that could be read.
   case otherThan(ItemVersion?)
+  /// Whatever a handler of iOS-SessionTools does.
+  case always
+
+  /// Whether any good item will do.
+  var isForGoodItem: Bool { if case .ifNeeded = self { true } else { false } }
 }

@@ -35,6 +35,8 @@ public struct SessionRefresher<Item>: Sendable {
   public var clock: any SessionClock
   /// When an item expires; `nil` when it never does.
   public let expiration: @Sendable (Item) -> Date?
+  /// When an item was issued, by the same clock; `nil` when that is not known.
+  public let issue: @Sendable (Item) -> Date?
   let merge: Merge?
   /// `nil` where items only expire.
   let refresh: Handler?
@@ -46,6 +48,7 @@ public struct SessionRefresher<Item>: Sendable {
   ///   - clock: The clocks.
   ///   - expiration: When an item expires, by the server's clock; without it, as ``Expiring`` says,
   ///     and an item that does not conform never does.
+  ///   - issue: When an item was issued, by the same clock; without it, as ``Expiring`` says.
   ///   - merge: Decides about an item that was changed while it was refreshed. Needed where items hold
   ///     more than what is refreshed, such as a profile beside the tokens; without it, what was stored
   ///     meanwhile stays, and what was refreshed is dropped.
@@ -53,11 +56,13 @@ public struct SessionRefresher<Item>: Sendable {
   public init(
     policy: RefreshPolicy = RefreshPolicy(), clock: any SessionClock = SystemSessionClock(),
     expiration: @escaping @Sendable (Item) -> Date? = { ($0 as? any Expiring)?.expirationDate },
+    issue: @escaping @Sendable (Item) -> Date? = { ($0 as? any Expiring)?.issueDate },
     merge: Merge? = nil, refresh: @escaping Handler
   ) {
     self.policy = policy
     self.clock = clock
     self.expiration = expiration
+    self.issue = issue
     self.merge = merge
     self.refresh = refresh
   }
@@ -67,6 +72,7 @@ public struct SessionRefresher<Item>: Sendable {
     policy = RefreshPolicy()
     clock = SystemSessionClock()
     expiration = { ($0 as? any Expiring)?.expirationDate }
+    issue = { ($0 as? any Expiring)?.issueDate }
     merge = nil
     refresh = nil
   }

@@ -78,7 +78,7 @@ extension Session {
     guard let due else { throw notSignedIn }
     if strategy == .always { return try await snapshot(otherThan: due.version) }
     do {
-      _ = try await wait(for: .ifNeeded, line).isNew()
+      _ = try await wait(for: .ifNeeded(due.version), line).isNew()
     } catch {
       return try await snapshot(of: due, after: error, line)
     }
@@ -140,7 +140,7 @@ extension Session {
         SessionError.expired, session: storageIdentifier,
         "it cannot be refreshed, because the session has no refresher")
     }
-    try await refresh(otherThan: version, line)
+    try await refresh(.otherThan(version), line)
     guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
     return refreshed
   }
@@ -158,20 +158,14 @@ extension Session {
   /// Refreshes, whether that is needed or not, and whoever is signed in.
   func refreshAlways() async throws {
     let line = try await line()
-    let place = try place(line)
-    // An old handler may be there to mend what cannot be read, or to sign in.
-    var version: ItemVersion?
-    if refresher == nil {
-      version = (try? await place.snapshot())?.version
-    } else {
-      version = try await place.snapshot()?.version
-    }
-    try await refresh(otherThan: version, line)
+    // The session's own old handler, which may sign in, or mend what cannot be read.
+    guard refresher != nil else { return try await refresh(.always, line) }
+    try await refresh(.otherThan(try await place(line).snapshot()?.version), line)
   }
 
-  private func refresh(otherThan version: ItemVersion?, _ line: SessionLine) async throws {
+  private func refresh(_ wish: RefreshWish, _ line: SessionLine) async throws {
     // One that was under way may have been for an item that only expired soon.
-    while try await !wait(for: .otherThan(version), line).isNew() {}
+    while try await !wait(for: wish, line).isNew() {}
   }
 
   /// Refreshes, together with all who want it now.
@@ -209,7 +203,8 @@ extension Session {
   /// Whether an item expires within the leeway.
   func isDue(_ item: T, _ line: SessionLine, _ refresher: SessionRefresher<T>) -> Bool {
     guard let expiration = refresher.expiration(item) else { return false }
-    let leeway = line.leeway(refresher.policy.leeway, until: expiration)
+    let leeway = line.leeway(
+      refresher.policy.leeway, issued: refresher.issue(item), until: expiration)
     return line.timeLeft(until: expiration, clock: refresher.clock) <= leeway
   }
 

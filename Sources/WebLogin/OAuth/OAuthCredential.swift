@@ -26,6 +26,9 @@ public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
   /// When the access token stops being good by the clock of the server: the `Date` of its answer, and
   /// the `expires_in` that it gave; `nil` when it said nothing of it.
   public let serverExpirationDate: Date?
+  /// When the credential was issued by the clock of the server, or of this machine where the server told
+  /// no time; `nil` for one of an older version of this library, or from elsewhere.
+  let serverIssueDate: Date?
   /// How far the server's clock was ahead of this machine's when the credential was issued, in
   /// seconds; 0 when the server told no time.
   public let serverClockLead: TimeInterval
@@ -37,6 +40,13 @@ public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
   /// but goes, refreshes in time, in any process and after a restart. The lifetime counts from when
   /// the request was sent, so that a slow network makes it end earlier and never later.
   public var expirationDate: Date? { serverExpirationDate.map { $0 - serverClockLead } }
+
+  /// When the credential was issued, by the same clock as ``expirationDate``; `nil` when that is not
+  /// known.
+  ///
+  /// A token that lasts less than two minutes is refreshed when half of its time is over, and not a
+  /// minute before its end as others are.
+  public var issueDate: Date? { serverIssueDate.map { $0 - serverClockLead } }
 
   /// Makes a credential of tokens from elsewhere, such as an older version of a program.
   ///
@@ -50,12 +60,13 @@ public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
   ) {
     self.init(
       accessToken: accessToken, refreshToken: refreshToken, tokenType: "Bearer", scopes: scopes,
-      identityToken: nil, nonce: nil, serverExpirationDate: expirationDate, serverClockLead: 0)
+      identityToken: nil, nonce: nil, serverExpirationDate: expirationDate, serverIssueDate: nil,
+      serverClockLead: 0)
   }
 
   init(
     accessToken: String, refreshToken: String?, tokenType: String, scopes: [String],
-    identityToken: String?, nonce: String?, serverExpirationDate: Date?,
+    identityToken: String?, nonce: String?, serverExpirationDate: Date?, serverIssueDate: Date?,
     serverClockLead: TimeInterval
   ) {
     self.accessToken = accessToken
@@ -65,6 +76,7 @@ public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
     self.identityToken = identityToken
     self.nonce = nonce
     self.serverExpirationDate = serverExpirationDate
+    self.serverIssueDate = serverIssueDate
     self.serverClockLead = serverClockLead
   }
 }

@@ -24,7 +24,8 @@ extension OAuthClient {
       accessToken: new.accessToken, refreshToken: new.refreshToken ?? token,
       tokenType: new.tokenType, scopes: new.scopes,
       identityToken: new.identityToken ?? credential.identityToken, nonce: credential.nonce,
-      serverExpirationDate: new.serverExpirationDate, serverClockLead: new.serverClockLead)
+      serverExpirationDate: new.serverExpirationDate, serverIssueDate: new.serverIssueDate,
+      serverClockLead: new.serverClockLead)
   }
 
   /// What a session of credentials is refreshed with.
@@ -49,6 +50,7 @@ extension OAuthClient {
   ) -> SessionRefresher<Item> {
     SessionRefresher(
       policy: policy, clock: clock, expiration: { $0[keyPath: credential].expirationDate },
+      issue: { $0[keyPath: credential].issueDate },
       merge: { sent, refreshed, stored in
         // Another credential is from another login.
         guard stored[keyPath: credential] == sent[keyPath: credential] else { return nil }

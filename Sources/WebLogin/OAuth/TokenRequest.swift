@@ -91,6 +91,7 @@ struct TokenAnswer: Decodable {
       scopes: scope?.split(separator: " ").map(String.init) ?? scopes,
       identityToken: identityToken, nonce: nonce,
       serverExpirationDate: lifetime.map { (serverTime ?? sent) + $0 },
+      serverIssueDate: serverTime ?? sent,
       serverClockLead: serverTime?.timeIntervalSince(sent) ?? 0)
   }
 }

@@ -19,12 +19,23 @@ struct LoginStore {
   private let namespace: Namespace
   private let name: String
   private let location: StoreLocation
+  private let exclusionTimeout: Duration?
 
-  init(store: any SecretStore, namespace: Namespace, name: String, location: StoreLocation) {
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - namespace: The program that logs in.
+  ///   - name: The login within it.
+  ///   - location: The store, for messages.
+  ///   - exclusionTimeout: How long to wait for the refresh of another process.
+  init(
+    store: any SecretStore, namespace: Namespace, name: String, location: StoreLocation,
+    exclusionTimeout: Duration?
+  ) {
     self.store = store
     self.namespace = namespace
     self.name = name
     self.location = location
+    self.exclusionTimeout = exclusionTimeout
   }
 
   /// Where a login that is not finished is kept.
@@ -35,9 +46,11 @@ struct LoginStore {
 
   /// The session of the login, refreshed as its client does.
   func session(_ client: OAuthClient) -> UserSession<StoredLogin> {
-    UserSession(
+    var policy = RefreshPolicy()
+    policy.exclusionTimeout = exclusionTimeout
+    return UserSession(
       container: items(of: StoredLogin.self, store), storageIdentifier: name,
-      refresher: client.refresher(of: \.credential))
+      refresher: client.refresher(of: \.credential, policy: policy))
   }
 
   /// The session of whoever is logged in, and the client that they are with.

@@ -30,6 +30,7 @@ struct LoginOptions: ParsableArguments {
     let namespace = try Namespace(service: service)
     _ = try StoreKey(name, in: namespace)
     return LoginStore(
-      store: try opener.openItems().store, namespace: namespace, name: name, location: location)
+      store: try opener.openItems().store, namespace: namespace, name: name, location: location,
+      exclusionTimeout: waiting.chosen)
   }
 }

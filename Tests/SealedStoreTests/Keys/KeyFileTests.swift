@@ -24,6 +24,23 @@ import Testing
     _ = try SealedFileStore.create(at: scratch.path, key: KeyFile(path ?? self.path))
   }
 
+  @Test func `a key file is made for a new slot where that is wanted, and never to open`() throws {
+    let key = KeyFile(path, makeIfAbsent: true)
+    #expect(
+      try code { _ = try SealedFileStore.create(at: scratch.path, key: KeyFile(path)) }
+        == StoreError.keyMissing)
+    let store = try SealedFileStore.create(at: scratch.path, key: key)
+    let content = try Data(contentsOf: URL(filePath: path))
+    _ = try SealedFileStore.open(at: scratch.path, key: key)
+    _ = try store.addSlot(key)
+    #expect(try Data(contentsOf: URL(filePath: path)) == content, "one that is there stays")
+    try FileManager.default.removeItem(atPath: path)
+    #expect(
+      try code { _ = try SealedFileStore.open(at: scratch.path, key: key) }
+        == StoreError.keyMissing)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test func `a new key file has 32 random bytes, mode 0600, and opens a store`() throws {
     let first = try KeyFile.create(at: path)
     let second = try KeyFile.create(at: scratch["second"])
