@@ -15,10 +15,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   var largestConcurrentCount: Int { refresher.policy.largestConcurrentCount }
 
   var endOfProcess: any Error {
-    RefreshError.unableToRefresh(
-      error: SessionError(
-        SessionError.temporarilyFailed, session: session.storageIdentifier,
-        "the program is ending, and begins no refresh"))
+    RefreshError.unableToRefresh(error: session.programIsEnding)
   }
 
   /// - Throws: The handler's ``RefreshError``, `timedOut`, or what the store throws.
@@ -27,8 +24,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     slot?.giveBack()
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
-    let policy = refresher.policy
-    return try await place.whileRefreshing(timeout: policy.exclusionTimeout ?? policy.timeout) {
+    return try await place.whileRefreshing(timeout: refresher.policy.longestExclusion) {
       // An item that cannot be read is what the handler may be there to mend.
       guard let snapshot = try? await place.snapshot() else { return try await call() }
       switch wish {

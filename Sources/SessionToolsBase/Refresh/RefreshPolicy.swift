@@ -16,6 +16,8 @@ public struct RefreshPolicy: Sendable {
   /// The one who waits gets a ``StoreError`` then, `timedOut`, unless the item is still good.
   public var exclusionTimeout: Duration?
 
+  var longestExclusion: Duration { exclusionTimeout ?? timeout }
+
   /// How long a refresh handler may take; 2 min.
   ///
   /// Its task is cancelled then, and it counts as failed when it ends. One that takes no notice of that

@@ -29,7 +29,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     while true {
       // Between two tries, others may: they may have the network that this process has not.
       let step: Step = try await place.whileRefreshing(
-        timeout: policy.exclusionTimeout ?? policy.timeout
+        timeout: policy.longestExclusion
       ) { try await self.step() }
       switch step {
       case .ended(let ending): return ending
@@ -58,11 +58,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
 
   var largestConcurrentCount: Int { policy.largestConcurrentCount }
 
-  var endOfProcess: any Error {
-    SessionError(
-      SessionError.temporarilyFailed, session: session.storageIdentifier,
-      "the program is ending, and begins no refresh")
-  }
+  var endOfProcess: any Error { session.programIsEnding }
 
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {

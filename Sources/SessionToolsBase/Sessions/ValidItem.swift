@@ -220,6 +220,12 @@ extension Session {
     SessionError(SessionError.notSignedIn, session: storageIdentifier, "nobody is signed in")
   }
 
+  var programIsEnding: SessionError {
+    SessionError(
+      SessionError.temporarilyFailed, session: storageIdentifier,
+      "the program is ending, and begins no refresh")
+  }
+
   private func expired(_ addition: String) -> SessionError {
     SessionError(
       SessionError.expired, session: storageIdentifier, "the item has expired, \(addition)")
