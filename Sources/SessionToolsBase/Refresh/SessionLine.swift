@@ -61,7 +61,9 @@ final class SessionLine: Sendable {
     _ flight: RefreshFlight, _ refresh: any RefreshWork, around: [RefreshFlight],
     in slot: RefreshSlot?
   ) {
-    let task = Task(executorPreference: refreshThreads) {
+    // Detached: it may be begun by the end of another session's refresh, whose task-local values are of
+    // another request and perhaps another user.
+    let task = Task.detached(executorPreference: refreshThreads) {
       let result: Result<RefreshEnding, any Error>
       do {
         let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
