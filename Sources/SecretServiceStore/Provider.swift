@@ -28,6 +28,19 @@ struct Provider: Sendable {
     name = try await connection.provider(of: Self.wellKnownName, until: deadline)
   }
 
+  /// Makes a first call, whose answer does not matter.
+  ///
+  /// gnome-keyring notes who calls when the first call of a connection comes, and at times it notes
+  /// it too late: it ends by an assertion when that call is `OpenSession`
+  /// (https://gitlab.gnome.org/GNOME/gnome-keyring/-/issues/196), and gives a wrong answer to this
+  /// one.
+  ///
+  /// - Throws: `DBusError`.
+  func introduce(until deadline: Deadline) async throws(DBusError) {
+    _ = try await call(
+      Self.path, .service, "ReadAlias", [.string("default")], until: deadline)
+  }
+
   /// Calls a method of one of the provider's objects, over another connection if one is given.
   ///
   /// - Throws: `DBusError`.
@@ -69,6 +82,7 @@ struct ServiceLink: Sendable {
   ) async throws(DBusError) -> ServiceLink {
     let provider = try await Provider(
       on: bus.connect(until: deadline), of: bus, until: deadline)
+    try await provider.introduce(until: deadline)
     return ServiceLink(
       provider: provider, session: try await session(with: provider, until: deadline))
   }

@@ -145,4 +145,20 @@ package final class PrivateBus: Sendable {
   ) async throws -> String {
     try await Program.run(program, arguments, input: input, environment: environment)
   }
+
+  /// Runs `secret-tool`, again when it fails.
+  ///
+  /// With KWallet it fails in one run of 128, because the two agree on no key (see
+  /// `ServiceLink`), and does not try another one.
+  @discardableResult
+  package func secretTool(_ arguments: String..., input: String = "") async throws -> String {
+    let run = { [environment] in
+      try await Program.run(
+        "/usr/bin/secret-tool", arguments, input: input, environment: environment)
+    }
+    for _ in 1..<4 {
+      do { return try await run() } catch is Program.Failure { continue }
+    }
+    return try await run()
+  }
 }

@@ -86,7 +86,7 @@ private final class Told: Sendable {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let (store, told) = try await told(on: bus)
-    try await bus.run("/usr/bin/secret-tool", "store", "--label=l", "a", "b", input: "theirs")
+    try await bus.secretTool("store", "--label=l", "a", "b", input: "theirs")
     let client = try await OtherClient(on: bus)
     let items = try await client.items()
     for item in items where try await client.attributes(of: item)["session-tools:id"] != nil {

@@ -88,8 +88,8 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     for (service, user) in [("b", "ada"), ("a", "ada"), ("a", "grace")] {
-      try await bus.run(
-        "/usr/bin/secret-tool", "store", "--label=l", "service", service, "username", user,
+      try await bus.secretTool(
+        "store", "--label=l", "service", service, "username", user,
         input: "\(user) at \(service)")
     }
     try await check.run(patience: patience) {

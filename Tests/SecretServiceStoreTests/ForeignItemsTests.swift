@@ -126,7 +126,7 @@ import Testing
     #expect(try await items.value(for: key) == SecretBytes(utf8: "1"))
     try await secretTool("2", on: bus, "service", "s", "username", "u")
     #expect(try await items.value(for: key) == SecretBytes(utf8: "2"))
-    try await bus.run("/usr/bin/secret-tool", "clear", "service", "s", "username", "u")
+    try await bus.secretTool("clear", "service", "s", "username", "u")
     #expect(try await items.value(for: key) == nil)
     try await secretTool("3", on: bus, "service", "s", "username", "u")
     try await OtherClient(on: bus).lock()

@@ -97,8 +97,8 @@ import Testing
     let keyring = try await KWallet(on: bus)
     var values: [StoreKey: SecretBytes] = [:]
     for number in 0..<30 {
-      try await bus.run(
-        "/usr/bin/secret-tool", "store", "--label=l", "service", "s", "username", "u\(number)",
+      try await bus.secretTool(
+        "store", "--label=l", "service", "s", "username", "u\(number)",
         input: "value \(number)")
       values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: "value \(number)")
     }

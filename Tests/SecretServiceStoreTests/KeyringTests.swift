@@ -108,10 +108,9 @@ import Testing
   func `items of other programs are left alone`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let store = service.bus.store()
-    let tool = "/usr/bin/secret-tool"
     // What others would call the same item.
-    try await service.bus.run(
-      tool, "store", "--label=mail", "service", "com.example.mail", "username", "item",
+    try await service.bus.secretTool(
+      "store", "--label=mail", "service", "com.example.mail", "username", "item",
       input: "theirs")
     #expect(try await store.keys(in: nil) == [])
     #expect(try await store.value(for: key) == nil)
@@ -119,7 +118,7 @@ import Testing
     try await store.remove(key)
     try await store.put(SecretBytes(utf8: "ours"), for: key)
     #expect(
-      try await service.bus.run(tool, "lookup", "service", "com.example.mail", "username", "item")
+      try await service.bus.secretTool("lookup", "service", "com.example.mail", "username", "item")
         == "theirs")
     #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "ours")])
   }
