@@ -28,7 +28,7 @@ let package = Package(
     .target(name: "SessionToolsBase", dependencies: ["CLinux"]),
     // Without a testing library, so that it works with any.
     .target(name: "SessionToolsTesting", dependencies: ["SessionToolsBase"]),
-    .target(name: "SealedStore", dependencies: ["CSodium", "SessionToolsBase"]),
+    .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "DBus", dependencies: ["CGIO"]),

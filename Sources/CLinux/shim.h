@@ -5,6 +5,8 @@
 #include <linux/sock_diag.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -22,6 +24,9 @@ static inline int session_tools_forbid_dumping(void) {
 /* glibc declares these for GNU programs only, which Swift's module of it is not. */
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int sched_getcpu(void);
+extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);
+extern int pthread_attr_setaffinity_np(pthread_attr_t *, size_t, const cpu_set_t *);
 
 /* glibc hides O_DIRECT behind _GNU_SOURCE, and its value differs by architecture. */
 static inline int session_tools_direct(void) { return __O_DIRECT; }
@@ -32,6 +37,30 @@ static inline int session_tools_file_system(int descriptor, unsigned *kind) {
   int result = fstatfs(descriptor, &status);
   *kind = (unsigned)status.f_type;
   return result;
+}
+
+/* Starts a thread on any processor but the caller's, where it stays away from; an error number when
+   there is no other one, or no thread to be had. For what takes milliseconds.
+
+   Linux puts many a thread that is new or woken on the processor of the one that wants its help, and
+   leaves it there for milliseconds while another is idle: every other one on a virtual machine with
+   two processors. */
+static inline int session_tools_start_elsewhere(void *(*run)(void *), void *argument) {
+  cpu_set_t others, none = {0};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  int own = sched_getcpu();
+  if (own < 0 || own >= __CPU_SETSIZE) return ENOSYS;
+  if (sched_getaffinity(0, sizeof others, &others) != 0) return errno;
+  others.__bits[own / __NCPUBITS] &= ~((__cpu_mask)1 << own % __NCPUBITS);
+  if (memcmp(&others, &none, sizeof none) == 0) return EAGAIN;
+  int error = pthread_attr_init(&attributes);
+  if (error != 0) return error;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  error = pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
+  if (error == 0) error = pthread_create(&thread, &attributes, run, argument);
+  pthread_attr_destroy(&attributes);
+  return error;
 }
 
 /* What is accepted is never inherited by a program that is started at the same moment. */

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SessionToolsBase
 import Synchronization
 
@@ -12,8 +13,6 @@ final class SharedWalk {
   private let parts: Parts
   private var reader: JournalPartReader
   private let helper: Helper
-  // Its own, and not one that everybody's work may have filled.
-  private let queue = DispatchQueue(label: "session-tools.sealed-store.walk")
   private var nextNumber = 0
 
   /// - Parameters:
@@ -26,7 +25,7 @@ final class SharedWalk {
     self.reader = reader
     parts = Parts(from: start)
     helper = Helper(helpingReader, parts)
-    helpIfUseful()
+    HelperThread.start { [helper] in helper.run() }
   }
 
   deinit {
@@ -43,22 +42,15 @@ final class SharedWalk {
   /// - Throws: `io`.
   func nextPart() throws(StoreError) -> JournalPart? {
     while !parts.isThere(nextNumber), parts.take(&reader) {}
-    let part = parts.fetch(nextNumber)
-    nextNumber += 1
-    helpIfUseful()
-    return try part.get()
-  }
-
-  private func helpIfUseful() {
-    guard parts.callHelper() else { return }
-    queue.async { [helper] in helper.run() }
+    defer { nextNumber += 1 }
+    return try parts.fetch(nextNumber).get()
   }
 }
 
 /// Takes parts on another thread.
 ///
-/// Its reader is used by one block of a serial queue at a time, and let go when none will use it any
-/// more: this makes the unchecked conformance true.
+/// Its thread alone uses its reader, which is let go when the thread has left, or will find that it
+/// comes too late: this makes the unchecked conformance true.
 private final class Helper: @unchecked Sendable {
   private var reader: JournalPartReader?
   private let parts: Parts
@@ -70,10 +62,10 @@ private final class Helper: @unchecked Sendable {
 
   func run() {
     guard parts.beginHelping(), var reader else { return }
-    while parts.take(&reader) || parts.goOnHelping() {}
+    while parts.take(&reader) || parts.waitForRoom() {}
   }
 
-  /// Lets go of memory and file, once the parts are over: a block that never runs keeps this object.
+  /// Lets go of memory and file, once the parts are over: a thread that comes late keeps this object.
   func letGo() { reader = nil }
 }
 
@@ -96,17 +88,19 @@ private final class Parts: Sendable {
   }
 
   private enum HelperState {
-    /// Shall come, and never does in a forked child, where Dispatch has no threads.
+    /// Shall come, and never does where no thread could be started.
     case called
     case atWork
-    case away
+    /// Waits for room.
+    case waiting
+    case gone
   }
 
   private struct State {
     var nextNumber = 0
     var fetchedCount = 0
     var isOver = false
-    var helper = HelperState.away
+    var helper = HelperState.called
     /// Whether records were short in the part before, so that the next ones have records as well.
     var isDense = false
 
@@ -123,7 +117,9 @@ private final class Parts: Sendable {
   /// Where the first part begins in the file.
   private let firstByte: Int
   private let state = Mutex(State())
-  /// Signalled when the helper has left for good.
+  /// Signalled when the helper waits and shall go on.
+  private let goesOn = DispatchSemaphore(value: 0)
+  /// Signalled when the helper has left.
   private let isHelperGone = DispatchSemaphore(value: 0)
 
   init(from start: RecordPosition) {
@@ -149,7 +145,7 @@ private final class Parts: Sendable {
     do throws(StoreError) {
       place(number).result = .success(try part(number, by: &reader, isDense: isDense))
     } catch {
-      stop()
+      state.withLock { stop(&$0) }
       begin(number + 1, at: nil)
       place(number).result = .failure(error)
     }
@@ -165,7 +161,7 @@ private final class Parts: Sendable {
     let range = firstByte + number * partByteCount..<firstByte + (number + 1) * partByteCount
     // In vain when it fails: there may be a bad sector in a record's bytes that nobody needs.
     let isLoaded = isDense && (try? reader.load(range.lowerBound)) != nil
-    place(number).isStartKnown.wait()
+    place(number).isStartKnown.waitAwake()
     guard let start = place(number).start else {
       begin(number + 1, at: nil)
       return nil
@@ -177,7 +173,7 @@ private final class Parts: Sendable {
     }
     state.withLock { state in
       state.isDense = part.records.count >= Self.denseCount
-      if part.isLast { state.isOver = true }
+      if part.isLast { stop(&state) }
     }
     begin(number + 1, at: part.isLast ? nil : part.end)
     reader.check(&part, from: start)
@@ -190,22 +186,17 @@ private final class Parts: Sendable {
   /// Waits for a part that was taken; makes room for another.
   func fetch(_ number: Int) -> Result<JournalPart?, StoreError> {
     let place = place(number)
-    place.isDone.wait()
+    place.isDone.waitAwake()
     place.isThere.store(false, ordering: .relaxed)
-    state.withLock { $0.fetchedCount += 1 }
+    state.withLock { state in
+      state.fetchedCount += 1
+      // Enough to do to wake it.
+      if state.room >= Self.placeCount / 2 { wakeHelper(&state) }
+    }
     return place.result
   }
 
-  /// Whether a helper shall come: there is none, and enough to do to wake one.
-  func callHelper() -> Bool {
-    state.withLock { state in
-      guard state.helper == .away, state.room >= Self.placeCount / 2 else { return false }
-      state.helper = .called
-      return true
-    }
-  }
-
-  /// Whether a helper that was called is still wanted.
+  /// Whether the helper, which has come, is still wanted.
   func beginHelping() -> Bool {
     state.withLock { state in
       guard !state.isOver else { return false }
@@ -214,29 +205,49 @@ private final class Parts: Sendable {
     }
   }
 
-  /// Whether there is more to take for the helper, which is away otherwise.
-  func goOnHelping() -> Bool {
-    state.withLock { state in
-      guard state.room == 0 else { return true }
-      state.helper = .away
-      if state.isOver { isHelperGone.signal() }
-      return false
+  /// Waits until there is more to take for the helper; `false` when it is to leave.
+  func waitForRoom() -> Bool {
+    let next = state.withLock { state in
+      state.helper = state.isOver ? .gone : state.room == 0 ? .waiting : .atWork
+      return state.helper
     }
+    if next == .waiting { goesOn.wait() }
+    if next == .gone { isHelperGone.signal() }
+    return next != .gone
   }
 
-  /// Lets nobody take any more.
-  private func stop() {
-    state.withLock { $0.isOver = true }
+  private func wakeHelper(_ state: inout State) {
+    guard state.helper == .waiting else { return }
+    state.helper = .atWork
+    goesOn.signal()
   }
 
-  /// Lets nobody take any more, and waits until the helper does nothing any longer.
+  /// Lets no thread take any more.
+  private func stop(_ state: inout State) {
+    state.isOver = true
+    wakeHelper(&state)
+  }
+
+  /// Lets no thread take any more, and waits until the helper does nothing any longer.
   ///
-  /// Not for one that has not come yet: it will find that it came too late.
+  /// Not for one that has not come yet: it will find that it comes too late.
   func stopAndWaitForHelper() {
     let isAtWork = state.withLock { state in
-      state.isOver = true
+      stop(&state)
       return state.helper == .atWork
     }
     if isAtWork { isHelperGone.wait() }
+  }
+}
+
+extension DispatchSemaphore {
+  /// Waits, and lets others run at first without sleeping: who is woken by the other thread often
+  /// comes to the processor of that one, and stays there.
+  fileprivate func waitAwake() {
+    for _ in 0..<500 {
+      if wait(timeout: DispatchTime(uptimeNanoseconds: 0)) == .success { return }
+      sched_yield()
+    }
+    wait()
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Does pieces of work on two threads: the caller's, and one of its own.
 ///
 /// Each thread takes the next piece that the other has not taken, so nothing waits for a helper that
-/// never comes: in a forked child Dispatch has no threads.
+/// never comes.
 enum TwoThreads {
   /// Does all pieces.
   ///
@@ -17,9 +17,7 @@ enum TwoThreads {
   ) -> [Result] {
     let work = Work<Result>(count)
     if count > 1 {
-      DispatchQueue(label: "session-tools.sealed-store.second").async {
-        while work.doNext(body) {}
-      }
+      HelperThread.start { while work.doNext(body) {} }
     }
     while work.doNext(body) {}
     return work.results()

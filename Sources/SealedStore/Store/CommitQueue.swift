@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SessionToolsBase
 import Synchronization
 
@@ -17,6 +18,9 @@ final class CommitQueue: Sendable {
   /// The part of the last commit's time that the next waits for others, and the most of it.
   private static let gatheringShare = 0.5
   private static let longestGathering = Duration.milliseconds(2)
+  /// For so long who waits for others lets them run, and does not sleep: they come within
+  /// microseconds, and to be woken takes tens of them.
+  private static let longestYielding = Duration.microseconds(200)
 
   private struct State {
     /// Those whose commit has not begun; the last is joined, the first may be gathering.
@@ -98,7 +102,7 @@ final class CommitQueue: Sendable {
         batch.requests.append(changes)
         batch.byteCount += byteCount
         let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
-        if isComplete { batch.isTaken = true } else { batch.beAwaited() }
+        if isComplete { batch.complete() } else { batch.beAwaited() }
         return .batch(
           batch, place: batch.requests.count - 1, role: isComplete ? .leader : .follower)
       }
@@ -126,7 +130,16 @@ final class CommitQueue: Sendable {
       return left
     }
     guard let patience else { return true }
-    if batch.answered?.wait(timeout: .now() + patience / .seconds(1)) == .success { return false }
+    let start = ContinuousClock.now
+    let yielding = min(patience, Self.longestYielding)
+    while !batch.isComplete.load(ordering: .relaxed) {
+      guard ContinuousClock.now - start < yielding else {
+        let left = DispatchTime.now() + (patience - yielding) / .seconds(1)
+        if batch.answered?.wait(timeout: left) == .success { return false }
+        break
+      }
+      sched_yield()
+    }
     return state.withLock { _ in
       defer { batch.isTaken = true }
       return !batch.isTaken
@@ -177,6 +190,8 @@ final class CommitQueue: Sendable {
     var completeCount: Int?
     /// Whether it is decided who leads: whoever made it complete, or its leader after the waiting.
     var isTaken = false
+    /// Whether all have come that its leader waits for.
+    let isComplete = Atomic(false)
     /// What became of each request, once they are answered.
     let results = Mutex<[Result<Void, StoreError>]>([])
     /// Signalled when it is the batch's turn, if that has to be waited for.
@@ -188,6 +203,11 @@ final class CommitQueue: Sendable {
       requests = [changes]
       self.byteCount = byteCount
       turn = hasToWait ? DispatchSemaphore(value: 0) : nil
+    }
+
+    func complete() {
+      isTaken = true
+      isComplete.store(true, ordering: .relaxed)
     }
 
     /// Makes sure that the results can be waited for.
