@@ -120,4 +120,28 @@ import Testing
     #expect(report.recordCount == 0)
     #expect(!report.isSound)
   }
+
+  @Test func `an error says which file is wrong, and how`() throws {
+    for name in ["a", "b", "c"] { try store.put("1", as: name) }
+    let journal = try scratch.bytes(of: "journal")
+    func found() throws -> StoreError { try error { _ = try scratch.open().text("a") } }
+
+    let moved = scratch["mark"]
+    try FileManager.default.moveItem(atPath: scratch.file("mark"), toPath: moved)
+    #expect(try found().store == scratch.path)
+    try FileManager.default.moveItem(atPath: moved, toPath: scratch.file("mark"))
+
+    let end = JournalLayout.start(ofRecord: 3)
+    try scratch.overwrite("journal", with: Array(journal[..<end]))
+    var wrong = try found()
+    #expect(wrong.store == scratch.file("journal"))
+    #expect(
+      wrong.reason
+        == "the journal ends before what was confirmed, it breaks off at byte \(end)")
+
+    try scratch.overwrite("journal", with: journal[..<end] + Array(repeating: 1, count: 4096))
+    wrong = try found()
+    #expect(wrong.store == scratch.file("journal"))
+    #expect(wrong.reason == "the journal breaks off at byte \(end)")
+  }
 }

@@ -40,4 +40,21 @@ import Testing
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
     #expect(try store.text("other") == "value")
   }
+
+  @Test func `a record that says that it is longer than the file is no record`() throws {
+    let scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("value", as: "other")
+    try store.put("value", as: "item")
+    // A mebibyte, which is a possible length.
+    let length = JournalLayout.start(ofRecord: 2) + JournalLayout.valueLength
+    try scratch.flip("journal", at: length, bit: JournalLayout.shortValueByteCount ^ 16)
+    try scratch.flip("journal", at: length + 2, bit: 16)
+    #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
+    #expect(try code { _ = try store.values(ofFirst: [name("item")]) } == StoreError.corrupt)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { try store.compact() } == StoreError.corrupt)
+    #expect(try store.text("other") == "value")
+    #expect(try store.values(ofFirst: [name("other")]) == [secret("value")])
+  }
 }
