@@ -22,11 +22,19 @@ final class SessionLine: Sendable {
     var judge = ExpiryJudge()
     var unsaved: UnsavedItem?
     var reason = SignOutReason.unknown
+    var changes: ContainerChanges?
   }
 
-  /// Changes that sessions make where there is no store.
-  let changes = ContainerChanges()
   private let state = Mutex(State())
+
+  /// Changes that sessions make where there is no store; made when they are needed first.
+  var changes: ContainerChanges {
+    state.withLock { state in
+      let changes = state.changes ?? ContainerChanges()
+      state.changes = changes
+      return changes
+    }
+  }
 
   // MARK: - The one refresh
 
