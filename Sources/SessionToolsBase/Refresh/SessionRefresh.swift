@@ -8,6 +8,7 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   let line: SessionLine
   let wish: RefreshWish
 
+  var name: String { session.storageIdentifier }
   var owner: ObjectIdentifier? { nil }
   var largestConcurrentCount: Int { session.refresher?.policy.largestConcurrentCount ?? 1 }
   var endOfProcess: any Error { session.programIsEnding }
@@ -51,9 +52,11 @@ struct SessionRefresh<Item: Codable> {
     var slot = slot
     while true {
       // Between two tries, others may: they may have the network that this process has not.
-      let step: Step = try await place.whileRefreshing(
-        timeout: policy.longestExclusion
-      ) { try await self.step() }
+      let time = ObservedTime()
+      let step: Step = try await place.whileRefreshing(timeout: policy.longestExclusion) {
+        waiting.tellWait(time)
+        return try await self.step()
+      }
       switch step {
       case .ended(let ending): return ending
       case .again(let pause):
@@ -150,6 +153,9 @@ struct SessionRefresh<Item: Codable> {
     _ error: any Error, of version: ItemVersion?, retryAfter: Duration? = nil
   ) {
     line.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
+    SessionEvent.tell(
+      .refreshTryFailed(
+        session: waiting.name, count: line.failures.count, reason: SessionEvent.reason(error)))
   }
 
   /// What the handler says, who is asked to end when it takes too long.
