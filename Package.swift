@@ -4,6 +4,10 @@ import PackageDescription
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
+func adapted(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["ServiceAdapters"]))
+}
+
 let package = Package(
   name: "SessionTools",
   products: [
@@ -16,11 +20,21 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
+    .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
+  ],
+  traits: [
+    .trait(
+      name: "ServiceAdapters",
+      description: "Fetches what the product SessionServiceAdapters adapts to, and builds it.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
+    // Of the trait ServiceAdapters alone.
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
     .systemLibrary(
@@ -49,6 +63,13 @@ let package = Package(
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
+    // Empty without the trait.
+    .target(
+      name: "SessionServiceAdapters",
+      dependencies: [
+        "SessionToolsBase", adapted("Logging", "swift-log"), adapted("Metrics", "swift-metrics"),
+        adapted("ServiceLifecycle", "swift-service-lifecycle"),
+      ]),
     .systemLibrary(name: "CLinux"),
     .executableTarget(
       name: "session-tools",

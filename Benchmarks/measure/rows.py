@@ -63,5 +63,5 @@ def of_values(
 
 def figure(value: float, unit: str) -> str:
     """A value as it is read best."""
-    scale, digits = {"µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "×": (1, 2), "": (1, 0)}[unit]
+    scale, digits = {"µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "MiB": (1 << 20, 1), "×": (1, 2), "": (1, 0)}[unit]
     return f"{value / scale:,.{digits}f} {unit}".strip()

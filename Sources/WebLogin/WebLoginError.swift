@@ -124,6 +124,9 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
   }
 }
 
+extension WebLoginError: SecretFreeError {}
+extension HTTPError: SecretFreeError {}
+
 /// What an authorization server said no with (RFC 6749, sections 4.1.2.1 and 5.2).
 public struct ServerRefusal: Hashable, Sendable {
   /// The error, such as `access_denied` or `invalid_grant`; `unknown` when it is not of the form that

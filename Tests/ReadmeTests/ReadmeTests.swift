@@ -36,6 +36,13 @@ import Testing
     #expect(compiler.status == 0, "\(compiler.output)")
   }
 
+  @Test func `the article about another HTTP client shows the code that is tested`() throws {
+    let code = Self.file("Tests/OtherHTTPClient/Tests/NIOLoginClient.swift")
+    let article = Self.file("Sources/WebLogin/WebLogin.docc/OtherHTTPClient.md")
+    let shown = try #require(Self.blocks("swift", in: article).first)
+    #expect(!code.isEmpty && code == shown + "\n")
+  }
+
   private func run(_ command: String...) throws -> (status: Int32, output: String) {
     try run(command)
   }

@@ -113,6 +113,34 @@ private final class Door: Sendable {
     #expect(server.spent == [0])
   }
 
+  @Test func `by the machine's clock, each waits as long as its own policy says`() async throws {
+    func waiting(_ timeout: Duration, at door: Door) throws -> Task<Int, any Error> {
+      var policy = RefreshPolicy()
+      policy.timeout = timeout
+      let session = UserSession(
+        container: try StoreContainer<Token>(MemoryStore(), service: "mail"),
+        storageIdentifier: "token",
+        refresher: SessionRefresher(policy: policy) { _ in
+          await door.pass()
+          return .refreshed(Token(number: 1))
+        })
+      try session.didLogIn(Token(expirationDate: .distantPast))
+      return Task { try await session.validItem().number }
+    }
+    let doors = (0..<3).map { _ in Door() }
+    let patient = try waiting(.seconds(60), at: doors[0])
+    await doors[0].waitForArrival()
+    for (timeout, door) in [(60, doors[1]), (20, doors[2])] {
+      let time = try await ContinuousClock().measure {
+        let impatient = try waiting(.milliseconds(timeout), at: door)
+        await expectFailure(SessionError.timedOut) { try await impatient.value }
+      }
+      #expect(time >= .milliseconds(timeout) && time < .seconds(60))
+    }
+    for door in doors { door.open() }
+    #expect(try await patient.value == 1)
+  }
+
   @Test func `no more may wait than the policy says`() async throws {
     let session = try server.session(store) { $0.largestWaiterCount = 3 }
     try session.didLogIn(server.token(in: .zero))

@@ -39,15 +39,18 @@ struct Crowd {
   func ask() async throws {
     let observer = Observer()
     observer.start()
+    let start = ContinuousClock.now
     let answers = await withTaskGroup(of: String?.self) { group in
       for session in sessions {
         group.addTask { try? await session.validItem().accessToken }
       }
       return await group.reduce(into: [String]()) { if let answer = $1 { $0.append(answer) } }
     }
+    let time = ContinuousClock.now - start
     let seen = observer.stop()
     let fresh = Set(answers).filter { $0.hasSuffix("-1") }
     say("answered \(fresh.count)")
+    say("milliseconds \(time / .milliseconds(1))")
     say("threads \(seen.threadCount)")
     say("kibibytes \(seen.kibibytes)")
     say("p99 \(seen.percentile99 / .milliseconds(1))")

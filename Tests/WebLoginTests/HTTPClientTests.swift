@@ -5,71 +5,8 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// A server in a few lines of Python that answers each path with what a client must not take.
+/// At a server that answers each path with what a client must not take.
 @Suite(.serialized, .onOwnThread) struct `the HTTP client` {
-  private static let script = """
-    import http.server, sys, time
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        def answer(self):
-            self.server.seen.append(self.path)
-            length = int(self.headers.get("Content-Length", 0))
-            self.rfile.read(length)
-            if self.path == "/drop":
-                self.close_connection = True
-                return
-            if self.path == "/hang":
-                time.sleep(600)
-            if self.path == "/sent":
-                return self.finish_with(str(self.server.sent).encode())
-            if self.path in ("/endless", "/declared", "/fields"):
-                return self.send_without_end()
-            self.send_response({"/redirect": 307, "/see-other": 303}.get(self.path, 200))
-            body = b"x" * 5_000_000 if self.path == "/large" else ("\\n".join(self.server.seen)).encode()
-            if self.path in ("/redirect", "/see-other"):
-                self.send_header("Location", "/target")
-            self.send_header("Set-Cookie", "a=b")
-            self.send_header("X-Cookie", self.headers.get("Cookie", "none"))
-            self.send_header("X-Fields", ",".join(sorted(name.lower() for name in self.headers)))
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-        def finish_with(self, body):
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-        def send_without_end(self):
-            self.close_connection = True
-            self.send_response(200)
-            if self.path == "/declared":
-                self.send_header("Content-Length", str(4 << 30))
-            if self.path == "/endless":
-                self.send_header("Transfer-Encoding", "chunked")
-            if self.path == "/fields":
-                self.flush_headers()
-            else:
-                self.end_headers()
-            piece = b"x" * 65536
-            if self.path == "/endless":
-                piece = b"10000\\r\\n" + piece + b"\\r\\n"
-            if self.path == "/fields":
-                piece = b"X-Field: " + b"x" * 8000 + b"\\r\\n"
-            try:
-                while self.server.sent < 4 << 30:
-                    self.wfile.write(piece)
-                    self.server.sent += len(piece)
-            except OSError:
-                pass
-        do_GET = do_POST = answer
-        def log_message(self, *arguments): pass
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.seen = []
-    server.sent = 0
-    print(server.server_port, flush=True)
-    server.serve_forever()
-    """
-
   private let server: Child
   private let output: ClosedPipe
   private let port: String
@@ -77,7 +14,7 @@ import WebLogin
   init() throws {
     output = try ClosedPipe()
     server = try Child(
-      "/usr/bin/python3", ["-u", "-c", Self.script], environment: [:],
+      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/RudeServer/server.py"], environment: [:],
       output: output.writer.fileDescriptor)
     try output.writer.close()
     port = String(decoding: output.reader.availableData.filter { $0 != 0x0A }, as: UTF8.self)
@@ -153,11 +90,13 @@ import WebLogin
 
   @Test func `gives up in time and at once when it is cancelled`() async throws {
     defer { server.kill() }
-    let error = await #expect(throws: HTTPError.self) {
-      try await send("/hang", by: CurlHTTPClient(timeout: .milliseconds(200)))
+    for path in ["/hang", "/trickle"] {
+      let error = await #expect(throws: HTTPError.self) {
+        try await send(path, by: CurlHTTPClient(timeout: .milliseconds(200)))
+      }
+      #expect(error?.code == HTTPError.timedOut)
+      #expect(error?.wasSent == true)
     }
-    #expect(error?.code == HTTPError.timedOut)
-    #expect(error?.wasSent == true)
     let hanging = Task { try await send("/hang") }
     hanging.cancel()
     await #expect(throws: (any Error).self) { try await hanging.value }

@@ -76,6 +76,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   ) throws(StoreError) {
     path = directory.path
     self.directory = directory
+    let isWatched = options.onNotice != nil || SessionEvent.isObserved
+    let options = options.tellingObserver(of: directory.path)
     self.options = options
     self.environment = environment
     loader = StoreLoader(directory, options, environment)
@@ -85,10 +87,10 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
-    if let onNotice = options.onNotice,
+    if isWatched,
       let parent = ExposedParent(above: directory.path, fileSystem: environment.fileSystem)
     {
-      onNotice(.parentExposed(reason: parent.reason, remedy: parent.remedy))
+      options.onNotice?(.parentExposed(reason: parent.reason, remedy: parent.remedy))
     }
     self.state = Mutex(state)
   }

@@ -1,3 +1,5 @@
+import SessionToolsBase
+
 /// Something a store mended or met on the way, that its owner may want to know.
 ///
 /// Nothing is written to any log; hand a closure to ``SealedFileStore/Options`` to hear of it.
@@ -60,5 +62,17 @@ extension StoreNotice: CustomStringConvertible {
     case .parentExposed(let reason, let remedy):
       "Another store can be put in this one's place, because \(reason). Run \(remedy)."
     }
+  }
+}
+
+extension SealedFileStore.Options {
+  /// The same, with notices that reach ``SessionEvent/observer`` as well.
+  func tellingObserver(of path: String) -> Self {
+    var options = self
+    options.onNotice = { [onNotice] notice in
+      onNotice?(notice)
+      SessionEvent.tell(.storeNotice(store: path, "\(notice)"))
+    }
+    return options
   }
 }

@@ -92,6 +92,8 @@ package final class LockFile: Sendable {
   ) throws(StoreError) -> Held? {
     // Mostly it is free.
     if let held = try attempt() { return held }
+    let time = ObservedTime()
+    defer { tell(time) }
     var wait = Backoff(timeout: timeout)
     while true {
       if try isNeedless() { return nil }
@@ -107,6 +109,8 @@ package final class LockFile: Sendable {
   package func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
     // Mostly it is free.
     if let held = try tryLock(byte: byte) { return held }
+    let time = ObservedTime()
+    defer { tell(time) }
     var wait = Backoff(timeout: timeout)
     while true {
       guard let pause = wait.next() else { throw timedOut() }
@@ -161,6 +165,10 @@ package final class LockFile: Sendable {
         return .failure(error)
       }
     }.get()
+  }
+
+  private func tell(_ time: ObservedTime) {
+    time.tell { .lockWaited(store: directory.path, for: $0) }
   }
 
   private func timedOut() -> StoreError {

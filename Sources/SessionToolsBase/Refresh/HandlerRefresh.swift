@@ -10,6 +10,8 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   let refresher: SessionRefresher<Item>
   let wish: RefreshWish
 
+  var name: String { session.storageIdentifier }
+
   var owner: ObjectIdentifier? { ObjectIdentifier(session) }
 
   var largestConcurrentCount: Int { refresher.policy.largestConcurrentCount }
@@ -24,7 +26,9 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     slot?.giveBack()
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
+    let time = ObservedTime()
     return try await place.whileRefreshing(timeout: refresher.policy.longestExclusion) {
+      tellWait(time)
       // An item that cannot be read is what the handler may be there to mend.
       guard let snapshot = try? await place.snapshot() else { return try await call() }
       switch wish {

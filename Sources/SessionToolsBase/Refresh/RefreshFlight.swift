@@ -65,10 +65,10 @@ final class RefreshFlight: Sendable {
         SessionError.tooManyWaiters, session: session,
         "\(policy.largestWaiterCount) tasks wait for the refresh already")
     case .waiting(let number, let end):
-      let timer = clock.after(policy.timeout) { end.give(.timedOut) }
+      let alarm = clock.alarm(after: policy.timeout) { end.give(.timedOut) }
       return RefreshWait(
         flight: self, session: session, timeout: policy.timeout, end: end, number: number,
-        timer: timer)
+        alarm: alarm)
     }
   }
 
@@ -106,15 +106,20 @@ struct RefreshWait: Sendable {
   /// What is waited for; `nil` when the refresh is over.
   var end: FirstAnswer<End>?
   var number: Int?
-  var timer: Task<Void, Never>?
+  var alarm: Alarm?
 
   /// Waits for the end.
   ///
   /// - Returns: Whether the item is another one since.
   /// - Throws: What the refresh ended with; `timedOut` or `CancellationError`.
   func isNew() async throws -> Bool {
-    let end = await end?.value(whenCancelled: .cancelled)
-    timer?.cancel()
+    try isNew(after: await end?.value(whenCancelled: .cancelled))
+  }
+
+  /// Apart, so that each who waits keeps less (see `Session.validItem`).
+  @inline(never)
+  private func isNew(after end: End?) throws -> Bool {
+    alarm?.cancel()
     if let result = flight.leave(number) { return try result.get().isNew }
     if end == .cancelled { throw CancellationError() }
     throw SessionError(

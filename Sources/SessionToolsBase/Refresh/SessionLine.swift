@@ -22,11 +22,19 @@ final class SessionLine: Sendable {
     var judge = ExpiryJudge()
     var unsaved: UnsavedItem?
     var reason = SignOutReason.unknown
+    var changes: ContainerChanges?
   }
 
-  /// Changes that sessions make where there is no store.
-  let changes = ContainerChanges()
   private let state = Mutex(State())
+
+  /// Changes that sessions make where there is no store; made when they are needed first.
+  var changes: ContainerChanges {
+    state.withLock { state in
+      let changes = state.changes ?? ContainerChanges()
+      state.changes = changes
+      return changes
+    }
+  }
 
   // MARK: - The one refresh
 
@@ -64,6 +72,8 @@ final class SessionLine: Sendable {
     // Detached: it may be begun by the end of another session's refresh, whose task-local values are of
     // another request and perhaps another user.
     let task = Task.detached(executorPreference: refreshThreads) {
+      let time = ObservedTime()
+      SessionEvent.tell(.refreshBegan(session: refresh.name))
       let result: Result<RefreshEnding, any Error>
       do {
         let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
@@ -73,6 +83,7 @@ final class SessionLine: Sendable {
       } catch {
         result = .failure(error)
       }
+      time.tell { .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0) }
       slot?.giveBack()
       self.end(flight, of: refresh.owner, with: result)
     }
@@ -214,6 +225,8 @@ struct UnsavedItem: Sendable {
 
 /// What is to be done for a refresh.
 protocol RefreshWork: Sendable {
+  /// The session, by its storage identifier.
+  var name: String { get }
   /// The session whose handler only it may call; `nil` where all of an item share a refresh.
   var owner: ObjectIdentifier? { get }
   /// How many refreshes of this process may be under way when this one begins.
@@ -243,7 +256,29 @@ enum RefreshEnding: Sendable {
     case .isNew(let session, let user): session?.didRefresh(user)
     case .wasGoodAlready: break
     case .wasRejected(let error, let session, let user):
-      session.wasRejected(error.underlying ?? error, user)
+      let reason: any Error = error.underlying ?? error
+      SessionEvent.tell(
+        .signedOut(session: error.session, .rejected(reason: SessionEvent.reason(reason))))
+      session.wasRejected(reason, user)
+    }
+  }
+}
+
+extension RefreshWork {
+  /// Tells of a wait for another refresh of the item that has just ended.
+  func tellWait(_ time: ObservedTime) {
+    // Less is no wait, but what it takes to find out that there is none.
+    time.tell { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
+  }
+}
+
+extension SessionEvent.RefreshEnd {
+  fileprivate init(_ result: Result<RefreshEnding, any Error>) {
+    switch result {
+    case .success(.isNew): self = .refreshed
+    case .success(.wasGoodAlready): self = .notNeeded
+    case .success(.wasRejected): self = .rejected
+    case .failure(let error): self = .failed(reason: SessionEvent.reason(error))
     }
   }
 }

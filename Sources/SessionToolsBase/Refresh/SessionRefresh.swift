@@ -1,18 +1,45 @@
 import Foundation
 
+/// A refresh that waits for its turn, and is then made.
+///
+/// Small, because thousands may wait: what a refresh needs is put together when it begins.
+struct WaitingRefresh<Item: Codable>: RefreshWork {
+  let session: Session<Item>
+  let line: SessionLine
+  let wish: RefreshWish
+
+  var name: String { session.storageIdentifier }
+  var owner: ObjectIdentifier? { nil }
+  var largestConcurrentCount: Int { session.refresher?.policy.largestConcurrentCount ?? 1 }
+  var endOfProcess: any Error { session.programIsEnding }
+
+  /// Refreshes until it worked, was found needless, or has failed often enough.
+  ///
+  /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
+  func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
+    guard let refresher = session.refresher, let handler = refresher.refresh else {
+      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
+    }
+    let refresh = SessionRefresh(
+      waiting: self, place: try session.place(line), refresher: refresher, handler: handler)
+    return try await refresh.run(in: slot)
+  }
+}
+
 /// One refresh of a session's item, from what is stored to what is stored.
 ///
 /// The order of its steps is what keeps people signed in: what is stored is read again when nobody
 /// else can refresh it; that a token may be spent is durable before it is sent; the new item is
 /// durable before anyone gets it; and only a rejection of what is still stored removes anything.
-struct SessionRefresh<Item: Codable>: RefreshWork {
-  let session: Session<Item>
+struct SessionRefresh<Item: Codable> {
+  let waiting: WaitingRefresh<Item>
   let place: any SessionPlace<Item>
-  let line: SessionLine
   let refresher: SessionRefresher<Item>
   let handler: SessionRefresher<Item>.Handler
-  let wish: RefreshWish
 
+  private var session: Session<Item> { waiting.session }
+  private var line: SessionLine { waiting.line }
+  private var wish: RefreshWish { waiting.wish }
   private var policy: RefreshPolicy { refresher.policy }
   private var clock: any SessionClock { refresher.clock }
 
@@ -21,16 +48,15 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     case again(after: Duration)
   }
 
-  /// Refreshes until it worked, was found needless, or has failed often enough.
-  ///
-  /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     var slot = slot
     while true {
       // Between two tries, others may: they may have the network that this process has not.
-      let step: Step = try await place.whileRefreshing(
-        timeout: policy.longestExclusion
-      ) { try await self.step() }
+      let time = ObservedTime()
+      let step: Step = try await place.whileRefreshing(timeout: policy.longestExclusion) {
+        waiting.tellWait(time)
+        return try await self.step()
+      }
       switch step {
       case .ended(let ending): return ending
       case .again(let pause):
@@ -48,17 +74,11 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
 
   private func again() async throws -> RefreshSlot {
     do {
-      return try await RefreshSlots.shared.take(of: largestConcurrentCount)
+      return try await RefreshSlots.shared.take(of: policy.largestConcurrentCount)
     } catch {
-      throw endOfProcess
+      throw waiting.endOfProcess
     }
   }
-
-  var owner: ObjectIdentifier? { nil }
-
-  var largestConcurrentCount: Int { policy.largestConcurrentCount }
-
-  var endOfProcess: any Error { session.programIsEnding }
 
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
@@ -82,8 +102,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
       if let serverTime { line.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
     case .transientFailure(let error, let retryAfter, let wasSent):
-      line.recordFailure(
-        error, of: snapshot.version, at: clock.uptime, retryAfter: retryAfter, policy)
+      recordFailure(error, of: snapshot.version, retryAfter: retryAfter)
       // A mark that stays says too much, which costs nothing but a word to the handler.
       if !wasSent, !wasMarked { try? await place.removeMark() }
       return .again(after: .zero)
@@ -130,6 +149,15 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
       underlying: line.failures.last)
   }
 
+  private func recordFailure(
+    _ error: any Error, of version: ItemVersion?, retryAfter: Duration? = nil
+  ) {
+    line.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
+    SessionEvent.tell(
+      .refreshTryFailed(
+        session: waiting.name, count: line.failures.count, reason: SessionEvent.reason(error)))
+  }
+
   /// What the handler says, who is asked to end when it takes too long.
   private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
     let flight = RefreshFlight.around.last
@@ -150,8 +178,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     do {
       return try await save(item, over: snapshot)
     } catch {
-      line.recordFailure(
-        error, of: snapshot.version, at: clock.uptime, retryAfter: nil, policy)
+      recordFailure(error, of: snapshot.version)
       throw error
     }
   }
@@ -188,7 +215,7 @@ struct SessionRefresh<Item: Codable>: RefreshWork {
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
       "the refreshed item had expired already: set the clock, or pass the server's time")
-    line.recordFailure(error, of: nil, at: clock.uptime, retryAfter: nil, policy)
+    recordFailure(error, of: nil)
   }
 
   private func savingWhatWasNotSaved() async throws -> Step? {

@@ -120,7 +120,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func userDidLogOut(logoutError error: (any Error)?) throws {
     let user = storedUserIdentifier
     try line().leaving(.loggedOut(error)) { try deleteItem() }
-    announce(.loggedOut(error), user)
+    announceLogOut(error, user)
   }
 
   /// Stores what changed of the user and announces `updated`.
@@ -155,7 +155,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func logOut(_ error: (any Error)? = nil) async throws {
     let user = await storedUserIdentifier()
     try await line().leaving(.loggedOut(error)) { try await remove() }
-    announce(.loggedOut(error), user)
+    announceLogOut(error, user)
   }
 
   /// Updates the user: ``userDidUpdate(_:)`` without blocking.
@@ -226,8 +226,15 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   // MARK: - Announcing
 
   private func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
-    if let user, let replaced, user != replaced { announce(.loggedOut(nil), replaced) }
+    if let user, let replaced, user != replaced { announceLogOut(nil, replaced) }
     announce(.loggedIn, user)
+  }
+
+  private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
+    SessionEvent.tell(
+      .signedOut(
+        session: storageIdentifier, .loggedOut(reason: error.map { SessionEvent.reason($0) })))
+    announce(.loggedOut(error), user)
   }
 
   private func announceUpdate(_ user: UserIdentifier?, isSignIn: Bool) {

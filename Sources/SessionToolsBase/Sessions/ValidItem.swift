@@ -62,7 +62,9 @@ extension Session {
   // MARK: - Reading
 
   // What is kept while others refresh is kept by each who waits, of whom there may be thousands: so
-  // no item is held then, and little is on the way from here to there.
+  // no item is held then, and little is on the way from here to there. Memory of a task that was
+  // needed once stays with it until it ends, so what needs much of it is in functions that are not
+  // `async`, whose memory is the thread's.
 
   /// What was found out about an item that is not to be used as it is.
   private struct Due {
@@ -89,29 +91,35 @@ extension Session {
   private func usableSnapshot(
     _ strategy: RefreshStrategy, _ line: SessionLine, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
-    let refresher = effectiveRefresher
     guard let snapshot = try await place(line).snapshot() else { throw notSignedIn }
+    return try isUsable(snapshot, strategy, line, &due) ? snapshot : nil
+  }
+
+  @inline(never)
+  private func isUsable(
+    _ snapshot: ItemSnapshot<T>, _ strategy: RefreshStrategy, _ line: SessionLine,
+    _ due: inout Due?
+  ) throws -> Bool {
+    let refresher = effectiveRefresher
     let isGood = isGood(snapshot.item, line, refresher)
     due = Due(version: snapshot.version, isGood: isGood)
     switch strategy {
     case .never:
       guard isGood else { throw expired("and was not refreshed") }
-      return snapshot
-    case .always: return nil
+      return true
+    case .always: return false
     case .ifNeeded: break
     }
-    guard isDue(snapshot.item, line, refresher) else { return snapshot }
+    guard isDue(snapshot.item, line, refresher) else { return true }
     guard hasMeansToRefresh else {
       guard isGood else { throw expired("and the session has no refresher") }
-      return snapshot
+      return true
     }
-    if isGood,
+    guard isGood,
       case .after = line.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
-    {
-      return snapshot
-    }
-    return nil
+    else { return false }
+    return true
   }
 
   /// An item that is still good, after it could not be refreshed.
@@ -127,7 +135,7 @@ extension Session {
   private func refreshedSnapshot(of due: Due, _ line: SessionLine) async throws -> ItemSnapshot<T> {
     guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
     // An old handler may have stored nothing.
-    if effectiveRefresher.refresh == nil, refreshed.version == due.version, !due.isGood {
+    if refresher == nil, refreshed.version == due.version, !due.isGood {
       throw expired("though it was refreshed")
     }
     return refreshed
@@ -175,18 +183,14 @@ extension Session {
   }
 
   private func flight(_ wish: RefreshWish, _ line: SessionLine) throws -> RefreshFlight {
-    let (refresher, place) = (effectiveRefresher, try place(line))
-    if let handler = refresher.refresh {
-      return line.flight(
-        SessionRefresh(
-          session: self, place: place, line: line, refresher: refresher, handler: handler,
-          wish: wish))
+    if refresher != nil {
+      return line.flight(WaitingRefresh(session: self, line: line, wish: wish))
     }
     if let handler = oldHandler {
       return line.flight(
         HandlerRefresh(
-          session: self, place: place, line: line, handler: handler, refresher: refresher,
-          wish: wish))
+          session: self, place: try place(line), line: line, handler: handler,
+          refresher: effectiveRefresher, wish: wish))
     }
     throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
   }

@@ -20,6 +20,8 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     let isResolved = DispatchSemaphore(value: 0)
     let waiter = Waiter { isResolved.signal() }
     if !isTaken(key, by: waiter) {
+      let time = ObservedTime()
+      defer { tell(time) }
       // Waits by itself: a timer's block would need a thread that all those who wait may have.
       if isResolved.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
         resolve(waiter, for: key, as: .timedOut)
@@ -35,6 +37,8 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     let (signal, signaller) = AsyncStream.makeStream(of: Void.self)
     let waiter = Waiter { signaller.finish() }
     if isTaken(key, by: waiter) { return }
+    let time = ObservedTime()
+    defer { tell(time) }
     let interval = timeout.dispatchInterval
     // A timer that never fires would hold the waiter for ever.
     if interval != .never {
@@ -94,6 +98,10 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
       return true
     }
     if isWaiting { waiter.wake() }
+  }
+
+  private func tell(_ time: ObservedTime) {
+    time.tell { .lockWaited(store: store, for: $0) }
   }
 
   private func check(_ waiter: Waiter) throws(StoreError) {

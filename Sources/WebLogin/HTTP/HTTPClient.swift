@@ -3,7 +3,7 @@ public import Foundation
 /// Sends the requests of a login: to the server's metadata, its token endpoint and the like.
 ///
 /// ``CurlHTTPClient`` is used unless a program brings its own, such as one that speaks to a
-/// proxy or records what is sent.
+/// proxy or records what is sent; <doc:OtherHTTPClient> has one on AsyncHTTPClient.
 ///
 /// What a client of your own has to keep:
 /// - It follows no redirect: the answer to a redirect is that status. The requests hold codes and

@@ -1,0 +1,87 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import WebLogin
+
+/// Sends the requests of logins by AsyncHTTPClient.
+struct NIOLoginClient: WebLogin.HTTPClient {
+  private let client: AsyncHTTPClient.HTTPClient
+  private let timeout: Duration
+  private let largestByteCount: Int
+
+  init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 20) {
+    var configuration = AsyncHTTPClient.HTTPClient.Configuration()
+    // A code or a token is for the address that it is sent to, and for no other.
+    configuration.redirectConfiguration = .disallow
+    configuration.httpVersion = .http1Only
+    configuration.connectionPool.retryConnectionEstablishment = false
+    client = AsyncHTTPClient.HTTPClient(configuration: configuration)
+    self.timeout = timeout
+    self.largestByteCount = largestByteCount
+  }
+
+  /// Has to be called before the last reference goes.
+  func shutdown() async throws {
+    try await client.shutdown()
+  }
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    // The time for the whole answer: AsyncHTTPClient's own ends with the head of it.
+    try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+      group.addTask { try await answer(to: request) }
+      group.addTask {
+        try await Task.sleep(for: timeout)
+        throw HTTPError(HTTPError.timedOut, reason: "the server did not answer in time")
+      }
+      defer { group.cancelAll() }
+      guard let response = try await group.next() else { throw CancellationError() }
+      return response
+    }
+  }
+
+  private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+    var message = HTTPClientRequest(url: request.url.absoluteString)
+    message.method = HTTPMethod(rawValue: request.method)
+    message.headers = HTTPHeaders(request.headers.map { ($0.key, $0.value) })
+    message.body = request.body.map { .bytes($0) }
+    do {
+      let response = try await client.execute(message, timeout: TimeAmount(timeout))
+      // Reads no more than this: a larger answer is dropped with its connection.
+      let body = try await response.body.collect(upTo: largestByteCount)
+      return HTTPResponse(
+        status: Int(response.status.code),
+        headers: Dictionary(
+          response.headers.map { ($0.name.lowercased(), $0.value) },
+          uniquingKeysWith: { first, _ in first }),
+        body: Data(body.readableBytesView))
+    } catch {
+      throw HTTPError(error)
+    }
+  }
+}
+
+extension HTTPError {
+  /// Says in the words of WebLogin what kept a server from answering, and quotes nothing.
+  fileprivate init(_ error: any Error) {
+    let failure = error as? HTTPClientError
+    let unsent: [HTTPClientError?] = [
+      .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown,
+    ]
+    switch error {
+    case is NIOTooManyBytesError, HTTPParserError.headerOverflow:
+      self.init(HTTPError.tooLarge, reason: "the answer is larger than it may be")
+    case _ where failure == .deadlineExceeded || failure == .readTimeout:
+      self.init(HTTPError.timedOut, reason: "the server did not answer in time")
+    case _ where error is CancellationError || failure == .cancelled:
+      self.init(HTTPError.cancelled, reason: "the request was cancelled")
+    case _ where error is NIOConnectionError || unsent.contains(failure):
+      // No request without a connection: a refresh token is not spent.
+      self.init(
+        HTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")
+    default:
+      self.init(HTTPError.noAnswer, reason: "the connection broke")
+    }
+  }
+}

@@ -1,0 +1,81 @@
+"""A server that answers each path with what an HTTP client must not take.
+
+Says its port on standard output. `/seen` answers with the paths that were asked for, `/sent` with how many
+bytes were written of answers without an end, and `/token` as a token endpoint does.
+"""
+
+import http.server
+import time
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        self.server.seen.append(self.path)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/drop":
+            self.close_connection = True
+        elif self.path == "/hang":
+            time.sleep(600)
+        elif self.path in ("/endless", "/declared", "/fields", "/trickle"):
+            self.send_without_end()
+        elif self.path == "/sent":
+            self.finish_with(str(self.server.sent).encode())
+        elif self.path == "/large":
+            self.finish_with(b"x" * 5_000_000)
+        elif self.path == "/token":
+            self.finish_with(
+                b'{"access_token": "new", "token_type": "Bearer", "refresh_token": "next"}')
+        elif self.path in ("/redirect", "/see-other"):
+            self.finish_with(b"", 307 if self.path == "/redirect" else 303, Location="/target")
+        else:
+            self.finish_with("\n".join(self.server.seen).encode())
+
+    def finish_with(self, body, status=200, **fields):
+        self.send_response(status)
+        fields |= {
+            "Set-Cookie": "a=b", "X-Cookie": self.headers.get("Cookie", "none"),
+            "Content-Length": str(len(body))}
+        for name, value in fields.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_without_end(self):
+        self.close_connection = True
+        self.send_response(200)
+        if self.path == "/declared":
+            self.send_header("Content-Length", str(4 << 30))
+        if self.path in ("/endless", "/trickle"):
+            self.send_header("Transfer-Encoding", "chunked")
+        if self.path == "/fields":
+            self.flush_headers()
+        else:
+            self.end_headers()
+        piece = {
+            "/endless": b"10000\r\n" + b"x" * 65536 + b"\r\n",
+            "/trickle": b"1\r\nx\r\n",
+            "/fields": b"X-Field: " + b"x" * 8000 + b"\r\n",
+        }.get(self.path, b"x" * 65536)
+        try:
+            while self.server.sent < 4 << 30:
+                self.wfile.write(piece)
+                self.server.sent += len(piece)
+                if self.path == "/trickle":
+                    time.sleep(0.02)
+        except OSError:
+            pass
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+server.seen = []
+server.sent = 0
+print(server.server_port, flush=True)
+server.serve_forever()

@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import ServiceLifecycle
+import SessionServiceAdapters
+import SessionToolsBase
+import Testing
+
+/// Each in a process of its own: no refresh begins after the end.
+@Suite struct `a service of a group` {
+  @Test func `that is told to end by SIGTERM ends when the answer is stored`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let store = MemoryStore()
+      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+      let session = try session("user", in: store) { _ in
+        beginning.finish()
+        // The server takes longer than the group needs to shut down.
+        try await Task.sleep(for: .milliseconds(300))
+        return .refreshed(.renewed)
+      }
+      let asked = Task { try await session.validItem() }
+      for await _ in begun {}
+      let group = ServiceGroup(
+        services: [SessionRefreshService(), Terminator()], gracefulShutdownSignals: [.sigterm],
+        logger: Logger(label: "group"))
+      try await group.run()
+
+      // It is stored when the group ends, and not some time after that.
+      let stored = try await store.value(for: StoreKey("user", in: "adapters"))
+      let pass = try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
+      let isStored = pass.expirationDate == .distantFuture
+      _ = try await asked.value
+      let isEnded: Bool
+      do {
+        _ = try await session.validItem(.always)
+        isEnded = false
+      } catch SessionError.temporarilyFailed {
+        isEnded = true
+      }
+      exit(isStored && isEnded ? 7 : 1)
+    }
+  }
+
+  @Test func `that is cancelled with its group stores the answer, too`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let store = MemoryStore()
+      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+      let session = try session("user", in: store) { _ in
+        beginning.finish()
+        try await Task.sleep(for: .milliseconds(300))
+        return .refreshed(.renewed)
+      }
+      let asked = Task { try await session.validItem() }
+      for await _ in begun {}
+      let group = ServiceGroup(
+        services: [SessionRefreshService(), Failing()], logger: Logger(label: "group"))
+      let hasFailed: Bool
+      do {
+        try await group.run()
+        hasFailed = false
+      } catch is Failing.Failure {
+        hasFailed = true
+      }
+      let stored = try await store.value(for: StoreKey("user", in: "adapters"))
+      let pass = try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
+      _ = try await asked.value
+      exit(hasFailed && pass.expirationDate == .distantFuture ? 7 : 1)
+    }
+  }
+
+  @Test func `that has too little time says so`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+      let session = try session("user") { _ in
+        beginning.finish()
+        try await Task.sleep(for: .seconds(600))
+        return .refreshed(.renewed)
+      }
+      Task { try await session.validItem() }
+      for await _ in begun {}
+      let group = ServiceGroup(
+        services: [SessionRefreshService(timeout: .milliseconds(50)), Terminator()],
+        gracefulShutdownSignals: [.sigterm], logger: Logger(label: "group"))
+      do {
+        try await group.run()
+      } catch let error as SessionRefreshService.NotEnded {
+        exit(error.timeout == .milliseconds(50) ? 7 : 1)
+      }
+      exit(1)
+    }
+  }
+}
+
+/// Has its own process told to end, as a supervisor does.
+private struct Terminator: Service {
+  func run() async throws {
+    kill(getpid(), SIGTERM)
+    try await gracefulShutdown()
+  }
+}
+
+private struct Failing: Service {
+  struct Failure: Error {}
+
+  func run() async throws {
+    throw Failure()
+  }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import SessionTools
+import Synchronization
+import TestSupport
+import Testing
+
+/// Other suites of the process run meanwhile: each test looks at its own session and store alone.
+@Suite(.serialized) struct `what a process observes` {
+  private struct Pass: Codable, Expiring, Sendable {
+    var text = "s3cret"
+    var expirationDate: Date? = .distantPast
+  }
+
+  /// Quotes what it should not.
+  private struct TalkativeError: Error, CustomStringConvertible {
+    let description = "the server said no to s3cret"
+  }
+
+  private final class Seen: Sendable {
+    private let events = Mutex<[SessionEvent]>([])
+
+    init() {
+      SessionEvent.observer = { event in self.events.withLock { $0.append(event) } }
+    }
+
+    /// The events of a session or a store.
+    subscript(name: String) -> [SessionEvent] {
+      events.withLock { $0.filter { "\($0)".contains("\(name): ") } }
+    }
+
+    func lockWaits(_ store: SealedFileStore) -> [Duration] {
+      self[store.path].compactMap { if case .lockWaited(_, let time) = $0 { time } else { nil } }
+    }
+
+    /// What a test can foresee: the texts without the time that something took.
+    func texts(_ name: String) -> [String] {
+      self[name].map { event in
+        if case .refreshEnded(_, let end, _) = event { return "ended: \(end)" }
+        return "\(event)".replacing("session \(name): ", with: "")
+      }
+    }
+  }
+
+  private func session(
+    _ name: String, in store: some SecretStore = MemoryStore(),
+    _ refresh: @escaping SessionRefresher<Pass>.Handler
+  ) throws -> UserSession<Pass> {
+    var policy = RefreshPolicy()
+    policy.firstPause = .milliseconds(1)
+    let session = UserSession(
+      container: try StoreContainer<Pass>(store, service: "events"), storageIdentifier: name,
+      refresher: SessionRefresher(policy: policy, refresh: refresh))
+    try session.didLogIn(Pass())
+    return session
+  }
+
+  private static let renewed = RefreshOutcome.refreshed(Pass(expirationDate: .distantFuture))
+
+  @Test func `a refresh begins, its tries fail, and it ends`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let session = try session("tried") { request in
+      switch request.tryNumber {
+      case 1: throw TalkativeError()
+      case 2:
+        .transientFailure(
+          StoreError(StoreError.unavailable, store: "server", reason: "no network"))
+      default: Self.renewed
+      }
+    }
+    _ = try await session.validItem()
+    #expect(
+      seen.texts("tried") == [
+        "a refresh has begun",
+        "try 1 of a refresh has failed: TalkativeError",
+        "try 2 of a refresh has failed: server: no network.",
+        "ended: the item was refreshed",
+      ])
+    guard case .refreshEnded(_, _, let duration)? = seen["tried"].last else { return }
+    #expect(duration > .zero)
+  }
+
+  @Test func `a user is signed out by the server, or by the program, and why`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let rejected = try session("rejected") { _ in .rejected(TalkativeError()) }
+    _ = try? await rejected.validItem()
+    #expect(
+      seen["rejected"].dropFirst(2) == [
+        .signedOut(session: "rejected", .rejected(reason: "TalkativeError"))
+      ])
+    #expect(seen.texts("rejected")[1] == "ended: the server rejected the item for good")
+
+    let left = try session("left") { _ in Self.renewed }
+    try await left.logOut()
+    try left.didLogIn(Pass())
+    try left.didLogOut(TalkativeError())
+    #expect(
+      seen["left"] == [
+        .signedOut(session: "left", .loggedOut(reason: nil)),
+        .signedOut(session: "left", .loggedOut(reason: "TalkativeError")),
+      ])
+  }
+
+  @Test func `a refresh waits for that of another process, and then is not needed`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let directory = try TemporaryDirectory()
+    let key = try KeyFile.create(at: directory["key"])
+    let store = try SealedFileStore.create(at: directory["store"], key: key)
+    // Another process is another opened store to the kernel.
+    let others = try SealedFileStore.open(at: directory["store"], key: key)
+    let session = try session("waits", in: store) { _ in Self.renewed }
+    let mark = try StoreKey("org.session-tools.refresh:waits", in: "events")
+    let asked = try await others.withExclusiveAccess(to: mark, timeout: .seconds(10)) {
+      let asked = Task { try await session.validItem() }
+      try await wait(until: "the refresh has begun") { !seen["waits"].isEmpty }
+      // Long enough to be a wait.
+      try await Task.sleep(for: .milliseconds(50))
+      let refreshed = try JSONEncoder().encode(Pass(expirationDate: .distantFuture))
+      try await others.put(SecretBytes(refreshed), for: StoreKey("waits", in: "events"))
+      return asked
+    }
+    _ = try await asked.value
+
+    let events = seen["waits"]
+    guard events.count == 3, case .refreshWaited("waits", let waited) = events[1],
+      case .refreshEnded("waits", .notNeeded, let duration) = events[2]
+    else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(waited >= .milliseconds(10) && waited <= duration)
+    #expect(try #require(seen.lockWaits(store).max()) >= .milliseconds(10))
+  }
+
+  @Test func `tasks of one process wait for exclusive access`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let directory = try TemporaryDirectory()
+    let store = try SealedFileStore.create(
+      at: directory["store"], key: KeyFile.create(at: directory["key"]))
+    let key = try StoreKey("name", in: "events")
+    try await store.withExclusiveAccess(to: key, timeout: .seconds(10)) {
+      let error = await #expect(throws: StoreError.self) {
+        try await store.withExclusiveAccess(to: key, timeout: .milliseconds(20)) {
+          () async throws -> Void in
+        }
+      }
+      #expect(error?.code == StoreError.timedOut)
+    }
+    #expect(try #require(seen.lockWaits(store).max()) >= .milliseconds(20))
+  }
+
+  @Test func `a store tells what it met, whether its owner listens or not`() throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(
+      atPath: directory["open"], withIntermediateDirectories: false)
+    #expect(unsafe chmod(directory["open"], 0o777) == 0)
+    let store = try SealedFileStore.create(
+      at: directory["open/store"], key: KeyFile.create(at: directory["key"]))
+    let texts = seen[store.path].map { "\($0)" }
+    #expect(texts.contains { $0.contains("others can write \(directory["open"])") })
+  }
+
+  @Test func `no event quotes an error that may hold a secret`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let failing = try session("failing") { _ in throw TalkativeError() }
+    _ = try? await failing.validItem()
+    let rejected = try session("refused") { _ in .rejected(TalkativeError()) }
+    _ = try? await rejected.validItem()
+    let old = UserSession(
+      container: try StoreContainer<Pass>(MemoryStore(), service: "events"),
+      storageIdentifier: "old", notificationPoster: nil
+    ) { $0(.unableToRefresh(error: TalkativeError())) }
+    try old.didLogIn(Pass())
+    _ = try? await old.validItem()
+    try old.didLogOut(TalkativeError())
+
+    #expect(seen.texts("old").contains("ended: a refresh has failed: TalkativeError"))
+    for name in ["failing", "refused", "old"] {
+      #expect(seen[name].count >= 3)
+      for event in seen[name] {
+        var text = ""
+        dump(event, to: &text)
+        #expect(!"\(event) \(text)".contains("s3cret"))
+      }
+    }
+  }
+
+  @Test func `without an observer no event is even made`() async throws {
+    let seen = Seen()
+    SessionEvent.observer = nil
+    #expect(SessionEvent.observer == nil)
+    let isMade = Mutex(false)
+    func event() -> SessionEvent {
+      isMade.withLock { $0 = true }
+      return .refreshBegan(session: "unobserved")
+    }
+    SessionEvent.tell(event())
+    let wasMade = isMade.withLock { $0 }
+    #expect(!wasMade)
+    let session = try session("unobserved") { _ in Self.renewed }
+    _ = try await session.validItem()
+    #expect(seen["unobserved"] == [])
+  }
+}
