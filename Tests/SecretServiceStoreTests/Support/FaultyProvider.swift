@@ -15,9 +15,7 @@ final class FaultyProvider: Sendable {
     self.connection = connection
   }
 
-  /// Starts it.
-  ///
-  /// - Parameter name: What it calls itself on the bus as well.
+  /// Starts it, with another name on the bus as well if one is given.
   static func start(
     on bus: PrivateBus, alsoNamed name: String? = nil
   ) async throws -> FaultyProvider {
