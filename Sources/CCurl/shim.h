@@ -1,4 +1,5 @@
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 /* curl_easy_setopt and curl_easy_getinfo take a variable number of arguments, which Swift cannot
    pass, and check their types by macros, which it does not see. */
@@ -29,6 +30,32 @@ static inline CURLcode session_tools_curl_set_receivers(
   if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body);
   if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
   return code;
+}
+
+/* Programs that are started while a request is under way do not inherit its connection. */
+static inline curl_socket_t session_tools_curl_open_socket(
+  void *context, curlsocktype purpose, struct curl_sockaddr *address
+) {
+  (void)context;
+  (void)purpose;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static inline CURLcode session_tools_curl_keep_sockets(CURL *handle) {
+  curl_opensocket_callback open = session_tools_curl_open_socket;
+  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open);
+}
+
+/* Without it libcurl waits for a name that is being looked up, however long that takes, before it
+   gives up a request. Versions before 7.87 know no other way. */
+static inline CURLcode session_tools_curl_leave_lookups(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+  return code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
+#else
+  (void)handle;
+  return CURLE_OK;
+#endif
 }
 
 /* libcurl knows two dozen protocols; the older option is the only one before 7.85. */

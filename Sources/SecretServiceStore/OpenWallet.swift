@@ -4,9 +4,14 @@ import DBus
 /// to those that use the Secret Service until one of them unlocks it.
 enum OpenWallet {
   /// What KWallet calls itself, and where it says which wallets are open.
-  static let services = ["org.kde.kwalletd5", "org.kde.kwalletd6"].map { name in
-    (name: name, object: name.replacing("org.kde.", with: "/modules/"))
-  }
+  ///
+  /// In newer versions of KDE Frameworks 6 the service is a program of its own, `ksecretd`, and
+  /// `kwalletd6` is one of its clients.
+  static let services = [
+    (name: "org.kde.kwalletd5", object: "/modules/kwalletd5"),
+    (name: "org.kde.kwalletd6", object: "/modules/kwalletd6"),
+    (name: "org.kde.ksecretd", object: "/ksecretd"),
+  ]
 
   /// The path of the collection that is a wallet, which has the wallet's name as its label.
   ///
@@ -37,9 +42,21 @@ extension Provider {
         return false
       }
       let method = DBusMethod(name, service.object, "org.kde.KWallet", "isOpen")
-      let answer = try await connection.call(method, [.string(wallet)], timeout: deadline.left)
-      return answer.children.first?.boolean == true
+      do throws(DBusError) {
+        let answer = try await connection.call(method, [.string(wallet)], timeout: deadline.left)
+        return answer.children.first?.boolean == true
+      } catch let error where error.saysUnknown {
+        // What ksecretd will not say in a later version; a person would be asked if it is closed.
+        return false
+      }
     }
     return false
+  }
+}
+
+extension DBusError {
+  /// Whether a program does not have what was called.
+  fileprivate var saysUnknown: Bool {
+    saysGone || name == "org.freedesktop.DBus.Error.UnknownInterface"
   }
 }

@@ -11,7 +11,7 @@ public struct KeychainContainerConfig: Sendable {
   /// The group of programs that share the keychain, if any.
   public let accessGroupName: String?
   /// For how long the items are meant.
-  public let keychainLifeCycle: KeychainLifecycle
+  public let keychainLifecycle: KeychainLifecycle
   /// What is to protect the items at rest.
   public let protection: KeychainProtection
   /// How the Secret Service is used, where the protection needs it: whether a person may be asked
@@ -31,7 +31,7 @@ public struct KeychainContainerConfig: Sendable {
   ) {
     serviceName = keychainName
     self.accessGroupName = accessGroupName
-    keychainLifeCycle = lifecycle
+    keychainLifecycle = lifecycle
     self.protection = protection
   }
 
@@ -39,11 +39,15 @@ public struct KeychainContainerConfig: Sendable {
   ///
   /// For people and for old code only: items are kept under the parts, which never run together.
   public var keychainName: String {
-    switch keychainLifeCycle {
+    switch keychainLifecycle {
     case .unmanaged: serviceName
     case .currentInstall(let identifier): identifier + serviceName
     }
   }
+
+  /// The lifecycle, in the spelling of earlier versions of this package.
+  @available(*, deprecated, renamed: "keychainLifecycle")
+  public var keychainLifeCycle: KeychainLifecycle { keychainLifecycle }
 
   /// The name of the keychain that the items are in, among the user's.
   var groupName: String { accessGroupName ?? serviceName }
@@ -53,7 +57,7 @@ public struct KeychainContainerConfig: Sendable {
   /// - Throws: `invalidName` when a name is empty or longer than 4,096 bytes.
   func namespace() throws(StoreError) -> Namespace {
     let install: InstallIdentifier? =
-      switch keychainLifeCycle {
+      switch keychainLifecycle {
       case .unmanaged: nil
       case .currentInstall(let identifier): InstallIdentifier(rawValue: identifier)
       }
@@ -66,7 +70,7 @@ extension KeychainContainerConfig: Equatable {
   /// Whether both name the same items in the same keychain.
   public static func == (left: KeychainContainerConfig, right: KeychainContainerConfig) -> Bool {
     left.serviceName == right.serviceName && left.accessGroupName == right.accessGroupName
-      && left.keychainLifeCycle == right.keychainLifeCycle
+      && left.keychainLifecycle == right.keychainLifecycle
       && left.protection.keepsItemsInService == right.protection.keepsItemsInService
   }
 }

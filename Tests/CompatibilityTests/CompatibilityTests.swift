@@ -168,6 +168,18 @@ class Heard {
     all(nil)
   }
 
+  @Test func `a keychain's configuration has the names that upstream's tests ask for`() {
+    let config = KeychainContainerConfig(
+      keychainName: "com.example.mail", accessGroupName: "com.example",
+      lifecycle: .currentInstall(identifier: "i1"))
+    #expect(config.keychainName == "i1com.example.mail")
+    #expect(config.accessGroupName == "com.example")
+    #expect(config.keychainLifecycle == .currentInstall(identifier: "i1"))
+    let plain = KeychainContainerConfig(keychainName: "com.example.mail")
+    #expect(plain.keychainName == "com.example.mail" && plain.accessGroupName == nil)
+    #expect(plain.keychainLifecycle == .unmanaged)
+  }
+
   @Test func `a manager keeps one session for all, and observers hear of it`() async throws {
     let heard = Heard()
     let observer = NotificationCenter.default.addObserver(

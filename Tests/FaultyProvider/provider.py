@@ -4,6 +4,9 @@ It has one collection, the default one, in memory, and seals nothing. What goes 
 the bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" is none. Faults.Add adds an
 item of another program's: ATTRIBUTES, SECRET.
 
+`provider.py NAME ...` has more names on the bus; one called org.kde.ksecretd also says whether its
+wallet is open, as KWallet does.
+
 `provider.py prompter` is a prompter of gnome-keyring's that never answers, and counts what it was
 asked. `provider.py unlock PASSWORD` unlocks gnome-keyring as a login does.
 """
@@ -20,6 +23,8 @@ ROOT = "/org/freedesktop/secrets"
 COLLECTION = ROOT + "/collection/one"
 SESSION = ROOT + "/session/1"
 INTERFACE = "org.freedesktop.Secret."
+# Where KWallet says which wallets are open.
+WALLETS = "/ksecretd"
 FAULTS = "org.sessiontools.Faults"
 NOT_SUPPORTED = "org.freedesktop.DBus.Error.NotSupported"
 
@@ -47,7 +52,8 @@ class Provider:
     # Messages
 
     def receive(self, _, message):
-        if message.get_type() != 1 or not message.get_path().startswith(ROOT):
+        path = message.get_path()
+        if message.get_type() != 1 or not (path.startswith(ROOT) or path == WALLETS):
             return dbus.lowlevel.HANDLER_RESULT_NOT_YET_HANDLED
         arguments = message.get_args_list(byte_arrays=True)
         member = str(message.get_member())
@@ -264,7 +270,7 @@ class Provider:
             values = {"Attributes": attributes, "Label": item.label, "Locked": self.is_locked,
                       "Modified": dbus.UInt64(item.modified)}
         elif path == COLLECTION:
-            values = {"Locked": self.is_locked, "Label": "One"}
+            values = {"Locked": self.is_locked, "Label": "one"}
         elif path == ROOT:
             values = {"Collections": dbus.Array([COLLECTION], signature="o")}
         else:
@@ -277,6 +283,11 @@ class Provider:
         item = self.items[str(message.get_path())]
         item.attributes = {str(key): str(value) for key, value in arguments[2].items()}
         return ("",)
+
+    # KWallet's own interface
+
+    def isOpen(self, message, arguments, fault, detail):
+        return "b", fault == "open" and arguments[0] == "one"
 
     # Prompts: "MILLISECONDS OUTCOME"
 
@@ -344,11 +355,13 @@ def main():
         return
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     connection = dbus.bus.BusConnection(os.environ["DBUS_SESSION_BUS_ADDRESS"])
-    is_prompter = sys.argv[1:] == ["prompter"]
-    served = SilentPrompter(connection) if is_prompter else Provider(connection)
+    if sys.argv[1:] == ["prompter"]:
+        served, names = SilentPrompter(connection), ["org.gnome.keyring.SystemPrompter"]
+    else:
+        served, names = Provider(connection), sys.argv[1:] + ["org.freedesktop.secrets"]
     connection.add_message_filter(served.receive)
-    connection.request_name(
-        "org.gnome.keyring.SystemPrompter" if is_prompter else "org.freedesktop.secrets")
+    for name in names:
+        connection.request_name(name)
     GLib.MainLoop().run()
 
 

@@ -140,6 +140,32 @@ import Testing
     #expect(try await bus.store().keys(in: nil).count == 4)
   }
 
+  /// KWallet's provider in newer versions of KDE Frameworks 6, as its sources describe it.
+  @Test func `ksecretd is KWallet, and a wallet that the login opened needs no question`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus, alsoNamed: "org.kde.ksecretd")
+    let store = bus.store()
+    #expect(try await store.providerProgram() == .kWallet)
+    for call in reads + changes {
+      try await store.put(SecretBytes(utf8: "value"), for: key)
+      try await provider.set("isOpen", "open")
+      try await provider.set("Unlock", "prompt 0 done")
+      try await provider.set("locked", "empty")
+      #expect(try await store.availability() == .unlocked)
+      #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
+    }
+    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await provider.set("locked", "empty")
+    // Closed; and as in a version that does not say.
+    for answer in ["", "error org.freedesktop.DBus.Error.UnknownInterface"] {
+      try await provider.set("isOpen", answer)
+      #expect(try await store.availability() == .locked)
+      #expect(await failure { try await store.value(for: key) } == StoreError.locked)
+    }
+  }
+
   @Test(arguments: ["value", "keys", "items"])
   func `a secret that is not as it was written is an error`(_ call: String) async throws {
     let (bus, provider) = try await provider()

@@ -11,7 +11,9 @@ import SessionToolsBase
 //   touch DIRECTORY KEYFILE URL N          stores credentials N times, and says when
 //   refresh DIRECTORY KEYFILE URL MOMENT   refreshes once, and dies at a moment of it
 //   crowd DIRECTORY KEYFILE URL USERS      signs users in, who then all refresh at once
+//   crowd-old DIRECTORY KEYFILE URL USERS  the same, asked for with completions
 //   crowd-end DIRECTORY KEYFILE URL USERS  the same, until it is told to end
+//   lookup DIRECTORY KEYFILE URL           asks while another server's name is looked up
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -50,9 +52,14 @@ case "touch":
   try await touch(session(in: store, of: server), times: number(4))
 case "refresh":
   try await refresh(dyingAt: Moment(argument(4)))
-case "crowd", "crowd-end":
+case "crowd", "crowd-old", "crowd-end":
   let crowd = try Crowd(number(4), in: store, at: argument(3))
   try crowd.signIn()
-  if argument(0) == "crowd" { try await crowd.ask() } else { try await crowd.askUntilTold() }
+  switch argument(0) {
+  case "crowd": try await crowd.ask()
+  case "crowd-old": await crowd.askByCompletion()
+  default: try await crowd.askUntilTold()
+  }
+case "lookup": try await askDuringLookup(at: argument(3))
 default: fail("no such order: \(argument(0))")
 }

@@ -23,6 +23,10 @@ import WebLogin
   private func send(
     _ path: String, by http: CurlHTTPClient = CurlHTTPClient()
   ) async throws -> HTTPResponse {
+    try await http.send(request(path))
+  }
+
+  private func request(_ path: String) async throws -> HTTPRequest {
     let caught = Shared<HTTPRequest?>(nil)
     let server = try AuthorizationServer(
       issuer: "test", authorizationEndpoint: nil, tokenEndpoint: "http://127.0.0.1:\(port)\(path)")
@@ -34,15 +38,20 @@ import WebLogin
       })
     _ = try? await client.refresh(
       OAuthCredential(accessToken: "a", refreshToken: "r", expirationDate: nil))
-    return try await http.send(try #require(caught.now))
+    return try #require(caught.now)
+  }
+
+  /// The paths that were asked for, the one of this question last.
+  private func seen() async throws -> [String] {
+    String(decoding: try await send("/seen").body, as: UTF8.self).split(separator: "\n")
+      .map(String.init)
   }
 
   @Test(arguments: [("/redirect", 307), ("/see-other", 303)])
   func `follows no redirect`(_ path: String, _ status: Int) async throws {
     defer { server.kill() }
     #expect(try await send(path).status == status)
-    let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
-    #expect(seen == "\(path)\n/seen")
+    #expect(try await seen() == [path, "/seen"])
   }
 
   @Test func `survives redirects that come while it gives up`() async throws {
@@ -66,8 +75,7 @@ import WebLogin
     let error = await #expect(throws: HTTPError.self) { try await send("/drop") }
     #expect(error?.code == HTTPError.noAnswer)
     #expect(error?.wasSent == true)
-    let seen = String(decoding: try await send("/seen").body, as: UTF8.self)
-    #expect(seen == "/one\n/drop\n/seen")
+    #expect(try await seen() == ["/one", "/drop", "/seen"])
   }
 
   @Test func `reads no more than it should`() async throws {
@@ -100,5 +108,65 @@ import WebLogin
     let hanging = Task { try await send("/hang") }
     hanging.cancel()
     await #expect(throws: (any Error).self) { try await hanging.value }
+  }
+
+  @Test func `sends nothing for a task that was cancelled before`() async throws {
+    defer { server.kill() }
+    let request = try await request("/cancelled")
+    // Its thread is there meanwhile, and quick.
+    let hanging = Task { try await send("/hang") }
+    for _ in 0..<TestSize.choose(small: 200, medium: 3000, large: 100_000) {
+      let task = Task {
+        // Fails when it is cancelled, so that what follows begins in a task that is.
+        try? await Task.sleep(for: patience)
+        return try await CurlHTTPClient().send(request)
+      }
+      task.cancel()
+      let error = await #expect(throws: HTTPError.self) { try await task.value }
+      #expect(error?.code == HTTPError.cancelled)
+    }
+    hanging.cancel()
+    #expect(try await seen().count { $0 == "/cancelled" } == 0)
+  }
+
+  @Test func `leaves its connections to no program that is started meanwhile`() async throws {
+    defer { server.kill() }
+    let hanging = Task { try await send("/hang") }
+    defer { hanging.cancel() }
+    try await wait(until: "it is sent") { try await seen().contains("/hang") }
+    let inode = try connection()
+    let links = try await Program.run("/bin/ls", ["-l", "/proc/self/fd"], environment: [:])
+    #expect(!links.contains("socket:[\(inode)]"), "\(links)")
+    let own = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }
+    #expect(own.contains("socket:[\(inode)]"))
+  }
+
+  /// The inode of the socket that is connected to the server.
+  private func connection() throws -> String {
+    let port = String(try #require(Int(port)), radix: 16, uppercase: true)
+    // By a handle, because a file that says it is empty is not read to its end by its path.
+    let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/net/tcp"))
+    let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
+    // 01 is ESTABLISHED.
+    let row = rows.first { row in
+      row[2] == "0100007F:\(String(repeating: "0", count: 4 - port.count))\(port)"
+        && row[3] == "01" && row[9] != "0"
+    }
+    let found = try #require(row)
+    return String(found[9])
+  }
+
+  @Test func `takes any timeout`() async throws {
+    defer { server.kill() }
+    for timeout in [Duration.seconds(Int64.max), .seconds(1e12)] {
+      #expect(try await send("/one", by: CurlHTTPClient(timeout: timeout)).status == 200)
+    }
+    let error = await #expect(throws: HTTPError.self) {
+      try await send("/one", by: CurlHTTPClient(timeout: .seconds(-1)))
+    }
+    #expect(error?.code == HTTPError.timedOut && error?.wasSent == false)
   }
 }

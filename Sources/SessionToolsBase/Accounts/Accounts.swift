@@ -87,7 +87,7 @@ public final class Accounts<User: Codable>: Sendable {
 
   /// The session of the current account, if there is one.
   ///
-  /// - Throws: As ``current()``.
+  /// - Throws: As `current()`.
   public func currentSession() async throws -> UserSession<User>? {
     try await current().map(session(of:))
   }

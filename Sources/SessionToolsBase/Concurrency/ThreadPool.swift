@@ -9,26 +9,10 @@ import Synchronization
 /// to do for a while.
 final class ThreadPool: TaskExecutor {
   private struct State {
-    var jobs: [UnownedJob] = []
-    /// The first job that was not taken; those in front of it are removed together.
-    var first = 0
+    var jobs = FIFO<UnownedJob>()
     var threadCount = 0
     /// How many threads wait and were not woken.
     var idleCount = 0
-
-    var hasJobs: Bool { first < jobs.count }
-
-    mutating func takeJob() -> UnownedJob? {
-      guard hasJobs else { return nil }
-      defer {
-        first += 1
-        if first == jobs.count {
-          jobs.removeAll(keepingCapacity: first < 1024)
-          first = 0
-        }
-      }
-      return jobs[first]
-    }
   }
 
   private let name: String
@@ -69,7 +53,7 @@ final class ThreadPool: TaskExecutor {
 
   private func run() {
     while true {
-      while let job = state.withLock({ $0.takeJob() }) {
+      while let job = state.withLock({ $0.jobs.popFirst() }) {
         unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
       }
       guard waitForWork() else { return }
@@ -79,7 +63,7 @@ final class ThreadPool: TaskExecutor {
   /// Waits for a job; `false` when the thread is to end.
   private func waitForWork() -> Bool {
     let isIdle = state.withLock { state in
-      guard !state.hasJobs else { return false }
+      guard state.jobs.first == nil else { return false }
       state.idleCount += 1
       return true
     }

@@ -23,7 +23,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   /// - Throws: The handler's ``RefreshError``, `timedOut`, or what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     // It cannot say that it waits for the refresh of another session, which needs a slot as well.
-    slot?.giveBack()
+    slot?.makeRoom()
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
     let time = ObservedTime()

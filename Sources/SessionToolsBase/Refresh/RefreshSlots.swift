@@ -16,16 +16,21 @@ final class RefreshSlots: Sendable {
 
   private struct State {
     var isClosed = false
+    /// Those of which the next has to wait for one to end.
     var usedCount = 0
-    var waiters: ArraySlice<Waiter> = []
+    /// Those and the ones that made room for others.
+    var underWayCount = 0
+    var waiters = FIFO<Waiter>()
     var closings: [FirstAnswer<Void>] = []
 
     /// Takes those out that may begin.
-    mutating func admit() -> ArraySlice<Waiter> {
-      var admitted: ArraySlice<Waiter> = []
+    mutating func admit() -> [Waiter] {
+      var admitted: [Waiter] = []
       while let next = waiters.first, usedCount < next.largestCount {
         usedCount += 1
-        admitted.append(waiters.removeFirst())
+        underWayCount += 1
+        admitted.append(next)
+        _ = waiters.popFirst()
       }
       return admitted
     }
@@ -63,23 +68,26 @@ final class RefreshSlots: Sendable {
     for waiter in state.withLock({ $0.admit() }) { waiter.begin(.success(RefreshSlot(of: self))) }
   }
 
-  fileprivate func giveBack() {
-    let closings = state.withLock { state in
-      state.usedCount -= 1
-      return state.usedCount == 0 ? state.closings : []
-    }
-    for closing in closings { closing.give(()) }
+  fileprivate func makeRoom() {
+    state.withLock { $0.usedCount -= 1 }
     admit()
   }
 
-  /// Gives no slot any more, and waits until none is used or the task is cancelled.
+  fileprivate func recordEnd() {
+    let closings = state.withLock { state in
+      state.underWayCount -= 1
+      return state.underWayCount == 0 ? state.closings : []
+    }
+    for closing in closings { closing.give(()) }
+  }
+
+  /// Gives no slot any more, and waits until nothing is under way or the task is cancelled.
   func close() async {
     let closing = FirstAnswer<Void>()
     let waiters = state.withLock { state in
       state.isClosed = true
-      if state.usedCount == 0 { closing.give(()) } else { state.closings.append(closing) }
-      defer { state.waiters = [] }
-      return state.waiters
+      if state.underWayCount == 0 { closing.give(()) } else { state.closings.append(closing) }
+      return state.waiters.popAll()
     }
     for waiter in waiters { waiter.begin(.failure(Closed())) }
     await closing.value(whenCancelled: ())
@@ -90,6 +98,7 @@ final class RefreshSlots: Sendable {
 final class RefreshSlot: Sendable {
   private let slots: RefreshSlots
   private let isUsed = Atomic(true)
+  private let isUnderWay = Atomic(true)
 
   fileprivate init(of slots: RefreshSlots) {
     self.slots = slots
@@ -99,8 +108,14 @@ final class RefreshSlot: Sendable {
     giveBack()
   }
 
-  /// Lets the next begin.
+  /// Lets the next begin, though this one is still under way.
+  func makeRoom() {
+    if isUsed.exchange(false, ordering: .acquiringAndReleasing) { slots.makeRoom() }
+  }
+
+  /// Ends, and lets the next begin.
   func giveBack() {
-    if isUsed.exchange(false, ordering: .acquiringAndReleasing) { slots.giveBack() }
+    makeRoom()
+    if isUnderWay.exchange(false, ordering: .acquiringAndReleasing) { slots.recordEnd() }
   }
 }

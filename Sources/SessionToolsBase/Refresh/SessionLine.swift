@@ -217,6 +217,9 @@ final class SessionLine: Sendable {
 /// handler may block.
 let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
 
+/// Where completions are called, which may block: apart from refreshes, so that these go on.
+let completionThreads = ThreadPool("session-answer", largestThreadCount: 32)
+
 /// An item that a server gave in exchange for one that it takes no more.
 struct UnsavedItem: Sendable {
   let commit: any ItemCommit
@@ -314,7 +317,10 @@ struct UserIdentifier: Equatable, @unchecked Sendable {
   }
 }
 
-/// That a session is on a line; the line ends with the last of them.
+/// That a session is on a line.
+///
+/// The line ends with the last of them, or when it has stored what could not be stored at first: a
+/// program may make a session for each request.
 final class LineMembership: Sendable {
   private struct Shared {
     let line: SessionLine
@@ -344,7 +350,24 @@ final class LineMembership: Sendable {
     guard let identity else { return }
     Self.lines.withLock { lines in
       lines[identity]?.memberCount -= 1
-      if lines[identity]?.memberCount == 0 { lines[identity] = nil }
+      if lines[identity]?.memberCount == 0, line.unsaved == nil { lines[identity] = nil }
     }
+  }
+
+  /// Tries once more to store what was refreshed and could not be stored.
+  ///
+  /// - Returns: Whether nothing is left.
+  static func storeUnsavedItems() async -> Bool {
+    var isDone = true
+    for line in lines.withLock({ $0.values.map(\.line) }) {
+      guard let unsaved = line.unsaved else { continue }
+      do {
+        _ = try await unsaved.commit()
+        line.unsaved = nil
+      } catch {
+        isDone = false
+      }
+    }
+    return isDone
   }
 }

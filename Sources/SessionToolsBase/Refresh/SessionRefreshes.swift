@@ -4,16 +4,22 @@ public enum SessionRefreshes {
   ///
   /// A service that is told to end, by SIGTERM or otherwise, calls this before it exits: a server
   /// takes a refresh token for spent when it receives it, so that a user whose answer is not stored
-  /// has to sign in again. Afterwards, in this process, a session whose item has to be refreshed
+  /// has to sign in again. An answer that could not be stored when it came, such as on a full disk, is
+  /// stored now if that works. Afterwards, in this process, a session whose item has to be refreshed
   /// throws ``SessionError/temporarilyFailed``.
   ///
   /// - Parameter timeout: How long to wait; 30 s.
-  /// - Returns: Whether all answers that came are stored. When `false`, refreshes are still under way.
+  /// - Returns: Whether all answers that came are stored. When `false`, refreshes are still under way,
+  ///   or an answer cannot be stored.
   public static func end(within timeout: Duration = .seconds(30)) async -> Bool {
     await withTaskGroup(of: Bool.self) { group in
       group.addTask {
         await RefreshSlots.shared.close()
-        return !Task.isCancelled
+        // Storing may block, where there is no store below a container.
+        let isStored = await withTaskExecutorPreference(refreshThreads) {
+          await LineMembership.storeUnsavedItems()
+        }
+        return isStored && !Task.isCancelled
       }
       group.addTask {
         // Fails only when the first has ended.

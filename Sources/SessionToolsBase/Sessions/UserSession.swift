@@ -201,7 +201,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     }
     let session: any RefreshingSession = self
     // Not on the cooperative pool, whose threads may all wait for this completion.
-    Task(executorPreference: QueueExecutor("session-tools.refresh")) {
+    Task(executorPreference: completionThreads) {
       do {
         try await session.refreshAlways()
         answer(nil)

@@ -2,7 +2,8 @@
 /// followed, no connection used twice.
 ///
 /// All clients of a process share one thread, on which up to 64 requests are sent at the same time;
-/// others wait, which counts for their timeout. Proxies are taken from the environment, as by `curl`.
+/// others wait, which counts for their timeout. Proxies are taken from the environment, as by `curl`,
+/// but for plain `http`, which is for this machine alone.
 public struct CurlHTTPClient: HTTPClient {
   /// How long a request may take in all.
   public let timeout: Duration
@@ -12,10 +13,10 @@ public struct CurlHTTPClient: HTTPClient {
   /// Makes a client; opens nothing.
   ///
   /// - Parameters:
-  ///   - timeout: How long a request may take in all; 30 s.
-  ///   - largestByteCount: The largest body that is read; 1 MiB. Not more than this and 64 KiB of
-  ///     header fields is ever in memory.
-  public init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 20) {
+  ///   - timeout: How long a request may take in all; 30 s. What is longer than a year is a year.
+  ///   - largestByteCount: The largest body that is read; 256 KiB. Not more than this and 64 KiB of
+  ///     header fields is ever in memory; what is decoded of it may take a hundred times as much.
+  public init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 18) {
     self.timeout = timeout
     self.largestByteCount = largestByteCount
   }
@@ -26,8 +27,10 @@ public struct CurlHTTPClient: HTTPClient {
   ///   `noAnswer` when the server is out of reach or the connection breaks, `cancelled` at once when
   ///   the task is cancelled.
   public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    // Where libcurl counts in milliseconds.
+    let longest = Duration.seconds(365 * 86_400)
     let transfer = CurlTransfer(
-      request, deadline: .now + timeout, largestByteCount: largestByteCount)
+      request, deadline: .now + min(timeout, longest), largestByteCount: largestByteCount)
     return try await CurlTransfers.shared.send(transfer).get()
   }
 }

@@ -52,7 +52,14 @@ import Synchronization
     func check(_ code: CURLcode) { isReady = isReady && code == CURLE_OK }
     // Signals are no business of a library's.
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_NOSIGNAL, 1))
+    // One that hangs would hold up all other requests, which are sent on the same thread.
+    unsafe check(session_tools_curl_leave_lookups(handle))
+    unsafe check(session_tools_curl_keep_sockets(handle))
     unsafe check(session_tools_curl_set_text(handle, CURLOPT_URL, request.url.absoluteString))
+    if request.url.scheme?.lowercased() == "http" {
+      // To this machine itself: a proxy would take it to another one, in the clear.
+      unsafe check(session_tools_curl_set_text(handle, CURLOPT_PROXY, ""))
+    }
     // A request over a connection that turns out to be closed is sent again by libcurl itself, which
     // would spend a refresh token twice.
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1))

@@ -41,6 +41,8 @@ import Synchronization
       start(transfer)
       return await transfer.answer.value(whenCancelled: .failure(Self.cancelled))
     } onCancel: {
+      // First, so that a request whose turn has not come is never sent.
+      transfer.answer.give(.failure(Self.cancelled))
       state.withLock { if $0.isRunning { $0.cancelled.append(transfer) } }
       wake()
     }
@@ -69,7 +71,7 @@ import Synchronization
 
   private func run() {
     Self.leaveSignalsToOthers()
-    var waiting: ArraySlice<CurlTransfer> = []
+    var waiting: [CurlTransfer] = []
     // By the addresses of their handles.
     var active: [UInt: CurlTransfer] = [:]
     while takeRequests(into: &waiting, &active) {
@@ -91,7 +93,7 @@ import Synchronization
 
   /// Takes what was asked for meanwhile; `false` when the thread is to end.
   private func takeRequests(
-    into waiting: inout ArraySlice<CurlTransfer>,
+    into waiting: inout [CurlTransfer],
     _ active: inout [UInt: CurlTransfer]
   ) -> Bool {
     let cancelled = state.withLock { state in
@@ -115,7 +117,7 @@ import Synchronization
 
   /// Begins to send as many as may be sent, in the order in which they came.
   private func begin(
-    _ waiting: inout ArraySlice<CurlTransfer>,
+    _ waiting: inout [CurlTransfer],
     _ active: inout [UInt: CurlTransfer]
   ) {
     let now = ContinuousClock.now
@@ -154,7 +156,7 @@ import Synchronization
   }
 
   /// For how long nothing happens unless libcurl or another thread says so, in milliseconds.
-  private func pause(before waiting: ArraySlice<CurlTransfer>) -> Int32 {
+  private func pause(before waiting: [CurlTransfer]) -> Int32 {
     let left = waiting.map(\.deadline).min().map { $0 - .now } ?? .seconds(60)
     return Int32(clamping: Int64((max(.zero, left) / .milliseconds(1)).rounded(.up)))
   }

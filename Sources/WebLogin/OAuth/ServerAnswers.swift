@@ -19,11 +19,7 @@ extension HTTPClient {
       let failure = error as? HTTPError
       let wasSent = isAboutLogin && failure?.wasSent ?? true
       if failure?.code == HTTPError.tooLarge {
-        throw WebLoginError(
-          WebLoginError.responseTooLarge,
-          "the answer is larger than that of an authorization server",
-          remedy: "Look at the server's address, and whether something answers in its place",
-          wasSent: wasSent, underlying: error)
+        throw WebLoginError.tooLarge(wasSent: wasSent, underlying: error)
       }
       throw WebLoginError(
         WebLoginError.unreachable,
@@ -39,6 +35,14 @@ extension WebLoginError {
   /// The end of a task that was cancelled.
   static var ofCancellation: WebLoginError {
     WebLoginError(Self.cancelled, "the login was cancelled")
+  }
+
+  /// An answer with more in it than any server of this protocol says.
+  static func tooLarge(wasSent: Bool = true, underlying: (any Error)? = nil) -> WebLoginError {
+    WebLoginError(
+      responseTooLarge, "the answer is larger than that of an authorization server",
+      remedy: "Look at the server's address, and whether something answers in its place",
+      wasSent: wasSent, underlying: underlying)
   }
 
   private struct Refusal: Decodable {

@@ -48,6 +48,7 @@ extension OAuthClient {
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: response.body),
       !answer.accessToken.isEmpty, answer.isBearer
     else { throw WebLoginError(invalid: response) }
+    guard !answer.hasTooManyScopes else { throw WebLoginError.tooLarge() }
     return answer.credential(
       sent: sent, serverTime: response["Date"].flatMap(HTTPDate.date), asked: scopes, nonce: nonce)
   }
@@ -82,6 +83,9 @@ struct TokenAnswer: Decodable {
 
   /// Other kinds have to be sent in other ways, which a client that does not know them must not try.
   var isBearer: Bool { tokenType.lowercased() == "bearer" }
+
+  /// Whether it would take hundreds of times its size in memory, in each process that reads it again.
+  var hasTooManyScopes: Bool { (scope?.utf8.count ?? 0) > 1 << 14 }
 
   func credential(
     sent: Date, serverTime: Date?, asked scopes: [String], nonce: String?

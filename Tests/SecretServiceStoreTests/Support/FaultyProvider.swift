@@ -15,8 +15,11 @@ final class FaultyProvider: Sendable {
     self.connection = connection
   }
 
-  static func start(on bus: PrivateBus) async throws -> FaultyProvider {
-    let daemon = try Daemon.faulty([], on: bus)
+  /// Starts it, with another name on the bus as well if one is given.
+  static func start(
+    on bus: PrivateBus, alsoNamed name: String? = nil
+  ) async throws -> FaultyProvider {
+    let daemon = try Daemon.faulty(name.map { [$0] } ?? [], on: bus)
     let connection = try await bus.connection(whenOwned: OtherClient.provider)
     return FaultyProvider(daemon, connection)
   }

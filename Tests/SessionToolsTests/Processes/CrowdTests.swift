@@ -74,6 +74,18 @@ import Testing
       try stage.answer("/counts") == Counts(received: users, answered: users, reused: 0))
   }
 
+  @Test func `is refreshed on few threads for code with completions, too`() throws {
+    let stage = try Stage(delay: 0.05)
+    let (worker, output) = try stage.start("crowd-old", users: 1000)
+    let said = String(decoding: try output.reader.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(worker.waitUntilExit() == 0)
+    let figures = said.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    try #require(figures.count == 2, "\(said)")
+    #expect(figures[0] == 1000)
+    #expect(figures[1] < 100)
+    #expect(try stage.answer("/counts") == Counts(received: 1000, answered: 1000, reused: 0))
+  }
+
   @Test func `loses no answer when the service is told to end`() throws {
     struct Stored: Decodable { let refreshToken: String }
     let stage = try Stage(delay: 1)

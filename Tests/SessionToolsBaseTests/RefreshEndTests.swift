@@ -1,0 +1,97 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// What is left when refreshes have ended, and when the process is about to.
+///
+/// In processes of their own, where no other test refreshes: the limit and the end are those of the
+/// whole process.
+@Suite(.timeLimit(.minutes(20))) struct `the end of refreshes` {
+  @Test func `waits for the answer to a handler of iOS-SessionTools`() async {
+    await #expect(processExitsWith: .success) {
+      let container = try StoreContainer<User>(MemoryStore(), service: "mail")
+      let (calls, called) = AsyncStream.makeStream(of: HandlerCall.self)
+      let session = UserSession(
+        container: container, storageIdentifier: "user", notificationPoster: nil,
+        refreshHandler: { called.yield(HandlerCall(completion: $0)) })
+      try session.didLogIn(User(id: "ada"))
+      session.refresh { _ in }
+      var iterator = calls.makeAsyncIterator()
+      let call = try #require(await iterator.next())
+      #expect(await !SessionRefreshes.end(within: .milliseconds(200)))
+      call.completion(nil)
+      #expect(await SessionRefreshes.end(within: .seconds(300)))
+    }
+  }
+
+  @Test func `stores what could not be stored when it came, and says when it cannot`() async {
+    await #expect(processExitsWith: .success) {
+      let server = TokenServer()
+      let store = FaultyStore(MemoryStore())
+      let session = try server.session(store)
+      try session.didLogIn(server.token(in: .zero))
+      let key = try StoreKey("token", in: "mail")
+      store.inject(.failing(StoreError.noSpace), into: [.apply], of: key, times: nil)
+      await expectFailure(StoreError.noSpace) { try await session.validItem() }
+      #expect(await !SessionRefreshes.end(within: .seconds(300)))
+      store.removeFaults()
+      #expect(await SessionRefreshes.end(within: .seconds(300)))
+      #expect(try await session.item()?.number == 1)
+      #expect(server.spent == [0])
+    }
+  }
+
+  @Test func `lets go of the sessions that waited for their turn`() async {
+    await #expect(processExitsWith: .success) {
+      let server = TokenServer()
+      var sessions = try (0..<50).map { _ in
+        try server.session(MemoryStore()) { $0.largestConcurrentCount = 1 }
+      }
+      let references = sessions.map(WeakSession.init)
+      for session in sessions { try session.didLogIn(server.token(in: .zero)) }
+      await withTaskGroup(of: Void.self) { group in
+        for session in sessions { group.addTask { _ = try? await session.validItem() } }
+      }
+      #expect(server.spent.count == 50)
+      sessions = []
+      // The last task may just be ending.
+      for _ in 0..<500 where references.contains(where: { $0.session != nil }) {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(references.count { $0.session != nil } == 0)
+    }
+  }
+
+  /// As in a program that makes a session for each request.
+  @Test func `of a session loses nothing that could not be stored`() async throws {
+    let server = TokenServer()
+    let store = FaultyStore(MemoryStore())
+    var session: UserSession<Token>? = try server.session(store)
+    try session?.didLogIn(server.token(in: .zero))
+    let key = try StoreKey("token", in: "mail")
+    store.inject(.failing(StoreError.noSpace), into: [.apply], of: key)
+    await expectFailure(StoreError.noSpace) { [session] in try await session?.validItem() }
+    let reference = session.map(WeakSession.init)
+    session = nil
+    for _ in 0..<500 where reference?.session != nil {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(reference?.session == nil)
+    #expect(try await server.session(store).validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+}
+
+/// Unchecked: only the one who receives it calls it.
+private struct HandlerCall: @unchecked Sendable {
+  let completion: RefreshCompletion
+}
+
+private final class WeakSession {
+  weak var session: UserSession<Token>?
+
+  init(_ session: UserSession<Token>) {
+    self.session = session
+  }
+}

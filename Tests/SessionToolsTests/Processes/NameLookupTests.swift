@@ -1,0 +1,36 @@
+import Foundation
+import SessionTools
+import TestSupport
+import TestThreads
+import Testing
+
+/// Names that are looked up for as long as the resolver likes, beside requests that need none.
+@Suite(.onOwnThread) struct `a name that is looked up for ever` {
+  @Test func `holds up no other request`() async throws {
+    let directory = try TemporaryDirectory()
+    let library = directory["hanging_lookup.so"]
+    try await Program.run(
+      "/usr/bin/cc",
+      [
+        "-shared", "-fPIC", "-o", library,
+        "\(SourceDirectory.path)/Tests/HangingLookup/hanging_lookup.c",
+      ], environment: ["PATH": "/usr/bin:/bin"])
+    _ = try SealedFileStore.create(
+      at: directory["store"], key: KeyFile.create(at: directory["key"]))
+    let (said, output) = (try ClosedPipe(), try ClosedPipe())
+    let server = try Child(
+      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/CrowdedServer/server.py", "0"],
+      environment: [:], output: said.writer.fileDescriptor)
+    defer { server.kill() }
+    let address = String(decoding: said.reader.availableData, as: UTF8.self)
+      .trimmingCharacters(in: .newlines)
+    let worker = try Child(
+      BuildDirectory.program("SessionWorker"),
+      ["lookup", directory["store"], directory["key"], address],
+      environment: ["LD_PRELOAD": library], output: output.writer.fileDescriptor)
+    try output.writer.close()
+    let lines = String(decoding: try output.reader.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(lines == "gave up\nanswered\n")
+    #expect(worker.waitUntilExit() == 0)
+  }
+}
