@@ -326,6 +326,133 @@ extension RefreshError {
     }
   }
 
+  /// iOS-SessionTools' own tests expect this.
+  @Test func `a session that is there twice calls its old handler twice, each time`() async throws {
+    for isSignedIn in [false, true] {
+      for round in 0..<200 {
+        let calls = Shared(0)
+        let session = UserSession(
+          container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,
+          refreshHandler: { completion in
+            calls.update { $0 += 1 }
+            completion(nil)
+          })
+        if isSignedIn { try session.didLogIn(User(id: "ada")) }
+        let sessions: [any Refreshable] = [session, session]
+        #expect(await sessions.refreshAll().isEmpty, "round \(round)")
+        #expect(calls.current == 2, "round \(round)")
+      }
+    }
+  }
+
+  @Test func `old handlers of one item are called in the order of the sequence`() async throws {
+    for round in 0..<200 {
+      let (container, calls) = (AnySessionContainer(OldContainer<User>()), Shared<[Int]>([]))
+      let sessions = (0..<5).map { number in
+        UserSession(
+          container: container, storageIdentifier: "user", notificationPoster: nil,
+          refreshHandler: { completion in
+            calls.update { $0.append(number) }
+            let completion = Unchecked(value: completion)
+            Thread.detachNewThread {
+              completion.value(
+                number.isMultiple(of: 2)
+                  ? nil : .unableToRefresh(error: TestError(text: "\(number)")))
+            }
+          })
+      }
+      let failures = await sessions.refreshAll()
+      #expect(calls.current == [0, 1, 2, 3, 4], "round \(round)")
+      #expect(failures.map(\.error.word) == ["1", "3"], "round \(round)")
+    }
+  }
+
+  /// What each refresher of a round was called with, and who has failed.
+  private struct Round: Equatable {
+    var requests: [String] = []
+    var failures: [String] = []
+    var stored: Int?
+  }
+
+  /// Refreshes four sessions of one item, each with a refresher of its own, of which one fails.
+  private func round(
+    failing: Int? = nil, with outcome: RefreshOutcome<Token> = .transientFailure(TestError())
+  ) async throws -> Round {
+    let (container, requests) = (
+      try StoreContainer<Token>(MemoryStore(), service: "mail"), Shared<[String]>([])
+    )
+    let sessions = (0..<4).map { number in
+      var policy = RefreshPolicy()
+      policy.firstPause = .zero
+      if number == failing { policy.largestTryCount = 1 }
+      return UserSession(
+        container: container, storageIdentifier: "token",
+        refresher: SessionRefresher(policy: policy) { request in
+          requests.update { $0.append("\(number) with \(request.item.number)") }
+          if number == failing { return outcome }
+          return .refreshed(Token(number: request.item.number + 1))
+        })
+    }
+    try sessions[0].didLogIn(Token())
+    let failures = await (sessions as [any Refreshable]).refreshAll()
+    return Round(
+      requests: requests.current,
+      failures: failures.map { failure in
+        let number = sessions.firstIndex { $0 === failure.target as? UserSession<Token> } ?? -1
+        guard case .unableToRefresh(let error as SessionError) = failure.error else {
+          return "\(number) \(failure.error.word)"
+        }
+        return "\(number) \(error.code)"
+      }, stored: sessions[0].currentUser?.number)
+  }
+
+  @Test func `refreshers of one item are called in order, each with what the one before stored`()
+    async throws
+  {
+    let expected = Round(
+      requests: ["0 with 0", "1 with 1", "2 with 2", "3 with 3"], failures: [], stored: 4)
+    for number in 0..<200 {
+      #expect(try await round() == expected, "round \(number)")
+    }
+  }
+
+  @Test func `the error of one refresher is its own, and the others go on`() async throws {
+    let expected = Round(
+      requests: ["0 with 0", "1 with 1", "2 with 1", "3 with 2"],
+      failures: ["1 temporarilyFailed"], stored: 3)
+    for number in 0..<200 {
+      #expect(try await round(failing: 1) == expected, "round \(number)")
+    }
+  }
+
+  @Test func `after one refresher was rejected there is nothing to refresh for the others`()
+    async throws
+  {
+    let expected = Round(
+      requests: ["0 with 0", "1 with 1"], failures: ["1 rejected", "2 noToken", "3 noToken"],
+      stored: nil)
+    for number in 0..<200 {
+      #expect(
+        try await round(failing: 1, with: .rejected(TestError())) == expected, "round \(number)")
+    }
+  }
+
+  @Test func `sessions of different items do not wait for each other`() async throws {
+    // Each ends when the other has begun.
+    let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let container = try StoreContainer<User>(MemoryStore(), service: "mail")
+    let sessions = [("a", first, second), ("b", second, first)].map { name, own, other in
+      UserSession(
+        container: container, storageIdentifier: name, notificationPoster: nil,
+        refreshHandler: { completion in
+          own.signal()
+          other.wait()
+          completion(nil)
+        })
+    }
+    #expect(await sessions.refreshAll().isEmpty)
+  }
+
   @Test func `one session twice has two answers`() async {
     let session = UserSession(
       container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,

@@ -13,6 +13,11 @@ extension RefreshFailure: Sendable where Target: Sendable {}
 extension Sequence where Element == any Refreshable {
   /// Refreshes all at the same time and calls the completion once, when the last has ended.
   ///
+  /// Each is refreshed as often as it is in the sequence. ``UserSession``s of one item take turns,
+  /// in the order of the sequence: each refreshes what the one before has stored, with its own
+  /// refresher or handler, and has a result of its own. The others have their turn also when one
+  /// fails.
+  ///
   /// The completion runs on the thread that ended last; for an empty sequence at once, on this
   /// one. An element whose completion is called twice counts once, and one that drops it
   /// uncalled is an error. The errors are in the order of the sequence;
@@ -43,6 +48,11 @@ extension Sequence where Element == any Refreshable {
 extension Sequence where Element: Refreshable {
   /// Refreshes all at the same time and calls the completion once, when the last has ended.
   ///
+  /// Each is refreshed as often as it is in the sequence. ``UserSession``s of one item take turns,
+  /// in the order of the sequence: each refreshes what the one before has stored, with its own
+  /// refresher or handler, and has a result of its own. The others have their turn also when one
+  /// fails.
+  ///
   /// The completion runs on the thread that ended last; for an empty sequence at once, on this
   /// one. An element whose completion is called twice counts once, and one that drops it
   /// uncalled is an error. The errors are in the order of the sequence;
@@ -66,6 +76,9 @@ extension Sequence where Element: Refreshable {
     return failures(of: targets, with: await RefreshRound.run(targets))
   }
 }
+
+/// A session that joins a refresh of its item which another session makes.
+protocol SharedRefreshable: Refreshable, RefreshingSession {}
 
 private func failures<Target>(
   of targets: [Target], with errors: [RefreshError?]
@@ -104,9 +117,40 @@ private final class RefreshRound: Sendable {
       return
     }
     let round = RefreshRound(count: targets.count, completion: completion)
+    var sessions: [(position: Int, session: any SharedRefreshable)] = []
     for (position, target) in targets.enumerated() {
-      let answer = SingleCompletion { round.finish(position, with: $0) }
-      target.refresh { answer($0) }
+      if let session = target as? any SharedRefreshable {
+        sessions.append((position, session))
+      } else {
+        let answer = SingleCompletion { round.finish(position, with: $0) }
+        target.refresh { answer($0) }
+      }
+    }
+    if !sessions.isEmpty { round.takeTurns(sessions) }
+  }
+
+  /// Refreshes sessions: those of one item one after the other, since it would be chance which of
+  /// them join the refresh of another.
+  private func takeTurns(_ sessions: [(position: Int, session: any SharedRefreshable)]) {
+    // Not on the cooperative pool, whose threads may all wait for the completion.
+    let executor = QueueExecutor("session-tools.refresh-all")
+    Task(executorPreference: executor) {
+      var turns: [ObjectIdentifier: Task<Void, Never>] = [:]
+      for (position, session) in sessions {
+        // One whose name is not valid has an item of its own, and fails when it is refreshed.
+        let line = (try? session.line()).map { ObjectIdentifier($0) }
+        let before = line.flatMap { turns[$0] }
+        let turn = Task(executorPreference: executor) {
+          await before?.value
+          do throws(RefreshError) {
+            try await session.refreshNow()
+            self.finish(position, with: nil)
+          } catch {
+            self.finish(position, with: error)
+          }
+        }
+        if let line { turns[line] = turn }
+      }
     }
   }
 

@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// Unchecked for the reason ``Session`` gives; the one variable is behind a mutex.
 open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshable,
-  @unchecked Sendable
+  SharedRefreshable, @unchecked Sendable
 {
   private let handler: Mutex<HeldHandler?>
 
