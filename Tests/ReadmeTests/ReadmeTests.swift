@@ -21,19 +21,40 @@ import Testing
 
   @Test(arguments: blocks("swift") + article.prefix(1))
   func `a Swift block compiles as it stands`(block: String) throws {
+    let compiler = try typecheck(block)
+    #expect(compiler.status == 0, "\(compiler.output)")
+  }
+
+  /// There Swift takes the blocking one of two functions of a name, whatever `await` says.
+  @Test func `at the top level of a program, accounts are listed without blocking`() throws {
+    let start = """
+      import SessionTools
+      let accounts = try Accounts(container: StoreContainer<String>(MemoryStore(), service: "mail"))
+
+      """
+    let waiting = try typecheck(start + "print(try await accounts.all().count)")
+    #expect(waiting.status == 0, "\(waiting.output)")
+    let current = try typecheck(start + "if let it = try await accounts.current() { print(it) }")
+    #expect(current.status == 0, "\(current.output)")
+    let blocking = try typecheck(start + "print(try accounts.all().count)")
+    #expect(blocking.status != 0)
+    #expect(blocking.output.contains("error: expression is 'async'"), "\(blocking.output)")
+  }
+
+  /// Compiles a program that consists of one file.
+  private func typecheck(_ program: String) throws -> (status: Int32, output: String) {
     let directory = try TemporaryDirectory()
-    try block.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
+    try program.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
     let modules = ["CCurl", "CLinux", "CSodium", "CGIO", "CSecret"].map {
       "\(SourceDirectory.path)/Sources/\($0)"
     }
     let headers = try run("pkg-config", "--cflags-only-I", "libsecret-1")
     #expect(headers.status == 0)
-    let compiler = try run(
+    return try run(
       ["swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors"]
         + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
         + headers.output.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
         + [directory["main.swift"]])
-    #expect(compiler.status == 0, "\(compiler.output)")
   }
 
   @Test func `the article about another HTTP client shows the code that is tested`() throws {

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SessionToolsBase
+import SessionToolsTesting
 import Testing
 
 /// A store in memory that counts how often its names are listed.
@@ -156,7 +157,6 @@ private struct ListCountingStore: BlockingSecretStore {
       container: StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"))
     await expectFailure(StoreError.locked) { try await locked.all() }
     await expectFailure(StoreError.locked) { try await locked.current() }
-    expectFailure(StoreError.locked) { try locked.current() }
     try await store.put(SecretBytes([0xff]), for: StoreKey("current-account", in: "mail"))
     await expectFailure(StoreError.corrupt) { try await accounts.current() }
   }
@@ -170,5 +170,158 @@ private struct ListCountingStore: BlockingSecretStore {
     #expect(try await accounts.session(of: ada).validItem().number == 11)
     #expect(try await accounts.session(of: bob).validItem().number == 21)
     #expect(server.spent == [10, 20])
+  }
+
+  // MARK: - Many at once
+
+  /// So many users, the first of them of another account than `ada` and `bob`.
+  private func users(_ count: Int) throws -> [AccountIdentifier: User] {
+    try Dictionary(
+      uniqueKeysWithValues: (0..<count).map {
+        (try AccountIdentifier("user \($0)"), User(id: "\($0)"))
+      })
+  }
+
+  @Test(arguments: [1000, 10_000])
+  func `many are signed in by one change, each as if alone`(count: Int) async throws {
+    let faulty = FaultyStore(store)
+    let accounts = try Accounts(
+      container: StoreContainer<User>(faulty, service: "mail"), notificationPoster: poster)
+    let users = try users(count)
+    try await accounts.signIn(users)
+    #expect(faulty.callCount(of: [.apply]) == 1)
+    let inOrder = users.keys.sorted()
+    #expect(try await accounts.all() == inOrder)
+    #expect(try await store.keys(in: nil).count == count)
+    for account in inOrder {
+      #expect(accounts.session(of: account).currentUser == users[account])
+    }
+    #expect(poster.changes == Array(repeating: "loggedIn", count: count))
+    #expect(
+      poster.posts.current.map(\.object)
+        == inOrder.map { ObjectIdentifier(accounts.session(of: $0)) })
+  }
+
+  @Test func `many who sign in leave the current account, and sign out those they replace`()
+    async throws
+  {
+    try await accounts.signIn(User(id: "a"), as: ada)
+    try await accounts.signIn([ada: User(id: "x"), bob: User(id: "b")])
+    #expect(try await accounts.current() == ada)
+    #expect(accounts.session(of: ada).currentUser?.id == "x")
+    #expect(poster.changes == ["loggedIn", "loggedOut", "loggedIn", "loggedIn"])
+    try await accounts.signIn([:])
+    #expect(poster.changes.count == 4)
+  }
+
+  @Test func `those who follow a session see that its user is one of many who signed in`()
+    async throws
+  {
+    var states = accounts.session(of: ada).states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await accounts.signIn([bob: User(id: "b"), ada: User(id: "a")])
+    #expect(await states.next()?.item?.id == "a")
+  }
+
+  @Test func `an observer finds all of the many stored`() async throws {
+    let (store, counts) = (store, Shared<[Int]>([]))
+    let poster = Recorder { _ in counts.update { $0.append(store.keys(in: nil).count) } }
+    let accounts = try Accounts(container: accounts.container, notificationPoster: poster)
+    try await accounts.signIn(users(3))
+    #expect(counts.current == [3, 3, 3])
+  }
+
+  @Test func `many who sign in are not replaced by a refresh that is under way`() async throws {
+    let server = TokenServer()
+    let accounts = try Accounts(
+      container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
+    try await accounts.signIn(server.token(in: .zero), as: ada)
+    let (ada, bob) = (ada, bob)
+    server.next { request in
+      let token = server.token(in: .seconds(3600), number: 50)
+      try await accounts.signIn([ada: token, bob: token])
+      return .refreshed(server.renewed(request.item))
+    }
+    #expect(try await accounts.session(of: ada).validItem().number == 50)
+    #expect(try await accounts.session(of: bob).validItem().number == 50)
+    #expect(server.spent == [0])
+    // Without the mark of the refresh, which the next handler would take for a warning.
+    #expect(
+      try await store.keys(in: nil).map(\.identifier)
+        == ["account/ada/user", "account/bob/user", "current-account"])
+  }
+
+  @Test func `many are signed in all or none, and nothing is announced of none`() async throws {
+    let faulty = FaultyStore(store)
+    let accounts = try Accounts(
+      container: StoreContainer<User>(faulty, service: "mail"), notificationPoster: poster)
+    faulty.inject(.failing(StoreError.noSpace), into: [.apply])
+    await expectFailure(StoreError.noSpace) { try await accounts.signIn(users(10)) }
+    faulty.inject(.failing(StoreError.locked), into: [.exclusiveAccess], after: 4)
+    await expectFailure(StoreError.locked) { try await accounts.signIn(users(10)) }
+    await expectFailure(StoreError.valueTooLarge) { try await accounts.signIn(users(10_001)) }
+    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(poster.changes.isEmpty)
+    try await accounts.signIn(users(10))
+    #expect(poster.changes.count == 10)
+  }
+
+  /// The name that everyone who changes an account's user takes.
+  private func changeKey(of account: AccountIdentifier) throws -> StoreKey {
+    let prefix = "org.session-tools.refresh:"
+    return try StoreKey("\(prefix)\(prefix)account/\(account)/user", in: "mail")
+  }
+
+  @Test func `many who sign in wait for one who is being changed, and not for ever`() async throws {
+    let (accounts, ada, bob) = (accounts, ada, bob)
+    let bobKey = try changeKey(of: bob)
+    let error = try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
+      await expectFailure(StoreError.timedOut) {
+        try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")])
+      }
+    }
+    #expect(error?.description.contains("account/bob/user") == true)
+    #expect(poster.changes.isEmpty)
+    // What was held is free again.
+    try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")])
+    #expect(try await accounts.all() == [ada, bob])
+  }
+
+  @Test func `a task that is cancelled stops waiting, and signs nobody in`() async throws {
+    let (accounts, ada, bob, store) = (accounts, ada, bob, store)
+    let (adaKey, bobKey) = (try changeKey(of: ada), try changeKey(of: bob))
+    try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
+      let waiting = Task { try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")]) }
+      // It has got hold of the first name.
+      var isFree = true
+      while isFree {
+        let held: Void? = try? await store.withExclusiveAccess(to: adaKey, timeout: .zero) {
+          await Task.yield()
+        }
+        isFree = held != nil
+      }
+      waiting.cancel()
+      await expectFailure(StoreError.cancelled) { try await waiting.value }
+    }
+    #expect(try await accounts.all().isEmpty)
+  }
+
+  @Test func `those who sign in the same many at the same time all get through`() async throws {
+    let (accounts, users) = (accounts, try users(30))
+    let names = Array(users.keys)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          for round in 0..<20 {
+            // Each a part of them, made in another order.
+            let some = names.shuffled().prefix(20).map { ($0, User(id: "\(task) \(round)")) }
+            try await accounts.signIn(Dictionary(uniqueKeysWithValues: some))
+            try await accounts.signIn(User(id: "alone"), as: names[round])
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await accounts.all() == names.sorted())
   }
 }

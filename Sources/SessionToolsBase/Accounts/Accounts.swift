@@ -45,12 +45,8 @@ public final class Accounts<User: Codable>: Sendable {
 
   // MARK: - Which there are
 
-  /// The accounts that have items, in ascending order; blocks.
-  ///
-  /// - Throws: As ``SecretStore/keys(in:)``.
-  public func all() throws(StoreError) -> [AccountIdentifier] {
-    try book.accounts()
-  }
+  // There are no blocking twins: at the top level of `main.swift`, Swift takes the blocking one of
+  // two functions of a name, also where the call says `await`.
 
   /// The accounts that have items, in ascending order.
   ///
@@ -58,13 +54,6 @@ public final class Accounts<User: Codable>: Sendable {
   public func all() async throws -> [AccountIdentifier] {
     let book = book
     return try await lanes.queue.blocking { try book.accounts() }
-  }
-
-  /// The current account, if there is one; blocks.
-  ///
-  /// - Throws: As ``SecretStore/value(for:)``.
-  public func current() throws(StoreError) -> AccountIdentifier? {
-    try book.current()
   }
 
   /// The current account, if there is one.
@@ -113,6 +102,67 @@ public final class Accounts<User: Codable>: Sendable {
     try await session(of: account).logIn(user)
     let book = book
     try await lanes.queue.blocking { try book.makeCurrent(account) }
+  }
+
+  /// Signs many users in as one change of the store, such as when users are imported into a
+  /// service.
+  ///
+  /// Each user is signed in as by ``signIn(_:as:)``: sessions and streams see the change, a refresh
+  /// of the account that is under way does not replace the new user, and a notification is posted.
+  /// The notifications come in ascending order of the accounts, after all users are stored. The
+  /// current account stays the same.
+  ///
+  /// All users are stored or none, where ``StoreTraits/isAtomic`` holds. Other stores store one
+  /// user after the other, and throw `outcomeUnknown` when they stored only some.
+  ///
+  /// Blocks no thread of the cooperative pool. Until all users are stored, other changes of these
+  /// accounts wait, in all processes where ``StoreTraits/excludesOtherProcesses`` holds. Calls that
+  /// have accounts in common wait for each other, but never in a circle.
+  ///
+  /// - Parameter users: The users by their accounts, up to 10,000.
+  /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store takes in one
+  ///   change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts for 5 s;
+  ///   `cancelled`; and as ``SecretStore/apply(_:)``. Then no notification is posted.
+  public func signIn(_ users: [AccountIdentifier: User]) async throws {
+    let largestCount = 10_000
+    guard users.count <= largestCount else {
+      throw StoreError(
+        StoreError.valueTooLarge, store: "accounts",
+        reason: "one change would sign in \(users.count) users",
+        remedy: "Sign in at most \(largestCount) users at a time")
+    }
+    let users = users.sorted { $0.key < $1.key }
+    let items = try users.map { try StoreItem(storageIdentifier, in: container.items(of: $0.key)) }
+    let changes = try changes(storing: users.map { $0.value }, in: items)
+    let sessions = users.map { session(of: $0.key) }
+    let lines = try await lanes.queue.blocking { try sessions.map { try $0.line() } }
+    var replaced: [UserIdentifier?] = []
+    for session in sessions { replaced.append(await session.storedUserIdentifier()) }
+    let store = container.store
+    try await StoreItem.change(items) { try await store.apply(changes) }
+    // Before the first notification: an observer may ask any of the sessions.
+    for line in lines {
+      line.reason = .unknown
+      line.forgetRefresh()
+    }
+    for (position, session) in sessions.enumerated() {
+      session.announceLogIn(
+        UserIdentifier(of: users[position].value), replacing: replaced[position])
+    }
+  }
+
+  /// Each user is stored, and the mark of a refresh of the user before is removed.
+  private func changes(
+    storing users: [User], in items: [StoreItem]
+  ) throws(StoreError) -> [StoreChange] {
+    let encoder = JSONEncoder()
+    var changes: [StoreChange] = []
+    for (user, item) in zip(users, items) {
+      let bytes = try container.coding.bytes(of: user, for: item.key, encoder: encoder)
+      changes.append(.put(bytes, for: item.key))
+      changes.append(.remove(item.markKey))
+    }
+    return changes
   }
 
   /// Makes an account that there is the current one.

@@ -56,6 +56,42 @@ struct StoreItem: Sendable {
     try await exclusively(body)
   }
 
+  /// Changes several items, while no change is made to any of them that depends on what is stored.
+  ///
+  /// Takes the exclusive access to one item after the other and keeps it until the change is made.
+  /// All callers go by the same order, and a change of a single item waits for no other item, so
+  /// that they cannot wait in a circle. The items are of one store, in the order of their names.
+  ///
+  /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
+  static func change(_ items: [StoreItem], _ body: () async throws -> Void) async throws {
+    // On a thread of its own: thousands of items would hold up the other changes.
+    try await withTaskExecutorPreference(QueueExecutor("session-tools.many-changes")) {
+      // Half of the time that others wait for one of these items.
+      try await change(items[...], until: .now + changeTimeout / 2, body)
+    }
+  }
+
+  private static func change(
+    _ items: ArraySlice<StoreItem>, until deadline: ContinuousClock.Instant,
+    _ body: () async throws -> Void
+  ) async throws {
+    guard let item = items.first else { return try await body() }
+    var isHeld = false
+    do {
+      try await item.store.withExclusiveAccess(
+        to: item.changeKey, timeout: max(.zero, deadline - .now)
+      ) {
+        isHeld = true
+        try await change(items.dropFirst(), until: deadline, body)
+      }
+    } catch StoreError.timedOut where !isHeld {
+      throw StoreError(
+        StoreError.timedOut, store: "\(item.key)",
+        reason: "changes of the item by others did not end in time, and nothing was changed",
+        remedy: "Try again")
+    }
+  }
+
   private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
     try await withTaskExecutorPreference(Self.executor) {
       try await store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)

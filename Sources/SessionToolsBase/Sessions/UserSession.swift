@@ -225,7 +225,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   // MARK: - Announcing
 
-  private func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
+  func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
     if let user, let replaced, user != replaced { announceLogOut(nil, replaced) }
     announce(.loggedIn, user)
   }
@@ -257,12 +257,15 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private static var hasIdentity: Bool { T.self is any Identifiable.Type }
 
   private var storedUserIdentifier: UserIdentifier? {
-    guard Self.hasIdentity, let user = (try? item()) ?? nil else { return nil }
+    // It is only announced.
+    guard Self.hasIdentity, notificationPoster != nil, let user = (try? item()) ?? nil else {
+      return nil
+    }
     return UserIdentifier(of: user)
   }
 
-  private func storedUserIdentifier() async -> UserIdentifier? {
-    guard Self.hasIdentity else { return nil }
+  func storedUserIdentifier() async -> UserIdentifier? {
+    guard Self.hasIdentity, notificationPoster != nil else { return nil }
     // Nobody is asked who they are in order to sign out.
     let user = (try? await UnattendedRead.make { try await item() }) ?? nil
     return user.flatMap(UserIdentifier.init(of:))

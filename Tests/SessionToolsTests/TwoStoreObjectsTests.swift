@@ -1,0 +1,77 @@
+import Foundation
+import SessionTools
+import SessionToolsTesting
+import TestSupport
+import Testing
+
+private struct Token: Codable, Expiring, Sendable {
+  var number = 0
+  var expirationDate: Date?
+
+  static let expired = Token(expirationDate: .distantPast)
+}
+
+/// As two parts of a program have them, or two processes.
+@Suite struct `two objects of one store` {
+  private let directory: TemporaryDirectory
+  private let stores: [SealedFileStore]
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let key = try KeyFile.create(at: directory["key"])
+    stores = [
+      try SealedFileStore.create(at: directory["store"], key: key),
+      try SealedFileStore.open(at: directory["store"], key: key),
+    ]
+  }
+
+  @Test func `a session is not given by a refresh what its own object would not give`()
+    async throws
+  {
+    let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+    let (openings, opened) = AsyncStream.makeStream(of: Void.self)
+    let clocks = [ManualClock(), ManualClock()]
+    let sessions = try zip(stores, clocks).map { store, clock in
+      UserSession(
+        container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "token",
+        refresher: SessionRefresher(clock: clock) { request in
+          arrived.yield()
+          for await _ in openings {}
+          return .refreshed(Token(number: request.item.number + 1))
+        })
+    }
+    try sessions[0].didLogIn(.expired)
+    let refreshing = Task { try await sessions[0].validItem().number }
+    for await _ in arrivals { break }
+    let waiting = Task { try await sessions[1].validItem().number }
+    await clocks[1].waitForSleepers(count: 1)
+    stores[1].lock()
+    opened.finish()
+    #expect(try await refreshing.value == 1)
+    let error = await #expect(throws: StoreError.self) { try await waiting.value }
+    #expect(error?.code == StoreError.locked)
+  }
+
+  @Test func `many sign in by way of both at the same time, each time all by the same call`()
+    async throws
+  {
+    let accounts = try stores.map {
+      try Accounts(container: StoreContainer<String>($0, service: "mail"))
+    }
+    let names = try (0..<200).map { try AccountIdentifier("user \($0)") }
+    for round in 0..<10 {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (number, accounts) in accounts.enumerated() {
+          group.addTask {
+            let users = names.shuffled().map { ($0, "\(round) of \(number)") }
+            try await accounts.signIn(Dictionary(uniqueKeysWithValues: users))
+          }
+        }
+        try await group.waitForAll()
+      }
+      let stored = Set(names.map { accounts[0].session(of: $0).currentUser })
+      #expect(stored == ["\(round) of 0"] || stored == ["\(round) of 1"])
+    }
+    #expect(try await accounts[1].all() == names.sorted())
+  }
+}
