@@ -38,7 +38,7 @@ import Testing
     #expect(current.status == 0, "\(current.output)")
     let blocking = try typecheck(start + "print(try accounts.all().count)")
     #expect(blocking.status != 0)
-    #expect(blocking.output.contains("error: expression is 'async'"), "\(blocking.output)")
+    #expect(blocking.output.contains("error: 'async' call"), "\(blocking.output)")
   }
 
   /// Compiles a program that consists of one file.

@@ -135,9 +135,12 @@ public final class Accounts<User: Codable>: Sendable {
     let items = try users.map { try StoreItem(storageIdentifier, in: container.items(of: $0.key)) }
     let changes = try changes(storing: users.map { $0.value }, in: items)
     let sessions = users.map { session(of: $0.key) }
-    let lines = try await lanes.queue.blocking { try sessions.map { try $0.line() } }
+    var lines: [SessionLine] = []
     var replaced: [UserIdentifier?] = []
-    for session in sessions { replaced.append(await session.storedUserIdentifier()) }
+    for session in sessions {
+      lines.append(try await session.line())
+      replaced.append(await session.storedUserIdentifier())
+    }
     let store = container.store
     try await StoreItem.change(items) { try await store.apply(changes) }
     // Before the first notification: an observer may ask any of the sessions.
