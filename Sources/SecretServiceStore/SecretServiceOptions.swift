@@ -24,7 +24,7 @@ extension SecretServiceCollection: CustomStringConvertible {
 public struct SecretServiceOptions: Hashable, Sendable {
   /// Whether a person may be asked to unlock what is locked.
   public enum Prompts: Sendable {
-    /// Never: a locked collection is an error, ``SessionToolsBase/StoreError/locked``, unless the
+    /// Never: a locked collection is an error, `locked`, unless the
     /// provider unlocks it without a question, as one that has no password, or a wallet of KWallet's
     /// that the login opened.
     ///

@@ -73,7 +73,7 @@ public struct Migration: Sendable {
 
   /// Migrates.
   ///
-  /// - Returns: What was done. The journal stays, so that it can be undone, until ``close()``.
+  /// - Returns: What was done. The journal stays, so that it can be undone, until `close()`.
   /// - Throws: `conflicts`, `weakerProtection`, `notRemovable` or `notClosed`, and nothing was
   ///   changed; `store`, and what was done is in the journal.
   public func run(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationReport {
