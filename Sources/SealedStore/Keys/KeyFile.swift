@@ -12,7 +12,7 @@ public struct KeyFile: KeySource {
   ///
   /// - Parameters:
   ///   - path: Where the file is.
-  ///   - makeIfAbsent: Whether a new store or slot may get a new file when there is none. Never for
+  ///   - makeIfAbsent: Whether a missing file is made for a new store or slot. Never for
   ///     opening: a key that is gone cannot be made again.
   public init(_ path: String, makeIfAbsent: Bool = false) {
     self.path = path

@@ -7,14 +7,14 @@ struct FIFO<Element> {
   /// The first one that was not taken; those in front of it are empty, and removed together.
   private var start = 0
 
-  /// The next one; `nil` when there is none.
+  /// The next one; `nil` when it is empty.
   var first: Element? { start < elements.count ? elements[start] : nil }
 
   mutating func append(_ element: Element) {
     elements.append(element)
   }
 
-  /// Takes the next one; `nil` when there is none.
+  /// Takes the next one; `nil` when it is empty.
   mutating func popFirst() -> Element? {
     guard let first else { return nil }
     elements[start] = nil

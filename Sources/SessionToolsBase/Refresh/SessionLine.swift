@@ -270,7 +270,7 @@ enum RefreshEnding: Sendable {
 extension RefreshWork {
   /// Tells of a wait for another refresh of the item that has just ended.
   func tellWait(_ time: ObservedTime) {
-    // Less is no wait, but what it takes to find out that there is none.
+    // A shorter time is what it takes to find out that nothing has to be waited for.
     time.tell { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
   }
 }

@@ -10,23 +10,15 @@ import Testing
   @Test func `that is told to end by SIGTERM ends when the answer is stored`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let store = MemoryStore()
-      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
-      let session = try session("user", in: store) { _ in
-        beginning.finish()
-        // The server takes longer than the group needs to shut down.
-        try await Task.sleep(for: .milliseconds(300))
-        return .refreshed(.renewed)
-      }
-      let asked = Task { try await session.validItem() }
-      for await _ in begun {}
+      // The server takes longer than the group needs to shut down.
+      let (session, asked) = try await refreshing(in: store, for: .milliseconds(300))
       let group = ServiceGroup(
         services: [SessionRefreshService(), Terminator()], gracefulShutdownSignals: [.sigterm],
         logger: Logger(label: "group"))
       try await group.run()
 
       // It is stored when the group ends, and not some time after that.
-      let stored = try await store.value(for: StoreKey("user", in: "adapters"))
-      let pass = try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
+      let pass = try await storedPass(in: store)
       let isStored = pass.expirationDate == .distantFuture
       _ = try await asked.value
       let isEnded: Bool
@@ -43,14 +35,7 @@ import Testing
   @Test func `that is cancelled with its group stores the answer, too`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let store = MemoryStore()
-      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
-      let session = try session("user", in: store) { _ in
-        beginning.finish()
-        try await Task.sleep(for: .milliseconds(300))
-        return .refreshed(.renewed)
-      }
-      let asked = Task { try await session.validItem() }
-      for await _ in begun {}
+      let (_, asked) = try await refreshing(in: store, for: .milliseconds(300))
       let group = ServiceGroup(
         services: [SessionRefreshService(), Failing()], logger: Logger(label: "group"))
       let hasFailed: Bool
@@ -60,8 +45,7 @@ import Testing
       } catch is Failing.Failure {
         hasFailed = true
       }
-      let stored = try await store.value(for: StoreKey("user", in: "adapters"))
-      let pass = try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
+      let pass = try await storedPass(in: store)
       _ = try await asked.value
       exit(hasFailed && pass.expirationDate == .distantFuture ? 7 : 1)
     }
@@ -69,14 +53,7 @@ import Testing
 
   @Test func `that has too little time says so`() async {
     await #expect(processExitsWith: .exitCode(7)) {
-      let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
-      let session = try session("user") { _ in
-        beginning.finish()
-        try await Task.sleep(for: .seconds(600))
-        return .refreshed(.renewed)
-      }
-      Task { try await session.validItem() }
-      for await _ in begun {}
+      _ = try await refreshing(in: MemoryStore(), for: .seconds(600))
       let group = ServiceGroup(
         services: [SessionRefreshService(timeout: .milliseconds(50)), Terminator()],
         gracefulShutdownSignals: [.sigterm], logger: Logger(label: "group"))
@@ -88,6 +65,26 @@ import Testing
       exit(1)
     }
   }
+}
+
+/// A session with a refresh that has begun and takes a while, and the task that waits for it.
+private func refreshing(
+  in store: MemoryStore, for duration: Duration
+) async throws -> (session: UserSession<Pass>, asked: Task<Pass, any Error>) {
+  let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+  let session = try session("user", in: store) { _ in
+    beginning.finish()
+    try await Task.sleep(for: duration)
+    return .refreshed(.renewed)
+  }
+  let asked = Task { try await session.validItem() }
+  for await _ in begun {}
+  return (session, asked)
+}
+
+private func storedPass(in store: MemoryStore) async throws -> Pass {
+  let stored = try await store.value(for: StoreKey("user", in: "adapters"))
+  return try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
 }
 
 /// Has its own process told to end, as a supervisor does.
