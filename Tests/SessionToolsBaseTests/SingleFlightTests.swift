@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
@@ -20,6 +21,43 @@ private final class Door: Sendable {
   }
 
   func open() { opened.finish() }
+}
+
+/// A store in memory whose reads may be held up after they have read.
+private final class SlowStore: AsyncSecretStore {
+  let store = MemoryStore()
+  private let held = Shared<Door?>(nil)
+
+  var traits: StoreTraits { store.traits }
+
+  /// Holds up the next read.
+  func holdNextRead(at door: Door) { held.update { $0 = door } }
+
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    let value = try await store.value(for: key)
+    await held.update { $0.take() }?.pass()
+    guard !Task.isCancelled else {
+      throw StoreError(StoreError.cancelled, store: "slow", reason: "the task was cancelled")
+    }
+    return value
+  }
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    try await store.apply(changes)
+  }
+  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+    try await store.keys(in: namespace)
+  }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+  func changes() -> AsyncStream<StoreEvent> { store.changes() }
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `one refresh for many` {
@@ -206,6 +244,140 @@ private final class Door: Sendable {
     #expect(try await session.validItem().number == 5)
     try await other.value
     #expect(server.requests.count == 1)
+  }
+
+  // MARK: - Reading the item
+
+  /// One reads it for all, and the refresh three times: before, when it is marked, and when it is
+  /// stored.
+  @Test(arguments: [true, false])
+  func `a refresh that ten wait for reads the item four times`(isAtOnce: Bool) async throws {
+    let faulty = FaultyStore(store)
+    let sessions = try (0..<5).map { _ in try server.session(faulty) }
+    try sessions[0].didLogIn(server.token(in: .zero))
+    holdNext()
+    faulty.removeCalls()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<10 {
+        group.addTask { try await sessions[number % 5].validItem().number }
+        if number == 0, !isAtOnce { await door.waitForArrival() }
+      }
+      await clock.waitForSleepers(count: 11)
+      door.open()
+      for try await number in group { #expect(number == 1) }
+    }
+    #expect(faulty.callCount(of: [.value]) == 4)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `many who ask at once for an item that is good share reads`() async throws {
+    let (faulty, startCount) = (FaultyStore(store), Shared(0))
+    let session = try server.session(faulty)
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    faulty.removeCalls()
+    faulty.inject(.slow(.seconds(1), by: clock), into: [.value])
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          startCount.update { $0 += 1 }
+          return try await session.validItem().number
+        }
+      }
+      await clock.waitForSleepers(count: 1)
+      while startCount.current < 100 { await Task.yield() }
+      for _ in 0..<1000 { await Task.yield() }
+      clock.advance(by: .seconds(1))
+      for try await number in group { #expect(number == 0) }
+    }
+    #expect(faulty.callCount(of: [.value]) < 50)
+  }
+
+  @Test func `one who asks after a change sees it, though others have read before`() async throws {
+    let slow = SlowStore()
+    let session = try server.session(slow)
+    try await session.logIn(server.token(in: .seconds(3600)))
+    slow.holdNextRead(at: door)
+    let early = Task { try await session.validItem().number }
+    await door.waitForArrival()
+    try await session.store(server.token(in: .seconds(3600), number: 5))
+    let late = (0..<10).map { _ in Task { try await session.validItem().number } }
+    for _ in 0..<1000 { await Task.yield() }
+    door.open()
+    #expect(try await early.value == 0)
+    for task in late { #expect(try await task.value == 5) }
+  }
+
+  @Test func `one who is cancelled while it reads for others does not fail them`() async throws {
+    let slow = SlowStore()
+    let session = try server.session(slow)
+    try await session.logIn(server.token(in: .seconds(3600)))
+    slow.holdNextRead(at: door)
+    let impatient = Task { try await session.validItem().number }
+    await door.waitForArrival()
+    let patient = (0..<10).map { _ in Task { try await session.validItem().number } }
+    for _ in 0..<1000 { await Task.yield() }
+    impatient.cancel()
+    await expectFailure(StoreError.cancelled) { try await impatient.value }
+    for task in patient { #expect(try await task.value == 0) }
+  }
+
+  @Test func `who signs in while a refresh hangs has a valid item at once`() async throws {
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    holdNext()
+    let waiting = Task { try await session.validItem().number }
+    await door.waitForArrival()
+    try await session.logIn(server.token(in: .seconds(3600), number: 50))
+    #expect(try await session.validItem().number == 50)
+    try await session.update(server.token(in: .seconds(3600), number: 60))
+    #expect(try await session.validItem().number == 60)
+    door.open()
+    #expect(try await waiting.value == 60)
+  }
+
+  /// As when another process signs out after the refresh has stored its item, and before it has
+  /// ended.
+  @Test func `one who asks after the item was stored is not given what is stored no more`()
+    async throws
+  {
+    let (server, clock, store) = (server, clock, store)
+    let key = try StoreKey("token", in: "mail")
+    let (asking, held) = (
+      Shared<Task<Token, any Error>?>(nil), Shared<UserSession<Token>?>(nil)
+    )
+    let session = UserSession(
+      container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "token",
+      refresher: SessionRefresher(
+        clock: clock,
+        expiration: { token in
+          // The refresh looks at what it has stored.
+          guard token.number == 1, asking.current == nil, let session = held.current else {
+            return token.expirationDate
+          }
+          store.apply([.remove(key)])
+          let isWaiting = DispatchSemaphore(value: 0)
+          // Detached: within the refresh, it would be told that it waits for itself.
+          asking.update { $0 = Task.detached { try await session.validItem() } }
+          Task.detached {
+            // The first one, and this one.
+            await clock.waitForSleepers(count: 2)
+            isWaiting.signal()
+          }
+          #expect(isWaiting.wait(timeout: .now() + .seconds(60)) == .success)
+          return token.expirationDate
+        }
+      ) { request in
+        // The one who asked first waits, beside the handler's deadline.
+        await clock.waitForSleepers(count: 2)
+        return .refreshed(server.renewed(request.item))
+      })
+    held.update { $0 = session }
+    try session.didLogIn(server.token(in: .zero))
+    // It has waited since before that.
+    #expect(try await session.validItem().number == 1)
+    let late = try #require(asking.current)
+    await expectFailure(SessionError.notSignedIn) { try await late.value }
+    held.update { $0 = nil }
   }
 
   @Test func `sessions of different items, and of different stores, do not wait`() async throws {

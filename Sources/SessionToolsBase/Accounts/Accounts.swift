@@ -142,7 +142,11 @@ public final class Accounts<User: Codable>: Sendable {
       replaced.append(await session.storedUserIdentifier())
     }
     let store = container.store
-    try await StoreItem.change(items) { try await store.apply(changes) }
+    do {
+      // Also when it failed: whether the change was made may not be known.
+      defer { for line in lines { line.itemHasChanged() } }
+      try await StoreItem.change(items) { try await store.apply(changes) }
+    }
     // Before the first notification: an observer may ask any of the sessions.
     for line in lines {
       line.reason = .unknown

@@ -10,17 +10,30 @@ final class RefreshFlight: Sendable {
   private struct State {
     var task: Task<Void, Never>?
     var result: Result<RefreshEnding, any Error>?
+    /// The item to refresh, until it may be another one.
+    var subject: SecretBytes?
+    /// What is stored, as far as the refresh knows, and the look at the store that it is from.
+    var stored: (bytes: SecretBytes, look: Int)?
+    var lookCount = 0
     var nextNumber = 0
     var waiters: [Int: FirstAnswer<RefreshWait.End>] = [:]
   }
 
   private enum Entry {
     case ended
-    case waiting(Int, FirstAnswer<RefreshWait.End>)
+    case waiting(Int, arrival: Int, FirstAnswer<RefreshWait.End>)
     case full
   }
 
-  private let state = Mutex(State())
+  /// The store object that the item is read from and stored in; `nil` where it is not handed over.
+  private let reader: ObjectIdentifier?
+  private let state: Mutex<State>
+
+  /// Makes a refresh that has not begun.
+  init(reader: ObjectIdentifier?, subject: SecretBytes?) {
+    self.reader = reader
+    state = Mutex(State(subject: subject))
+  }
 
   /// Ends it, and lets all who wait go on.
   func end(with result: Result<RefreshEnding, any Error>) {
@@ -46,11 +59,41 @@ final class RefreshFlight: Sendable {
     state.withLock { $0.task }?.cancel()
   }
 
-  /// Begins to wait for the end.
+  // MARK: - The item
+
+  /// The item that is being refreshed, for those who would read it from the same store object.
+  func subject(for reader: ObjectIdentifier) -> SecretBytes? {
+    state.withLock { $0.result == nil && reader == self.reader ? $0.subject : nil }
+  }
+
+  /// The item has been changed.
+  func forgetSubject() {
+    state.withLock { $0.subject = nil }
+  }
+
+  /// The refresh is about to read or to store the item.
+  ///
+  /// - Returns: The number of this look at the store.
+  func beginLook() -> Int {
+    state.withLock { state in
+      state.lookCount += 1
+      return state.lookCount
+    }
+  }
+
+  /// The refresh has read or stored the item.
+  func endLook(_ number: Int, with bytes: SecretBytes?) {
+    state.withLock { $0.stored = bytes.map { ($0, number) } }
+  }
+
+  // MARK: - Waiting
+
+  /// Begins to wait for the end, for one who would read the item from a store object.
   ///
   /// - Throws: `tooManyWaiters` or `reentrant`.
   func wait(
-    _ policy: RefreshPolicy, by clock: any SessionClock, session: String
+    _ policy: RefreshPolicy, by clock: any SessionClock, session: String,
+    reader: ObjectIdentifier?
   ) throws -> RefreshWait {
     if Self.around.contains(where: { $0 === self }) {
       throw SessionError(
@@ -64,11 +107,13 @@ final class RefreshFlight: Sendable {
       throw SessionError(
         SessionError.tooManyWaiters, session: session,
         "\(policy.largestWaiterCount) tasks wait for the refresh already")
-    case .waiting(let number, let end):
+    case .waiting(let number, let arrival, let end):
       let alarm = clock.alarm(after: policy.timeout) { end.give(.timedOut) }
+      // What another store object gives says nothing about what this one would.
+      let isReader = reader != nil && reader == self.reader
       return RefreshWait(
-        flight: self, session: session, timeout: policy.timeout, end: end, number: number,
-        alarm: alarm)
+        flight: self, session: session, timeout: policy.timeout,
+        arrival: isReader ? arrival : nil, end: end, number: number, alarm: alarm)
     }
   }
 
@@ -80,6 +125,14 @@ final class RefreshFlight: Sendable {
     }
   }
 
+  /// What is stored, for those who have waited since before it was read or stored: later ones may
+  /// have seen newer changes.
+  fileprivate func stored(since arrival: Int) -> SecretBytes? {
+    state.withLock { state in
+      state.stored.flatMap { arrival < $0.look ? $0.bytes : nil }
+    }
+  }
+
   private func enter(_ largestCount: Int) -> Entry {
     state.withLock { state in
       if state.result != nil { return .ended }
@@ -87,45 +140,66 @@ final class RefreshFlight: Sendable {
       let waiter = FirstAnswer<RefreshWait.End>()
       state.nextNumber += 1
       state.waiters[state.nextNumber] = waiter
-      return .waiting(state.nextNumber, waiter)
+      return .waiting(state.nextNumber, arrival: state.lookCount, waiter)
     }
   }
 }
 
 /// One who waits for a refresh.
 ///
-/// Small, because it is kept while it waits, and thousands may.
-struct RefreshWait: Sendable {
+/// An object, because thousands may wait, and each would have several copies on its way.
+final class RefreshWait: Sendable {
   enum End: Sendable {
     case ended, timedOut, cancelled
   }
 
-  let flight: RefreshFlight
-  let session: String
-  let timeout: Duration
+  private let flight: RefreshFlight
+  private let session: String
+  private let timeout: Duration
+  /// How often the refresh had looked at the store before; `nil` when the item is not handed over.
+  private let arrival: Int?
   /// What is waited for; `nil` when the refresh is over.
-  var end: FirstAnswer<End>?
-  var number: Int?
-  var alarm: Alarm?
+  private let end: FirstAnswer<End>?
+  private let number: Int?
+  private let alarm: Alarm?
+
+  init(
+    flight: RefreshFlight, session: String, timeout: Duration, arrival: Int? = nil,
+    end: FirstAnswer<End>? = nil, number: Int? = nil, alarm: Alarm? = nil
+  ) {
+    (self.flight, self.session, self.timeout) = (flight, session, timeout)
+    (self.arrival, self.end, self.number, self.alarm) = (arrival, end, number, alarm)
+  }
 
   /// Waits for the end.
   ///
-  /// - Returns: Whether the item is another one since.
+  /// - Returns: What the refresh came to.
   /// - Throws: What the refresh ended with; `timedOut` or `CancellationError`.
-  func isNew() async throws -> Bool {
-    try isNew(after: await end?.value(whenCancelled: .cancelled))
+  func outcome() async throws -> RefreshedItem {
+    try outcome(after: await end?.value(whenCancelled: .cancelled))
   }
 
   /// Apart, so that each who waits keeps less (see `Session.validItem`).
   @inline(never)
-  private func isNew(after end: End?) throws -> Bool {
+  private func outcome(after end: End?) throws -> RefreshedItem {
     alarm?.cancel()
-    if let result = flight.leave(number) { return try result.get().isNew }
+    if let result = flight.leave(number) {
+      return RefreshedItem(
+        isNew: try result.get().isNew, bytes: arrival.flatMap(flight.stored(since:)))
+    }
     if end == .cancelled { throw CancellationError() }
     throw SessionError(
       SessionError.timedOut, session: session,
       "the refresh has not ended within \(timeout); it goes on")
   }
+}
+
+/// What a refresh came to, for one who waited for it.
+struct RefreshedItem: Sendable {
+  /// Whether the item is another one.
+  let isNew: Bool
+  /// What is stored; `nil` when it has to be read.
+  let bytes: SecretBytes?
 }
 
 extension RefreshEnding {

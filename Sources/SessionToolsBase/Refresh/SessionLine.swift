@@ -25,6 +25,9 @@ final class SessionLine: Sendable {
     var changes: ContainerChanges?
   }
 
+  /// Reads of the item that several share, by the store object that each would read from.
+  let reads = SharedReads<ObjectIdentifier, SharedItem>()
+
   private let state = Mutex(State())
 
   /// Changes that sessions make where there is no store; made when they are needed first.
@@ -41,10 +44,20 @@ final class SessionLine: Sendable {
   /// The refresh under way, or else this one.
   ///
   /// Others are told of it after it has ended, and before those who wait for it go on.
-  func flight(_ refresh: any RefreshWork) -> RefreshFlight {
+  ///
+  /// - Parameters:
+  ///   - refresh: What is to be done when none is under way.
+  ///   - reader: The store object that the item is read from and stored in; `nil` where it is not
+  ///     handed over.
+  ///   - subject: The item to refresh as that store gave it, so that those who come later join
+  ///     without reading it.
+  /// - Returns: The refresh under way, to be waited for.
+  func flight(
+    _ refresh: any RefreshWork, reader: ObjectIdentifier?, subject: SecretBytes?
+  ) -> RefreshFlight {
     let (flight, isNew) = state.withLock { state in
       if let flight = state.flights[refresh.owner] { return (flight, false) }
-      let flight = RefreshFlight()
+      let flight = RefreshFlight(reader: reader, subject: subject)
       state.flights[refresh.owner] = flight
       return (flight, true)
     }
@@ -97,6 +110,53 @@ final class SessionLine: Sendable {
     state.withLock { $0.flights[owner] = nil }
     if case .success(let ending) = result { ending.tell() }
     flight.end(with: result)
+  }
+
+  // MARK: - The item
+
+  /// The item as it is stored, or as the refresh under way found it.
+  ///
+  /// It is read once for all tasks that ask at the same time. To be ended.
+  ///
+  /// - Returns: What was read after this was asked.
+  /// - Throws: What the store throws.
+  func storedItem(at address: ItemAddress) async throws -> SharedItem {
+    let arrival = reads.beginCount
+    while !Task.isCancelled {
+      switch reads.turn(of: address.reader, since: arrival) {
+      case .waits(let answer):
+        if let result = await answer.value(whenCancelled: nil) { return try result.get() }
+      case .reads(let number):
+        if let subject = subject(for: address.reader) {
+          return SharedItem(bytes: subject, isSubject: true, read: number)
+        }
+        do {
+          return SharedItem(bytes: try await address.store.value(for: address.key), read: number)
+        } catch {
+          reads.end(number, of: address.reader, with: .failure(error))
+          throw error
+        }
+      }
+    }
+    // What a cancelled task gets is up to its read, as without others.
+    return SharedItem(bytes: try await address.store.value(for: address.key))
+  }
+
+  /// Lets the others go on who asked for an item.
+  func end(_ item: SharedItem, at address: ItemAddress) {
+    guard let number = item.read else { return }
+    let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)
+    reads.end(number, of: address.reader, with: .success(shared))
+  }
+
+  /// The item that is being refreshed, for those who would read it from the same store object.
+  private func subject(for reader: ObjectIdentifier) -> SecretBytes? {
+    state.withLock { $0.flights[nil]?.subject(for: reader) }
+  }
+
+  /// The item was changed: a refresh that is under way may be of another one.
+  func itemHasChanged() {
+    state.withLock { $0.flights[nil]?.forgetSubject() }
   }
 
   // MARK: - Tries
@@ -224,6 +284,16 @@ let completionThreads = ThreadPool("session-answer", largestThreadCount: 32)
 struct UnsavedItem: Sendable {
   let commit: any ItemCommit
   let user: UserIdentifier?
+}
+
+/// An item that one task has read for all that asked at the same time.
+struct SharedItem: Sendable {
+  /// `nil` when there is no item.
+  let bytes: SecretBytes?
+  /// Whether it is as the refresh under way found it.
+  var isSubject = false
+  /// The read that is to be ended by the task that made it.
+  var read: Int?
 }
 
 /// What is to be done for a refresh.

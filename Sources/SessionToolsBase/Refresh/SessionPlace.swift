@@ -4,11 +4,16 @@ import Foundation
 struct ItemSnapshot<Item> {
   let item: Item
   let version: ItemVersion
+  /// Where they are known.
+  var bytes: SecretBytes?
 }
 
 /// Where a session's item is, for a refresh.
 protocol SessionPlace<Item>: Sendable {
-  associatedtype Item
+  associatedtype Item: Codable
+
+  /// The same, where it is in a store.
+  var storePlace: StorePlace<Item>? { get }
 
   /// The item as it is stored now.
   func snapshot() async throws -> ItemSnapshot<Item>?
@@ -39,6 +44,9 @@ protocol SessionPlace<Item>: Sendable {
 
 /// An item that is ready to be stored, once or again.
 protocol ItemCommit: Sendable {
+  /// The item's bytes, where they are known.
+  var bytes: SecretBytes? { get }
+
   /// Stores it, unless what it replaces is not stored any more.
   func callAsFunction() async throws -> StoredItem
 }
@@ -52,22 +60,29 @@ struct StorePlace<Item: Codable>: SessionPlace {
 
   private struct Commit: ItemCommit {
     let item: StoreItem
-    let bytes: SecretBytes
+    let encoded: SecretBytes
     let replaced: ItemVersion
+
+    var bytes: SecretBytes? { encoded }
 
     func callAsFunction() async throws -> StoredItem {
       // In this order: where changes are made one by one, the item comes first. Its own is replaced
       // as well, since a store that did not know whether it made the change may have made it.
-      let changes = [StoreChange.put(bytes, for: item.key), .remove(item.markKey)]
-      return try await item.apply(changes, ifStored: [replaced, ItemVersion(bytes)])
+      let changes = [StoreChange.put(encoded, for: item.key), .remove(item.markKey)]
+      return try await item.apply(changes, ifStored: [replaced, ItemVersion(encoded)])
     }
   }
 
+  var storePlace: StorePlace? { self }
+
   func snapshot() async throws -> ItemSnapshot<Item>? {
-    guard let bytes = try await item.store.value(for: item.key) else { return nil }
-    return ItemSnapshot(
+    try await item.store.value(for: item.key).map(snapshot(of:))
+  }
+
+  func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
+    ItemSnapshot(
       item: try coding.item(from: bytes, for: item.key, decoder: decoder),
-      version: ItemVersion(bytes))
+      version: ItemVersion(bytes), bytes: bytes)
   }
 
   func asStored(_ new: Item) throws -> Item {
@@ -95,7 +110,7 @@ struct StorePlace<Item: Codable>: SessionPlace {
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
     let bytes = try coding.bytes(of: new, for: item.key, encoder: encoder)
-    return Commit(item: item, bytes: bytes, replaced: version)
+    return Commit(item: item, encoded: bytes, replaced: version)
   }
 
   func remove(_ version: ItemVersion) async throws -> StoredItem {
@@ -117,10 +132,14 @@ struct ContainerPlace<Item: Codable>: SessionPlace {
     let change: ContainerChange<Item>
     let replaced: ItemVersion
 
+    var bytes: SecretBytes? { nil }
+
     func callAsFunction() async throws -> StoredItem {
       try place.make(change, ifStored: replaced)
     }
   }
+
+  var storePlace: StorePlace<Item>? { nil }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
     // In this order: an item that comes between is taken for an older one, which changes nothing.

@@ -113,8 +113,13 @@ struct SessionRefresh<Item: Codable> {
 
   /// What is stored now; waits for no person, because others wait for this refresh.
   private func snapshot() async throws -> ItemSnapshot<Item>? {
-    try await UnattendedRead.make { try await place.snapshot() }
+    let look = flight?.beginLook() ?? 0
+    let snapshot = try await UnattendedRead.make { try await place.snapshot() }
+    flight?.endLook(look, with: snapshot?.bytes)
+    return snapshot
   }
+
+  private var flight: RefreshFlight? { RefreshFlight.around.last }
 
   private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
     switch wish {
@@ -160,7 +165,7 @@ struct SessionRefresh<Item: Codable> {
 
   /// What the handler says, who is asked to end when it takes too long.
   private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
-    let flight = RefreshFlight.around.last
+    let flight = flight
     let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
     defer { timer.cancel() }
     do {
@@ -190,9 +195,11 @@ struct SessionRefresh<Item: Codable> {
       let commit = try place.commit(merged, replacing: replaced)
       // What it replaces is spent: if it cannot be stored now, it is kept to be stored later.
       line.unsaved = UnsavedItem(commit: commit, user: user)
+      let look = flight?.beginLook() ?? 0
       let outcome = try await commit()
       line.unsaved = nil
       if case .asWished = outcome {
+        flight?.endLook(look, with: commit.bytes)
         recordIssue(of: merged)
         return .ended(.isNew(session, user))
       }

@@ -25,6 +25,13 @@ struct StoreItem: Sendable {
     changeKey = try SpentMark.key(for: markKey)
   }
 
+  /// The same, for those who read the item together; `nil` where each has to ask for itself.
+  var sharedAddress: ItemAddress? {
+    // A gate is no object: it gives an item to one, and not to another.
+    guard type(of: store) is AnyClass else { return nil }
+    return ItemAddress(store: store, key: key, reader: ObjectIdentifier(store as AnyObject))
+  }
+
   /// Makes changes if what is stored is one of some versions.
   ///
   /// - Returns: What is stored after that.
@@ -117,4 +124,12 @@ enum StoredItem: Sendable {
   case another
   /// It was not, because there is none.
   case nothing
+}
+
+/// Where an item is that several tasks read together.
+struct ItemAddress: Sendable {
+  let store: any SecretStore
+  let key: StoreKey
+  /// The store object: another one of the same store may be locked.
+  let reader: ObjectIdentifier
 }

@@ -26,6 +26,7 @@ extension Session {
 
   /// Makes a change while no refresh, in whatever process, is about to store its item.
   func changing(_ line: SessionLine, _ body: () throws -> Void) throws {
+    defer { line.itemHasChanged() }
     if let item = try storeItem() { try item.change(body) } else { try line.changes.make(body) }
   }
 
@@ -34,6 +35,7 @@ extension Session {
   func changing(
     _ line: SessionLine, else change: any BlockingChange, _ body: () async throws -> Void
   ) async throws {
+    defer { line.itemHasChanged() }
     if let item = try storeItem() { return try await item.change(body) }
     try await lanes.queue.blocking { try line.changes.make { try change() } }
   }

@@ -43,7 +43,7 @@ extension Session {
     let snapshot = try await validSnapshot(.ifNeeded)
     let response = try await send(snapshot.item)
     guard try isRejected(response), hasMeansToRefresh else { return response }
-    let newer = try await self.snapshot(otherThan: snapshot.version)
+    let newer = try await self.snapshot(otherThan: snapshot.version, try await line())
     guard UserIdentifier(of: newer.item) == UserIdentifier(of: snapshot.item) else {
       throw SessionError(
         SessionError.notSignedIn, session: storageIdentifier,
@@ -71,6 +71,8 @@ extension Session {
     let version: ItemVersion
     /// Whether it has not expired yet.
     let isGood: Bool
+    /// The refresh that the strategy `ifNeeded` begins or joins.
+    var wait: Result<RefreshWait, any Error>?
   }
 
   private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
@@ -78,48 +80,77 @@ extension Session {
     var due: Due?
     if let usable = try await usableSnapshot(strategy, line, &due) { return usable }
     guard let due else { throw notSignedIn }
-    if strategy == .always { return try await snapshot(otherThan: due.version) }
+    guard let wait = due.wait else { return try await snapshot(otherThan: due.version, line) }
+    let refreshed: RefreshedItem
     do {
-      _ = try await wait(for: .ifNeeded(due.version), line).isNew()
+      refreshed = try await wait.get().outcome()
     } catch {
       return try await snapshot(of: due, after: error, line)
     }
-    return try await refreshedSnapshot(of: due, line)
+    return try await snapshot(of: due, refreshed, line)
   }
 
   /// The item as it is stored, when it is to be used so.
   private func usableSnapshot(
     _ strategy: RefreshStrategy, _ line: SessionLine, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
-    guard let snapshot = try await place(line).snapshot() else { throw notSignedIn }
-    return try isUsable(snapshot, strategy, line, &due) ? snapshot : nil
+    if strategy == .ifNeeded, let address = try address(line) {
+      let stored = try await line.storedItem(at: address)
+      if let usable = try usableSnapshot(stored, at: address, line, &due) { return usable }
+      if due != nil { return nil }
+    }
+    return try usableSnapshot(try await place(line).snapshot(), strategy, line, &due)
   }
 
+  /// The item that one task has read for all, when it is to be used so; nothing is due when it has
+  /// to be read again.
   @inline(never)
-  private func isUsable(
-    _ snapshot: ItemSnapshot<T>, _ strategy: RefreshStrategy, _ line: SessionLine,
+  private func usableSnapshot(
+    _ stored: SharedItem, at address: ItemAddress, _ line: SessionLine, _ due: inout Due?
+  ) throws -> ItemSnapshot<T>? {
+    // At the end, so that the refresh begins before the others go on: they join it then without
+    // reading again.
+    defer { line.end(stored, at: address) }
+    let snapshot = try stored.bytes.flatMap { try place(line).storePlace?.snapshot(of: $0) }
+    let usable = try usableSnapshot(snapshot, .ifNeeded, line, &due)
+    // An item that is refreshed though it is good may not be the one that is stored any more.
+    guard stored.isSubject, usable != nil else { return usable }
+    due = nil
+    return nil
+  }
+
+  /// An item as it is stored, when it is to be used so.
+  @inline(never)
+  private func usableSnapshot(
+    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ line: SessionLine,
     _ due: inout Due?
-  ) throws -> Bool {
+  ) throws -> ItemSnapshot<T>? {
+    guard let snapshot else { throw notSignedIn }
     let refresher = effectiveRefresher
     let isGood = isGood(snapshot.item, line, refresher)
     due = Due(version: snapshot.version, isGood: isGood)
     switch strategy {
     case .never:
       guard isGood else { throw expired("and was not refreshed") }
-      return true
-    case .always: return false
+      return snapshot
+    case .always: return nil
     case .ifNeeded: break
     }
-    guard isDue(snapshot.item, line, refresher) else { return true }
+    guard isDue(snapshot.item, line, refresher) else { return snapshot }
     guard hasMeansToRefresh else {
       guard isGood else { throw expired("and the session has no refresher") }
-      return true
+      return snapshot
     }
-    guard isGood,
+    if isGood,
       case .after = line.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
-    else { return false }
-    return true
+    {
+      return snapshot
+    }
+    due?.wait = Result {
+      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, line)
+    }
+    return nil
   }
 
   /// An item that is still good, after it could not be refreshed.
@@ -132,25 +163,37 @@ extension Session {
     return again
   }
 
-  private func refreshedSnapshot(of due: Due, _ line: SessionLine) async throws -> ItemSnapshot<T> {
-    guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
+  private func snapshot(
+    of due: Due, _ refreshed: RefreshedItem, _ line: SessionLine
+  ) async throws -> ItemSnapshot<T> {
+    let snapshot = try await snapshot(refreshed, line)
     // An old handler may have stored nothing.
-    if refresher == nil, refreshed.version == due.version, !due.isGood {
+    if refresher == nil, snapshot.version == due.version, !due.isGood {
       throw expired("though it was refreshed")
     }
-    return refreshed
+    return snapshot
   }
 
-  private func snapshot(otherThan version: ItemVersion?) async throws -> ItemSnapshot<T> {
-    let line = try await line()
+  private func snapshot(
+    otherThan version: ItemVersion?, _ line: SessionLine
+  ) async throws -> ItemSnapshot<T> {
     guard hasMeansToRefresh else {
       throw SessionError(
         SessionError.expired, session: storageIdentifier,
         "it cannot be refreshed, because the session has no refresher")
     }
-    try await refresh(.otherThan(version), line)
-    guard let refreshed = try await place(line).snapshot() else { throw notSignedIn }
-    return refreshed
+    return try await snapshot(try await refresh(.otherThan(version), line), line)
+  }
+
+  /// The item that a refresh has handed over, or else as it is stored now.
+  private func snapshot(
+    _ refreshed: RefreshedItem, _ line: SessionLine
+  ) async throws -> ItemSnapshot<T> {
+    if let bytes = refreshed.bytes, let snapshot = try place(line).storePlace?.snapshot(of: bytes) {
+      return snapshot
+    }
+    guard let snapshot = try await place(line).snapshot() else { throw notSignedIn }
+    return snapshot
   }
 
   /// Whether an item that is still good is good enough after a refresh failed so.
@@ -167,32 +210,46 @@ extension Session {
   func refreshAlways() async throws {
     let line = try await line()
     // The session's own old handler, which may sign in, or mend what cannot be read.
-    guard refresher != nil else { return try await refresh(.always, line) }
-    try await refresh(.otherThan(try await place(line).snapshot()?.version), line)
+    let wish =
+      refresher == nil ? RefreshWish.always : .otherThan(try await place(line).snapshot()?.version)
+    _ = try await refresh(wish, line)
   }
 
-  private func refresh(_ wish: RefreshWish, _ line: SessionLine) async throws {
-    // One that was under way may have been for an item that only expired soon.
-    while try await !wait(for: wish, line).isNew() {}
-  }
-
-  /// Refreshes, together with all who want it now.
-  private func wait(for wish: RefreshWish, _ line: SessionLine) throws -> RefreshWait {
-    let (flight, refresher) = (try flight(wish, line), effectiveRefresher)
-    return try flight.wait(refresher.policy, by: refresher.clock, session: storageIdentifier)
-  }
-
-  private func flight(_ wish: RefreshWish, _ line: SessionLine) throws -> RefreshFlight {
-    if refresher != nil {
-      return line.flight(WaitingRefresh(session: self, line: line, wish: wish))
+  private func refresh(_ wish: RefreshWish, _ line: SessionLine) async throws -> RefreshedItem {
+    while true {
+      let refreshed = try await wait(for: wish, line).outcome()
+      // One that was under way may have been for an item that only expired soon.
+      if refreshed.isNew { return refreshed }
     }
-    if let handler = oldHandler {
-      return line.flight(
+  }
+
+  /// Refreshes, together with all who want it now; an item whose bytes may be known.
+  private func wait(
+    for wish: RefreshWish, subject: SecretBytes? = nil, _ line: SessionLine
+  ) throws -> RefreshWait {
+    let (refresher, reader) = (effectiveRefresher, try address(line)?.reader)
+    let flight: RefreshFlight
+    if self.refresher != nil {
+      flight = line.flight(
+        WaitingRefresh(session: self, line: line, wish: wish), reader: reader, subject: subject)
+    } else if let handler = oldHandler {
+      // What it does to the item is not known.
+      flight = line.flight(
         HandlerRefresh(
           session: self, place: try place(line), line: line, handler: handler,
-          refresher: effectiveRefresher, wish: wish))
+          refresher: refresher, wish: wish),
+        reader: nil, subject: nil)
+    } else {
+      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
     }
-    throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
+    return try flight.wait(
+      refresher.policy, by: refresher.clock, session: storageIdentifier, reader: reader)
+  }
+
+  /// Where the item is, for those who read it together.
+  @inline(never)
+  private func address(_ line: SessionLine) throws -> ItemAddress? {
+    try place(line).storePlace.flatMap(\.item.sharedAddress)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }
