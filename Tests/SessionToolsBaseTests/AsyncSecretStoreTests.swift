@@ -29,7 +29,7 @@ private final class ActorStore: AsyncSecretStore {
   }
 
   let items = Items()
-  private let names = NameLocks<StoreKey>(store: "actor")
+  private let coordinator = StoreCoordinator(store: "actor")
 
   var traits: StoreTraits {
     StoreTraits(
@@ -54,20 +54,16 @@ private final class ActorStore: AsyncSecretStore {
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
-    return try body()
+    try coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
-    return try await body()
+    try await coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<StoreEvent> { coordinator.changes() }
 }
 
 @Suite struct `a store that is async by nature` {

@@ -8,8 +8,7 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   /// Where the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.memory")
   private let items = Mutex<[StoreKey: SecretBytes]>([:])
-  private let names = NameLocks<StoreKey>(store: "memory")
-  private let observers = Observers()
+  private let coordinator = StoreCoordinator(store: "memory")
 
   private let number = count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
@@ -42,8 +41,8 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
         case .remove(let key): items[key] = nil
         }
       }
-      // Told under the lock, so that observers hear of changes in the order they were made.
-      observers.tell(.changed(Set(changes.map(\.key))))
+      // Under the lock, so that events come in the order of the changes.
+      coordinator.report(.changed(Set(changes.map(\.key))))
     }
   }
 
@@ -60,9 +59,7 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
-    return try body()
+    try coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
   /// Runs a closure while no other task or thread has exclusive access to the name.
@@ -71,13 +68,11 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
-    return try await body()
+    try await coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
   /// The names that this process changes from now on.
   public func changes() -> AsyncStream<StoreEvent> {
-    observers.stream()
+    coordinator.changes()
   }
 }

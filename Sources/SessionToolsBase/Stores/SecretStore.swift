@@ -5,89 +5,124 @@
 /// A backend conforms to ``BlockingSecretStore`` or ``AsyncSecretStore``, writes the one kind
 /// and gets the other. Only as requirements the `async` ones begin with that word: Swift takes
 /// a blocking function for an `async` requirement of its name, rather than the default that
-/// moves it off the pool.
+/// moves it off the pool. <doc:WriteAStore> builds a whole store.
 ///
 /// What every store promises:
 /// - `nil` means that the store is open and the item is absent, and nothing else. Locked,
 ///   unavailable, damaged and denied are errors.
-/// - Reads change nothing, create nothing and ask nobody.
+/// - Reads change nothing, create nothing and show no prompt.
 /// - When `apply` returned, the changes are as durable as ``StoreTraits`` says; when it threw
 ///   anything but `outcomeUnknown`, a store whose traits say `isAtomic` changed nothing.
 /// - No error ever removes an item.
+/// - Any number of threads and tasks may use it at the same time. A read sees every change that
+///   returned before the read began.
+///
+/// A blocking operation holds its thread until it ends: microseconds in memory, milliseconds on a
+/// disk, up to the store's own timeout where another process or a service is waited for. The
+/// codes listed here are those that a store throws as a rule; its documentation names others.
 public protocol SecretStore: Sendable {
   /// What this store can do and what protects it, now.
+  ///
+  /// May read the disk. It throws nothing: what the store cannot find out is left out.
   var traits: StoreTraits { get }
 
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// - Throws: `locked`, `unavailable`, `corrupt`, `accessDenied` or `io`.
+  /// Blocks the thread while it reads.
+  ///
+  /// - Throws: `locked`, `unavailable`, `corrupt`, `accessDenied`, `timedOut` or `io`.
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes?
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// - Throws: As ``value(for:)``.
+  /// Suspends the task while it reads.
+  ///
+  /// - Throws: As ``value(for:)``, or `cancelled` where the store stops with its task.
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes?
 
   /// Whether there is an item, without reading its value where the store can tell.
+  ///
+  /// Blocks as ``value(for:)`` does.
   ///
   /// - Throws: As ``value(for:)``: a store that cannot tell does not answer `false`.
   func contains(_ key: StoreKey) throws(StoreError) -> Bool
   /// Whether there is an item.
   ///
-  /// - Throws: As ``contains(_:)``.
+  /// - Throws: As ``asyncValue(for:)``.
   func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool
 
   /// Makes changes in the order given: all or none where ``StoreTraits/isAtomic`` holds.
+  ///
+  /// Blocks the thread until the changes are made, and durable where ``StoreTraits/isDurable``
+  /// holds. Lists that are applied at the same time are made one after the other where
+  /// ``StoreTraits/isAtomic`` holds, in either order.
   ///
   /// Removing an absent item is no error. An empty list does nothing. A value above
   /// ``StoreTraits/largestValueByteCount`` is refused before any change of its list is made.
   ///
   /// - Throws: `locked`, `unavailable`, `valueTooLarge`, `noSpace`, `timedOut`, `corrupt`,
-  ///   `outcomeUnknown` or `io`.
+  ///   `accessDenied` or `io`, and nothing was changed where ``StoreTraits/isAtomic`` holds, or a
+  ///   first part of the list elsewhere; `outcomeUnknown`, and the changes may be there or not.
   func apply(_ changes: [StoreChange]) throws(StoreError)
   /// Makes changes in the order given.
   ///
-  /// Once begun, the change is not undone by cancelling the task.
+  /// Suspends the task until they are made. Once begun, the change is not undone by cancelling the
+  /// task.
   ///
-  /// - Throws: As ``apply(_:)``.
+  /// - Throws: As ``apply(_:)``, or `cancelled`, and nothing was changed.
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError)
 
   /// The keys of one namespace, or of all when `nil`, in ascending order.
+  ///
+  /// Blocks the thread while it reads.
   ///
   /// - Throws: As ``value(for:)``.
   func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey]
   /// The keys of one namespace, or of all when `nil`, in ascending order.
   ///
-  /// - Throws: As ``keys(in:)``.
+  /// Suspends the task while it reads.
+  ///
+  /// - Throws: As ``asyncValue(for:)``.
   func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey]
 
-  /// Runs a closure while nobody else has exclusive access to the same name.
+  /// Runs a closure while no one else has exclusive access to the same name.
   ///
   /// Excludes other tasks, threads and, where ``StoreTraits/excludesOtherProcesses`` holds,
   /// processes that ask for the same name; it does not stop plain reads and changes. The
   /// access ends with the closure, and with the process, however that dies. Asking for the
   /// same name again inside the closure waits until the timeout.
   ///
+  /// Blocks the thread while it waits. Of those who wait, the store decides who is next.
+  ///
   /// - Parameters:
   ///   - key: The name.
-  ///   - timeout: How long to wait for it.
-  ///   - body: What to do meanwhile.
+  ///   - timeout: How long to wait for it; zero or less gives a name only if it is free.
+  ///   - body: What to do meanwhile, once.
   /// - Returns: What the closure returns.
-  /// - Throws: `timedOut`, `io`, or what the closure throws.
+  /// - Throws: `timedOut`, and the closure did not run; `locked`, `io`, or what the closure throws.
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result
-  /// Runs a closure while nobody else has exclusive access to the same name.
+  /// Runs a closure while no one else has exclusive access to the same name.
   ///
-  /// - Throws: `timedOut`, `cancelled` when the task was cancelled while waiting, `io`, or what
-  ///   the closure throws.
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  /// Suspends the task while it waits, and runs the closure where the caller runs. A store of your
+  /// own writes `nonisolated(nonsending)` in both places, as here, unless its package enables the
+  /// upcoming feature `NonisolatedNonsendingByDefault`.
+  ///
+  /// - Throws: `timedOut`, `cancelled` when the task was cancelled while waiting, `locked`, `io`,
+  ///   or what the closure throws.
+  nonisolated(nonsending) func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
   ) async throws -> Result
 
-  /// The names that change from now on, whoever changes them.
+  /// The names that change from now on, whichever object changes them.
   ///
-  /// Each call gives a stream of its own; it ends when its task is cancelled or the store goes
-  /// away. Changes by other processes are in it where ``StoreTraits/seesOtherProcesses`` holds.
+  /// Returns at once. Each call gives a stream of its own; it ends when its task is cancelled or
+  /// the store goes away. Changes by other processes are in it where
+  /// ``StoreTraits/seesOtherProcesses`` holds.
+  ///
+  /// An event comes when its change can be read, and events come in the order of the changes. One
+  /// event may stand for several changes. A listener that fell too far behind gets
+  /// ``StoreEvent/resynchronize`` for what it missed.
   func changes() -> AsyncStream<StoreEvent>
 }
 

@@ -3,6 +3,7 @@ import SessionToolsBase
 private let absence = """
   nil means that the store is open and the item is absent, and nothing else.
   """
+private let reading = "Reads change nothing, create nothing and show no prompt."
 private let bytes = "A store keeps bytes: what was put is read, byte for byte."
 private let limit = """
   A value above largestValueByteCount is refused with valueTooLarge before anything is changed; \
@@ -17,9 +18,7 @@ extension StoreConformance {
       try await store.put(Sample("other"), for: StoreKey("other", in: "conformance"))
       try await store.expectValue(nil, for: key, "beside another item")
     },
-    Check(
-      "reading an absent item makes none", "Reads change nothing, create nothing and ask nobody."
-    ) { store in
+    Check("reading an absent item makes none", reading) { store in
       let key = try StoreKey("item", in: "conformance")
       for _ in 1...2 {
         _ = try await store.value(for: key)
@@ -28,9 +27,7 @@ extension StoreConformance {
       }
       try await store.expectKeys([])
     },
-    Check(
-      "reading an item leaves it as it is", "Reads change nothing, create nothing and ask nobody."
-    ) { store in
+    Check("reading an item leaves it as it is", reading) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
       try await store.put(sample, for: key)
       for time in ["at first", "again", "a third time"] {

@@ -1,0 +1,66 @@
+/// Exclusive access and the change stream of one store: what a store needs beside its items.
+///
+/// A store of your own keeps one, forwards `withExclusiveAccess` in both forms and
+/// ``SecretStore/changes()`` to it, and reports each change that it made. <doc:WriteAStore> shows how.
+///
+/// It knows of this process only. Exclusive access holds among the tasks and threads that use the
+/// same coordinator; a store that excludes other processes takes a lock of the system inside the
+/// closure.
+public final class StoreCoordinator: Sendable {
+  private let names: NameLocks<StoreKey>
+  private let observers = Observers()
+
+  /// Makes the coordinator of one store.
+  ///
+  /// - Parameter store: The store as a person would name it, for errors: a path, or the kind of
+  ///   store.
+  public init(store: String) {
+    names = NameLocks(store: store)
+  }
+
+  /// Runs a closure while no other task or thread has exclusive access to the name.
+  ///
+  /// Blocks the thread until the name is free. Tasks and threads get it in the order in which they
+  /// asked.
+  ///
+  /// - Returns: What the closure returns.
+  /// - Throws: `timedOut`, or what the closure throws.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    try names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try body()
+  }
+
+  /// Runs a closure while no other task or thread has exclusive access to the name.
+  ///
+  /// Suspends the task until the name is free, and runs the closure where the caller runs.
+  ///
+  /// - Returns: What the closure returns.
+  /// - Throws: `timedOut`, `cancelled` when the task was cancelled while it waited, or what the
+  ///   closure throws.
+  public nonisolated(nonsending) func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
+  ) async throws -> Result {
+    try await names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    return try await body()
+  }
+
+  /// A stream of the events that are reported from now on.
+  ///
+  /// It ends when its task is cancelled, and when the coordinator goes away. Of more than 1,024
+  /// events that were not read yet, the oldest are dropped, and one `resynchronize` follows.
+  public func changes() -> AsyncStream<StoreEvent> {
+    observers.stream()
+  }
+
+  /// Sends an event to all streams; never blocks.
+  ///
+  /// Report a change when it can be read, and in the order in which changes are made: best while
+  /// the lock is held under which they are made.
+  public func report(_ event: StoreEvent) {
+    observers.tell(event)
+  }
+}
