@@ -104,7 +104,10 @@ let package = Package(
       path: "Tests/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",
-      dependencies: ["SessionAuthentication", "SessionTools", "TestSupport", "WebLogin"]),
+      dependencies: [
+        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "TestSupport",
+        "TestThreads", "WebLogin",
+      ]),
     .testTarget(
       name: "SessionToolsBaseTests",
       dependencies: ["InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestSupport"]),

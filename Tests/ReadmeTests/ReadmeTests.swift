@@ -48,9 +48,9 @@ import Testing
     let modules = ["CCurl", "CLinux", "CSodium", "CGIO", "CSecret"].map {
       "\(SourceDirectory.path)/Sources/\($0)"
     }
-    let headers = try run("pkg-config", "--cflags-only-I", "libsecret-1")
+    let headers = try Self.run(["pkg-config", "--cflags-only-I", "libsecret-1"])
     #expect(headers.status == 0)
-    return try run(
+    return try Self.run(
       ["swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors"]
         + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
         + headers.output.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
@@ -64,11 +64,8 @@ import Testing
     #expect(!code.isEmpty && code == shown + "\n")
   }
 
-  private func run(_ command: String...) throws -> (status: Int32, output: String) {
-    try run(command)
-  }
-
-  private func run(_ command: [String]) throws -> (status: Int32, output: String) {
+  /// Runs a program and waits for it; what it prints as output and as errors is one text.
+  static func run(_ command: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command

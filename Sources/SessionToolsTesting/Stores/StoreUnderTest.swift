@@ -4,9 +4,10 @@ public import SessionToolsBase
 ///
 /// ```swift
 /// func makeStore() throws -> StoreUnderTest {
-///   let directory = try TemporaryDirectory()
-///   let store = try MyStore(in: directory.path)
-///   return StoreUnderTest(store, reopen: { try MyStore(in: directory.path) })
+///   let path = NSTemporaryDirectory() + UUID().uuidString
+///   return StoreUnderTest(
+///     try MyStore(path), reopen: { try MyStore(path) },
+///     cleanUp: { try FileManager.default.removeItem(atPath: path) })
 /// }
 /// ```
 ///
