@@ -66,6 +66,7 @@ extension HTTPError {
   /// Says in the words of WebLogin what kept a server from answering, and quotes nothing.
   fileprivate init(_ error: any Error) {
     let failure = error as? HTTPClientError
+    let isRefused = (error as? IOError)?.errnoCode == ECONNREFUSED
     let unsent: [HTTPClientError?] = [
       .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown,
     ]
@@ -76,7 +77,7 @@ extension HTTPError {
       self.init(HTTPError.timedOut, reason: "the server did not answer in time")
     case _ where error is CancellationError || failure == .cancelled:
       self.init(HTTPError.cancelled, reason: "the request was cancelled")
-    case _ where error is NIOConnectionError || unsent.contains(failure):
+    case _ where error is NIOConnectionError || isRefused || unsent.contains(failure):
       // No request without a connection: a refresh token is not spent.
       self.init(
         HTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")

@@ -130,10 +130,10 @@ import WebLogin
     #expect(error?.code == WebLoginError.cancelled)
   }
 
-  @Test func `says that a server is not there`() async throws {
+  @Test func `says that nothing was sent to a server that is not there`() async throws {
     server.stop()
     let (error, underlying) = try await failure(at: "/token")
     #expect(error.code == WebLoginError.unreachable)
-    #expect(underlying?.code == HTTPError.noAnswer)
+    #expect(underlying?.code == HTTPError.noAnswer && underlying?.wasSent == false)
   }
 }
