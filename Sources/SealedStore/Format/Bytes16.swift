@@ -13,8 +13,9 @@ struct Bytes16: Hashable, Sendable {
   }
 
   init(_ buffer: borrowing ByteBuffer, at offset: Int) {
-    low = buffer.load(UInt64.self, at: offset)
-    high = buffer.load(UInt64.self, at: offset + 8)
+    let bytes = buffer.load(UInt128.self, at: offset)
+    low = UInt64(truncatingIfNeeded: bytes)
+    high = UInt64(truncatingIfNeeded: bytes >> 64)
   }
 
   static func ^ (left: Bytes16, right: Bytes16) -> Bytes16 {
@@ -22,8 +23,7 @@ struct Bytes16: Hashable, Sendable {
   }
 
   func store(in buffer: ByteBuffer, at offset: Int) {
-    buffer.store(low, at: offset)
-    buffer.store(high, at: offset + 8)
+    buffer.store(UInt128(high) << 64 | UInt128(low), at: offset)
   }
 
   /// 32 hexadecimal digits.

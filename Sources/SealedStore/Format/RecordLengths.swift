@@ -7,12 +7,13 @@ struct RecordLengths: Hashable, Sendable {
   /// The length of the sealed value.
   let value: Int
 
-  private static let largestNameByteCount =
-    Sodium.tagByteCount
-    + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
-  private static let largestValueByteCount =
-    Sodium.tagByteCount
-    + Padding.paddedByteCount(for: 4 + SealedFileStore.largestValueByteCount)
+  // Computed, which the compiler does; a stored constant would be asked for by a call.
+  private static var largestNameByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
+  }
+  private static var largestValueByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + SealedFileStore.largestValueByteCount)
+  }
 
   /// The length of the shortest record.
   static let smallestRecordByteCount =

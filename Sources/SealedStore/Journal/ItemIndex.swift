@@ -32,12 +32,12 @@ struct ItemIndex: Sendable {
     /// The length of the record.
     var recordByteCount: Int { Int(length) }
 
-    /// Whether this is the entry of a record with such a prefix.
+    /// Whether this is the entry of a record with such a prefix; no removal has one.
     func isEntry(of prefix: RecordPrefix) -> Bool {
-      prefix.tag == tag && hasPlace(of: prefix)
+      prefix.tag == tag && !prefix.kind.contains(.removed) && hasPlace(of: prefix)
     }
 
-    /// The same but for the tag, which may be masked.
+    /// The same but for tag and kind, which may be masked.
     func hasPlace(of prefix: RecordPrefix) -> Bool {
       prefix.nonceStart == nonceStart && prefix.recordByteCount == recordByteCount
     }

@@ -63,10 +63,11 @@ final class JournalView: @unchecked Sendable {
   /// The tag of an item.
   func tag(of key: StoreKey, _ keys: KeyRing) -> ItemTag {
     let byteCount = key.canonicalByteCount
-    let buffer =
-      byteCount <= Self.nameBufferByteCount ? nameBuffer : ByteBuffer(byteCount: byteCount)
-    key.storeCanonical(in: buffer, at: 0)
-    return ItemTag(of: buffer, 0..<byteCount, tagKey: keys.tagKey)
+    guard byteCount <= Self.nameBufferByteCount else {
+      return ItemTag(of: key, tagKey: keys.tagKey)
+    }
+    key.storeCanonical(in: nameBuffer, at: 0)
+    return ItemTag(of: nameBuffer, 0..<byteCount, tagKey: keys.tagKey)
   }
 
   /// The newest record of an item.
@@ -202,7 +203,6 @@ final class JournalView: @unchecked Sendable {
       position.byteCount - JournalHead.byteCount,
       goal.byteCount(in: fileByteCount) - JournalHead.byteCount
     )
-    guard position.number > 0, read > 0 else { return }
     live.reserve(all / max(1, read / Int(clamping: position.number)) + 1)
   }
 

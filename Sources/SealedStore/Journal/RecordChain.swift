@@ -28,10 +28,7 @@ struct RecordChain {
   /// Takes the prefix of the next record.
   func begin(_ buffer: ByteBuffer, at offset: Int) {
     position.chain.bytes.store(in: input, at: 0)
-    // Word by word, which is inlined; a copy would be a call for every record.
-    for word in stride(from: 0, to: RecordPrefix.chainedByteCount, by: 8) {
-      input.store(buffer.load(UInt64.self, at: offset + word), at: 16 + word)
-    }
+    input.copy(buffer, at: offset, byteCount: RecordPrefix.chainedByteCount, to: 16)
   }
 
   /// The chain value of the record that was begun.

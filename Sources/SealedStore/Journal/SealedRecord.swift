@@ -45,7 +45,7 @@ struct SealedRecord: @unchecked Sendable {
   /// Opens the value; `nil` when the record is not authentic, or not the one of the entry.
   func value(of entry: ItemIndex.Entry, _ keys: KeyRing) -> SecretBytes? {
     guard let prefix = RecordPrefix(buffer, at: Self.start, maskKey: keys.maskKey),
-      entry.isEntry(of: prefix), !prefix.kind.contains(.removed)
+      entry.isEntry(of: prefix)
     else { return nil }
     return value(prefix.lengths, keys)
   }

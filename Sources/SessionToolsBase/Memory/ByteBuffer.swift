@@ -114,6 +114,17 @@ import Glibc
     unsafe (start + offset).copyMemory(from: other.pointer(to: range), byteCount: range.count)
   }
 
+  /// Copies some bytes of another buffer in, without a call where the compiler knows how many.
+  ///
+  /// - Precondition: They lie within both buffers.
+  @inlinable @inline(__always) package func copy(
+    _ other: borrowing ByteBuffer, at start: Int, byteCount: Int, to offset: Int
+  ) {
+    check(offset..<offset + byteCount)
+    other.check(start..<start + byteCount)
+    unsafe (self.start + offset).copyMemory(from: other.start + start, byteCount: byteCount)
+  }
+
   /// A copy of a part.
   ///
   /// - Precondition: The range lies within the buffer.
