@@ -72,7 +72,7 @@ struct UnmarkedPart {
   var remainsByteCount: Int { remainsEnd - end.byteCount }
 
   /// Whether there is nothing but zeros.
-  var isVacant: Bool { changes.isEmpty && remainsByteCount == 0 && damageOffset == nil }
+  var isVacant: Bool { changes.isEmpty && remainsByteCount == 0 }
 
   private mutating func walk(_ keys: KeyRing) throws(StoreError) {
     var walker = JournalWalker(

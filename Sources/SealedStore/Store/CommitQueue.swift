@@ -124,7 +124,7 @@ final class CommitQueue: Sendable {
       let missingCount = wasAnswered ? state.last.count - 1 : state.last.count
       let most = min(state.last.duration * Self.gatheringShare, Self.longestGathering)
       let left = state.last.end + most - .now
-      guard missingCount > 0, state.batches.count == 1, left > .zero else { return nil }
+      guard state.batches.count == 1, left > .zero else { return nil }
       batch.completeCount = batch.requests.count + missingCount
       batch.beAwaited()
       return left

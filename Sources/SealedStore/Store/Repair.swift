@@ -105,10 +105,13 @@ extension SealedFileStore {
     let (journal, survey) = try survey(
       file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
     let confirmed = end ?? mark.flatMap { $0.journal == journal ? $0 : nil }
+    let hasPredecessor = JournalHead(headBytes)?.predecessor != nil
     if survey.records.isEmpty {
-      // Whatever became of a head that is all there was.
+      // Whatever became of a head that is all there was; behind one that replaced another journal
+      // there was a change.
       var isEmpty =
-        byteCount == headByteCount && (confirmed.map { $0.byteCount == byteCount } ?? true)
+        byteCount == headByteCount && !hasPredecessor
+        && (confirmed.map { $0.byteCount == byteCount } ?? true)
       if !isEmpty, let chained {
         isEmpty = try chained.isWholeAndEmpty(file, byteCount: byteCount)
       }
@@ -117,7 +120,7 @@ extension SealedFileStore {
 
     let (newest, last) = Self.newestRecords(
       survey, chained, confirmedByteCount: confirmed?.byteCount ?? 0,
-      isFirstChangeConfirmed: JournalHead(headBytes)?.predecessor != nil)
+      isFirstChangeConfirmed: hasPredecessor)
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, as: keptName)
     let old = if let end { end } else { try anchored(journal) }

@@ -271,8 +271,8 @@ final class StoreLoader: Sendable {
     let content = try HeaderFiles(directory: directory).content(of: StoreFile.headerNext)
     guard let next = content.header, next.store == header.store else { return .noRotation }
     if let keys = search.keysOfNext { means.append(.keys(keys)) }
-    if search.mayAsk || !search.asks { means.append(search.source) }
-    guard let found = try open(next, byFirstOf: means, orElse: search.asks && !search.mayAsk) else {
+    if search.mayAsk { means.append(search.source) }
+    guard let found = try open(next, byFirstOf: means, orElse: !search.mayAsk) else {
       return .needsSource
     }
     // The source is not asked once more when the files have to be read again.
@@ -322,11 +322,6 @@ struct KeySearch {
   var mayAsk = true
   /// The keys of the header that a rotation has not put in its place yet, once they are found.
   var keysOfNext: KeyRing?
-
-  /// Whether the source is one that may take long.
-  var asks: Bool {
-    if case .source = source { true } else { false }
-  }
 
   init(by source: StoreUnlocking.Means, slot: Int? = nil) {
     self.source = source

@@ -78,6 +78,7 @@ final class StoreWatcher: Sendable {
 
   /// Tells that anything may have changed.
   func tellToResynchronize() {
+    state.withLock { $0.seen = nil }
     observers.tell(.resynchronize)
   }
 
@@ -139,9 +140,7 @@ extension SealedFileStore {
     }
     guard let (place, file, keys) = found else { return (nil, nil) }
     defer { keys.endUse() }
-    // A journal that ends before what was told has lost something.
-    guard let seen, seen.journal == place.journal, seen.end.byteCount <= place.end.byteCount
-    else { return (place, nil) }
+    guard let seen, seen.journal == place.journal else { return (place, nil) }
     let opener = RecordOpener(journal: place.journal, keys: keys)
     var changed: Set<StoreKey> = []
     var start = seen.end.byteCount
