@@ -282,6 +282,11 @@ extension FileStatus {
 package enum CurrentProcess {
   /// Changes in a forked child.
   package static var identifier: Int32 { ForkMark.shared.processIdentifier }
+  /// Whether it was forked from one that had asked for its identifier, without another program since.
+  ///
+  /// Such a child must not share a `Mutex` among threads: the thread that forked goes on under the
+  /// identifier of its parent's, which Swift 6.3 keeps, and the kernel refuses to wait for that one.
+  package static var isForkedChild: Bool { ForkMark.shared.isForkedChild }
   /// Whom files must belong to.
   package static var user: UInt32 { geteuid() }
 
@@ -303,6 +308,9 @@ package enum CurrentProcess {
 
   /// `nil` where the kernel does not do it, which Linux does since 4.14.
   private let word: UnsafeMutablePointer<Atomic<Int32>>?
+  /// The identifier of the process that asked last, in memory that a fork copies.
+  private let asker = Atomic<Int32>(0)
+  private let wasForked = Atomic(false)
 
   private init() {
     let byteCount = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -322,11 +330,17 @@ package enum CurrentProcess {
   }
 
   var processIdentifier: Int32 {
-    guard let word = unsafe word else { return getpid() }
-    let known = unsafe word.pointee.load(ordering: .relaxed)
+    let known = unsafe word.map { unsafe $0.pointee.load(ordering: .relaxed) } ?? 0
     if known != 0 { return known }
     let identifier = getpid()
-    unsafe word.pointee.store(identifier, ordering: .relaxed)
+    let last = asker.exchange(identifier, ordering: .relaxed)
+    if last != 0, last != identifier { wasForked.store(true, ordering: .relaxed) }
+    unsafe word?.pointee.store(identifier, ordering: .relaxed)
     return identifier
+  }
+
+  var isForkedChild: Bool {
+    _ = processIdentifier
+    return wasForked.load(ordering: .relaxed)
   }
 }
