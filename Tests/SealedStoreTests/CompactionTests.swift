@@ -104,6 +104,32 @@ import Testing
     #expect(after == value)
   }
 
+  @Test func `a journal that another handle compacted meanwhile is not rewritten once more`()
+    async throws
+  {
+    let other = try scratch.open()
+    let value = SecretBytes([UInt8](repeating: 7, count: 9 << 20))
+    for _ in 0..<2 { try await store.put(value, for: name("item")) }
+    let (locks, hasCompacted) = (Locked(0), Locked(false))
+    disk.setRule { call in
+      guard call.kind == .lock else { return nil }
+      let isCompaction = locks.withLock { locks in
+        locks += 1
+        return locks == 2
+      }
+      guard isCompaction else { return nil }
+      #expect(throws: Never.self) { try other.compact() }
+      hasCompacted.withLock { $0 = true }
+      return nil
+    }
+    try await store.put(value, for: name("item"))
+    try await wait(until: "another handle has compacted") { hasCompacted.value }
+    // The compaction that was due has the lock of this store's writer by then.
+    try store.put("behind", as: "behind")
+    #expect(compactionCount() == 0)
+    #expect(try scratch.open().verify().findings == [])
+  }
+
   @Test func `locking compacts a small journal from 256 KiB on that are of no use`() throws {
     let value = String(repeating: "v", count: 50_000)
     // The last of them is of use, and so few do not count while the store is open.

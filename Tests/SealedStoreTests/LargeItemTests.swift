@@ -46,6 +46,15 @@ import Testing
     #expect(try opened.compact() == 0)
   }
 
+  @Test func `an excerpt ends with the value that makes it longer than 4 MiB`() throws {
+    let store = try scratch.create()
+    let keys = try (0..<3).map { try name("item \($0)") }
+    let values = (0..<3).map { value(3 << 20, seed: $0) }
+    for (key, value) in zip(keys, values) { try store.put(value, for: key) }
+    let found = try store.values(ofFirst: keys[...])
+    #expect(found == Array(values.prefix(2)))
+  }
+
   @Test func `a change of more than a gibibyte is refused before anything is written`() throws {
     let store = try scratch.create()
     try store.put("value", as: "item")

@@ -54,6 +54,14 @@ import Testing
     }
   }
 
+  @Test func `a list during which the store is changed is not kept`() throws {
+    disk.setRule(
+      FaultyFileSystem.before(.read, "journal") { [store] in try store.put("new", as: "new") })
+    #expect(try store.keys(in: nil).count == 300)
+    disk.setRule(nil)
+    #expect(try store.keys(in: nil).count == 301)
+  }
+
   @Test func `a list is the same after another process compacts and rotates`() throws {
     let other = try scratch.open()
     let first = try store.keys(in: nil)
@@ -90,6 +98,9 @@ import Testing
     #expect(first.keys.count == 10_001)
     #expect(again.keys == first.keys)
     #expect(again.readCount > 0)
+    // In the journal they stand in another order.
+    #expect(first.keys == first.keys.sorted())
+    #expect(try store.keys(in: "com.example.test") == first.keys)
     #expect(try store.keys(in: "other") == [])
   }
 }

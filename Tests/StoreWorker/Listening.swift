@@ -7,6 +7,39 @@ import SessionToolsBase
 func listenAlone() throws -> Never {
   let store = try openStore()
   let key = try StoreKey(argument(3), in: "worker")
+  let changes = try changesWithoutNotifications(of: store)
+  try store.put(SecretBytes(utf8: "value"), for: key)
+  tell(changes, count: 1)
+}
+
+/// Locks a store, puts the files of one change before back, unlocks it and stores an item, and says
+/// what it is told of that when the system gives no notifications:
+/// `listen-to-older DIRECTORY KEYFILE NAME`.
+func listenToOlder() throws -> Never {
+  let store = try openStore()
+  let key = try StoreKey(argument(3), in: "worker")
+  let files = try ["journal", "mark"].map { name in
+    let file = URL(filePath: "\(argument(1))/\(name)")
+    return (file, try Data(contentsOf: file))
+  }
+  // It ends where the change will end that goes on from the older files.
+  try store.put(SecretBytes(utf8: "value"), for: StoreKey("old", in: "worker"))
+  let changes = try changesWithoutNotifications(of: store)
+  store.lock()
+  for (file, content) in files {
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.write(contentsOf: content)
+    try handle.close()
+  }
+  try store.unlock(with: KeyFile(argument(2)))
+  try store.put(SecretBytes(utf8: "value"), for: key)
+  tell(changes, count: 2)
+}
+
+/// A stream of a store that the system tells nothing.
+private func changesWithoutNotifications(
+  of store: SealedFileStore
+) throws -> AsyncStream<StoreEvent> {
   let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
   var usual = rlimit()
   guard unsafe getrlimit(resource, &usual) == 0 else { fail("no limit") }
@@ -15,13 +48,17 @@ func listenAlone() throws -> Never {
   guard unsafe setrlimit(resource, &none) == 0 else { fail("no limit") }
   let changes = store.changes()
   guard unsafe setrlimit(resource, &usual) == 0 else { fail("no limit") }
-  try store.put(SecretBytes(utf8: "value"), for: key)
+  return changes
+}
+
+/// Says so many events, and ends.
+private func tell(_ changes: AsyncStream<StoreEvent>, count: Int) -> Never {
   Task {
-    for await event in changes {
+    for await event in changes.prefix(count) {
       if case .changed(let keys) = event { say("changed \(keys.map(\.identifier))") }
       if case .resynchronize = event { say("resynchronize") }
-      exit(0)
     }
+    exit(0)
   }
   // Whoever waits for it has gone when there is no more input.
   while readLine() != nil {}

@@ -124,9 +124,29 @@ func useUnlockableMemory() throws {
 ///
 /// Says what the child may do with it, and then what the parent may.
 func useAfterFork() throws {
-  let store = try openStore()
+  let disk = FaultyFileSystem()
+  let store = try SealedFileStore.open(
+    at: argument(1), key: KeyFile(argument(2)), environment: StoreEnvironment(fileSystem: disk))
   let name = try StoreKey("item", in: "worker")
   try store.put(SecretBytes(utf8: "value"), for: name)
+  // One thread is in the midst of a read all the while, and so it is in the child, for ever.
+  let (isReading, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+  let isFirst = Mutex(true)
+  disk.setRule { call in
+    guard call.kind == .read, call.name == "journal" else { return nil }
+    let holds = isFirst.withLock { isFirst in
+      defer { isFirst = false }
+      return isFirst
+    }
+    if holds {
+      isReading.signal()
+      goesOn.wait()
+    }
+    return nil
+  }
+  let reader = Thread { _ = try? store.value(for: name) }
+  reader.start()
+  isReading.wait()
   // Threads that are at work while this one forks leave in the child what they had taken.
   let isOver = Mutex(false)
   let threads = (0..<4).map { number in
@@ -158,11 +178,13 @@ func useAfterFork() throws {
     say("verify " + storeOutcome { _ = try store.verify() })
     say("addSlot " + storeOutcome { try store.addSlot(KeyFile(argument(2))) })
     say("unlock " + storeOutcome { try store.unlock(with: KeyFile(argument(2))) })
+    say("memory locked \(store.isKeyMemoryLocked)")
     store.lock()
     say("locked \(store.isLocked)")
   }
+  goesOn.signal()
   isOver.withLock { $0 = true }
-  while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+  while (threads + [reader]).contains(where: { !$0.isFinished }) { usleep(1000) }
   say("parent " + storeOutcome { try store.put(SecretBytes(utf8: "parent"), for: name) })
 }
 

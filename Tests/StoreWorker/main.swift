@@ -57,6 +57,7 @@ do {
   case "churn": try churn()
   case "watch": try watchUntilInputEnds()
   case "listen-alone": try listenAlone()
+  case "listen-to-older": try listenToOlder()
   case "standard-key": try makeStandardKey()
   case "old-stores": try makeOldStores()
   case "count": try countExclusively()

@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import TestThreads
 import Testing
 
@@ -150,6 +151,39 @@ import Testing
     #expect(try self.reader().line() == "a=1 b=2 c=3, sound, accessDenied")
   }
 
+  @Test func `a store without a lock file is read on a full disk as well`() throws {
+    try makeUnmarked { try $0.put("3", as: "c") }
+    try FileManager.default.removeItem(atPath: scratch.file("lock"))
+    let disk = FaultyFileSystem { call in
+      call.kind == .write || call.access == .readWriteOrCreate ? .fail(ENOSPC) : nil
+    }
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try reader.texts() == ["a": "1", "b": "2", "c": "3"])
+    #expect(try scratch.names() == storeFiles.subtracting(["lock"]))
+  }
+
+  @Test func `a reader that has the lock after a writer syncs nothing that has its mark`() throws {
+    var mark: [UInt8] = []
+    try makeUnmarked {
+      try $0.put("3", as: "c")
+      mark = try scratch.bytes(of: "mark")
+    }
+    let disk = FaultyFileSystem { [scratch, mark] call in
+      switch call.kind {
+      case .open where call.access == .readWriteOrCreate: return .fail(EACCES)
+      case .lock:
+        // The writer writes its mark, and then lets the lock go.
+        #expect(throws: Never.self) { try scratch.overwrite("mark", with: mark) }
+        return nil
+      case .synchronizeData: return .fail(EIO)
+      default: return nil
+      }
+    }
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(disk.count(.lock) == 1)
+    #expect(try reader.texts() == ["a": "1", "b": "2", "c": "3"])
+  }
+
   @Test func `a reader waits for a writer before it counts what is behind the mark`() throws {
     try makeUnmarked { try $0.put("3", as: "c") }
     let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
@@ -235,6 +269,60 @@ import Testing
     #expect(code == StoreError.io)
     // Nothing is behind this one.
     try store.put("4", as: "d")
+  }
+
+  @Test func `in memory, what is behind the mark counts though the page cache cannot be passed by`()
+    throws
+  {
+    let scratch = try Scratch(in: TemporaryDirectory(in: "/dev/shm"))
+    let store = try scratch.create()
+    try store.put("1", as: "a")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("2", as: "b")
+    try scratch.overwrite("mark", with: mark)
+    // Since Linux 6.6 this file system knows direct reads, and before it did not.
+    let disk = FaultyFileSystem { call in
+      if call.kind == .write { return .fail(ENOSPC) }
+      return call.access == .readDirect ? .fail(EINVAL) : nil
+    }
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try reader.texts() == ["a": "1", "b": "2"])
+  }
+
+  /// Puts the journal and another file in each other's place.
+  private static func exchangeJournal(of scratch: Scratch, with other: String) {
+    let (journal, between) = (scratch.file("journal"), scratch["between"])
+    for (path, newPath) in [(journal, between), (other, journal), (between, other)] {
+      #expect(unsafe rename(path, newPath) == 0)
+    }
+  }
+
+  @Test func `a change of which only the first page is on the disk is passed over`() throws {
+    try makeUnmarked { try $0.put(String(repeating: "x", count: 5000), as: "long") }
+    let before = try files()
+    let journal = try #require(before["journal"])
+    let page = 4096
+    let written = journal[..<page] + [UInt8](repeating: 0, count: journal.count - page)
+    let other = scratch["on disk"]
+    #expect(
+      FileManager.default.createFile(
+        atPath: other, contents: Data(written), attributes: [.posixPermissions: 0o600]))
+    // Nothing can be written, and who asks the disk gets the other file.
+    let (scratch, isExchanged) = (scratch, Locked(false))
+    let disk = FaultyFileSystem { call in
+      if call.kind == .write { return .fail(ENOSPC) }
+      isExchanged.withLock { isExchanged in
+        guard call.access == .readDirect || isExchanged && call.kind == .read else { return }
+        Self.exchangeJournal(of: scratch, with: other)
+        isExchanged.toggle()
+      }
+      return nil
+    }
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(disk.calls.count { $0.access == .readDirect } == 1)
+    #expect(!isExchanged.value)
+    #expect(try reader.texts() == ["a": "1", "b": "2"])
+    #expect(try files() == before)
   }
 
   /// A disk that takes no more than it has, and on it the store, whose journal ends with a page: so

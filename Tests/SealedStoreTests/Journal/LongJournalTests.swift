@@ -187,6 +187,44 @@ import Testing
     #expect(disk.count(.read) < 40)
   }
 
+  @Test func `however many long values are holes inside, every short one between them is found`()
+    throws
+  {
+    let store = try scratch.create()
+    let value = SecretBytes([UInt8](repeating: 1, count: SealedFileStore.largestValueByteCount))
+    // Together they are more than a search may try, but none is needed: behind each stands a record.
+    var shortTexts: [String: String] = [:]
+    for number in 0..<5 {
+      try store.put(value, for: name("long \(number)"))
+      try store.put("\(number)", as: "short \(number)")
+      shortTexts["short \(number)"] = "\(number)"
+    }
+    let journal = try scratch.bytes(of: "journal")
+    try keepOnlyEnds(ofRecordsIn: journal)
+    let damaged = try scratch.open()
+    let report = try damaged.verify()
+    #expect(report.findings.map(\.place) == Array(repeating: .journal, count: 5))
+    #expect(report.recordCount == 5)
+    #expect(try damaged.repair().lostRecordCount == 5)
+    #expect(try scratch.open().texts() == shortTexts)
+  }
+
+  /// Makes a hole of what is inside of long records, where the chain does not look, as a copy that
+  /// lost blocks has it.
+  private func keepOnlyEnds(ofRecordsIn journal: [UInt8]) throws {
+    var start = JournalLayout.headByteCount
+    try scratch.overwrite("journal", with: Array(journal[..<start]))
+    let handle = try FileHandle(forWritingTo: URL(filePath: scratch.file("journal")))
+    defer { try? handle.close() }
+    for record in JournalLayout.records(of: journal) {
+      for end in [record.prefix(4096), record.suffix(4096)] {
+        try handle.seek(toOffset: UInt64(start + end.startIndex))
+        try handle.write(contentsOf: Data(end))
+      }
+      start += record.count
+    }
+  }
+
   @Test(arguments: [6 << 20, 24 << 20])
   func `a read that fails on the way is reported`(byteCount: Int) throws {
     _ = try fill([1000, 20_000], byteCount: byteCount)

@@ -144,6 +144,26 @@ import Testing
     #expect(try writer.text("item") == "new")
   }
 
+  @Test func `a reader that reads all anew does not wait for the writer that is at work`() throws {
+    let reader = try SealedFileStore.open(
+      at: scratch.path, key: scratch.key,
+      options: SealedFileStore.Options(lockTimeout: .milliseconds(50)))
+    #expect(try reader.text("item") == "old")
+    try store.compact()
+    try store.put("2", as: "item")
+    let writer = try open()
+    let seen = Locked<String?>(nil)
+    // The next change stands behind the mark by then, and whoever wrote that mark is alive.
+    disk.setRule(
+      FaultyFileSystem.before(.synchronizeData, "journal") {
+        let text = try reader.text("item")
+        seen.withLock { $0 = text }
+      })
+    try writer.put("3", as: "item")
+    #expect(seen.value == "2")
+    #expect(try reader.text("item") == "3")
+  }
+
   @Test func `a journal that cannot be opened for writing is read only where that is refused`()
     throws
   {
@@ -195,6 +215,42 @@ import Testing
     }
     #expect(try reader().text("item") == "new")
     #expect(2...3 ~= looks.value)
+  }
+
+  enum Harm: CaseIterable, Sendable { case headers, mark, missingMark }
+
+  @Test(arguments: Harm.allCases)
+  func `files that are put back while the holder of the lock looks at them are no damage`(
+    harm: Harm
+  ) throws {
+    let before = try RecordedDisk.read(scratch.path)
+    try store.rotate()
+    let harmed = harm == .headers ? ["header", "header.copy"] : ["mark"]
+    for name in harmed {
+      try FileManager.default.copyItem(atPath: scratch.file(name), toPath: scratch[name])
+    }
+    switch harm {
+    case .headers:
+      for name in harmed { try scratch.overwrite(name, with: #require(before[name])) }
+    case .mark: try scratch.flip("mark", at: 50)
+    case .missingMark: try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    }
+    let reader = try open()
+    let looks = Locked(0)
+    disk.setRule { [scratch] call in
+      guard call.kind == .open, call.name == "journal" else { return nil }
+      let isSecond = looks.withLock { looks in
+        looks += 1
+        return looks == 2
+      }
+      // The first look was without the lock, and now header and mark have been read with it.
+      guard isSecond else { return nil }
+      for name in harmed { #expect(unsafe rename(scratch[name], scratch.file(name)) == 0) }
+      return nil
+    }
+    #expect(try reader.verify().findings == [])
+    #expect(looks.value == 3)
+    #expect(try reader.text("item") == "old")
   }
 
   @Test func `a damaged journal is read again when its length has changed, and not before`() throws

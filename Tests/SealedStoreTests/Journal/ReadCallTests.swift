@@ -148,12 +148,23 @@ import Testing
     #expect(try store.text("item 1") == "newer")
   }
 
+  @Test func `a mark that is cut is noticed by the next read`() throws {
+    let mark = try scratch.bytes(of: "mark")
+    try rightAfterLookingAtNames {
+      try scratch.overwrite("mark", with: Array(mark[..<40]))
+      #expect(try code { _ = try store.text("item 3") } == StoreError.corrupt)
+      try scratch.overwrite("mark", with: mark)
+      #expect(try store.text("item 3") == "value 3")
+    }
+  }
+
   @Test func `a list reads no long value`() throws {
-    for number in 0..<4 {
-      let text = String(repeating: "x", count: 20_000 + number * 200_000)
+    // The first two would fit into a window, but not both into the one of the short records.
+    for number in 1...6 {
+      let text = String(repeating: "x", count: number * 100_000)
       try store.put(text, as: "long \(number)")
     }
-    let found = try calls { try #expect(store.keys(in: nil).count == 14) }
+    let found = try calls { try #expect(store.keys(in: nil).count == 16) }
     let byteCount = found.filter { $0.kind == .read && $0.name == "journal" }
       .reduce(0) { $0 + $1.byteCount }
     // One window for the short records, and of a long one the prefix and the name.

@@ -91,12 +91,16 @@ import Testing
     #expect(store.traits.protection.hasSuffix("opens with nothing that can be read"))
   }
 
-  @Test func `a copy that is another header is reported, and is no damage`() throws {
-    try scratch.open().addSlot(RawKey(RawKey.random(), label: "second"))
+  @Test func `a copy that is another header is reported, is no damage, and is repaired`() throws {
+    let store = try scratch.open()
+    try store.addSlot(RawKey(RawKey.random(), label: "second"))
     try scratch.overwrite("header.copy", with: header)
-    let report = try scratch.open().verify()
+    let report = try store.verify()
     #expect(report.findings.map(\.description) == ["the copy of the header is another one"])
     #expect(report.isSound)
+    #expect(try store.repair().wasNeeded)
+    #expect(try store.verify().findings == [])
+    #expect(try scratch.bytes(of: "header.copy") == scratch.bytes(of: "header"))
   }
 
   @Test func `repair makes both equal through a handle that has written before`() throws {

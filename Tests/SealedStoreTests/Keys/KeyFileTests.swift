@@ -70,6 +70,13 @@ import Testing
     #expect(failure == StoreError.io)
   }
 
+  @Test func `where no key file can be made, the error says so, and not that it is missing`() throws
+  {
+    // Nobody makes files there, not even root.
+    let key = KeyFile("/sys/key", makeIfAbsent: true)
+    #expect(try code { _ = try key.makeSlot() } == StoreError.accessDenied)
+  }
+
   @Test func `a key file can be made in a directory that is reached through a link`() throws {
     try FileManager.default.createDirectory(
       atPath: scratch["real"], withIntermediateDirectories: false)

@@ -151,6 +151,15 @@ import Testing
     #expect(result == 0)
   }
 
+  @Test func `beside a slot of an unknown kind nothing is claimed of a stolen disk`() throws {
+    let vector = try #require(Vector.all.first { $0.name == "slot_unknown_kind_skipped" })
+    try vector.write(to: scratch["vector"])
+    let opened = try SealedFileStore.open(at: scratch["vector"], key: vector.keySource)
+    #expect(opened.traits.protection.contains("a kind of key of a newer version"))
+    #expect(opened.traits.atRest == nil)
+    #expect(store.traits.atRest == .keyFile)
+  }
+
   @Test func `adding a slot rewrites the header alone`() throws {
     let before = try RecordedDisk.read(scratch.path)
     try store.addSlot(RawKey(RawKey.random()))

@@ -103,6 +103,35 @@ import Testing
     #expect(asked.value == 2)
   }
 
+  @Test(arguments: [false, true])
+  func `a source is asked again, and without the lock, when a revocation came before that`(
+    isUnfinished: Bool
+  ) throws {
+    let failing = FaultyFileSystem()
+    let other = try scratch.open(StoreEnvironment(fileSystem: failing))
+    if isUnfinished {
+      failing.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
+    }
+    // The remains of a write make the opening take the lock.
+    try scratch.overwrite("journal", with: try scratch.bytes(of: "journal") + [0xA1])
+    let disk = FaultyFileSystem()
+    disk.setRule(
+      FaultyFileSystem.before(.lock, "lock") { [key = scratch.key] in
+        let isDone = try other.revoke(keeping: [key]) { _ in true }
+        #expect(isDone)
+      })
+    let (path, asked) = (scratch.path, Locked(0))
+    let source = WatchedKey(scratch.key) { _ in
+      asked.withLock { $0 += 1 }
+      #expect(Self.isLockFree(at: path))
+    }
+    let opened = try SealedFileStore.open(
+      at: path, key: source, environment: StoreEnvironment(fileSystem: disk))
+    #expect(try opened.text("item") == "value")
+    #expect(asked.value == 2)
+    #expect(try scratch.names().contains("header.next") == isUnfinished)
+  }
+
   @Test(arguments: ["wrongKey", "keyBlocked"])
   func `a source that says that its guess was wrong is asked for no other slot`(
     name: String
@@ -159,6 +188,47 @@ import Testing
     let header = try scratch.bytes(of: "header")
     let code = try code { try store.revoke(keeping: [wrong]) { _ in true } }
     #expect(code == StoreError.wrongKey)
+    #expect(try scratch.bytes(of: "header") == header)
+  }
+
+  @Test func `a slot that opened is kept though one before the end of the search did not`() throws {
+    for label in ["another", "second"] {
+      try store.addSlot(RawKey(RawKey.random(), label: label))
+    }
+    let source = WatchedKey(scratch.key) { _ in
+    } refusing: { slot in
+      slot == .rawKey(label: "second")
+        ? StoreError(StoreError.wrongKey, store: "token", reason: "the PIN is wrong") : nil
+    }
+    #expect(try store.revoke(keeping: [source]) { $0.kept.map(\.number) == [1] })
+    #expect(try scratch.open().text("item") == "value")
+  }
+
+  @Test(arguments: ["", "second"])
+  func `a revocation drops no slot because its key is not there at the moment`(
+    label: String
+  ) throws {
+    try store.addSlot(RawKey(RawKey.random(), label: "second"))
+    let source = WatchedKey(scratch.key) { _ in
+    } refusing: { slot in
+      slot == .rawKey(label: label)
+        ? StoreError(StoreError.keyMissing, store: "token", reason: "it is not plugged in") : nil
+    }
+    let header = try scratch.bytes(of: "header")
+    let code = try code { try store.revoke(keeping: [source]) { _ in true } }
+    #expect(code == StoreError.keyMissing)
+    #expect(try scratch.bytes(of: "header") == header)
+  }
+
+  @Test func `a revocation says why a source that opened no slot takes no guess any more`() throws {
+    let blocked = WatchedKey(scratch.key) { _ in
+    } refusing: { _ in
+      StoreError(StoreError.keyBlocked, store: "token", reason: "there were too many guesses")
+    }
+    let header = try scratch.bytes(of: "header")
+    let error = try error { try store.revoke(keeping: [blocked]) { _ in true } }
+    #expect(error.code == StoreError.keyBlocked)
+    #expect(error.reason == "there were too many guesses")
     #expect(try scratch.bytes(of: "header") == header)
   }
 }

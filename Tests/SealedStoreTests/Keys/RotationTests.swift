@@ -191,12 +191,39 @@ import Testing
     #expect(try store.revoke(keeping: [second]) { _ in true })
     #expect(try code { _ = try other.value(for: name("item 7")) } == StoreError.wrongKey)
     #expect(try code { try other.put("x", as: "item 7") } == StoreError.wrongKey)
+    #expect(try code { _ = try other.listing() } == StoreError.wrongKey)
     other.lock()
     #expect(try code { try other.unlock(with: scratch.key) } == StoreError.wrongKey)
     try other.unlock(with: second)
     #expect(try other.text("item 7") == "7")
     try other.put("new", as: "item 7")
     #expect(try store.text("item 7") == "new")
+  }
+
+  @Test func `a handle that revokes keys is read while its new journal takes its name`() throws {
+    let disk = FaultyFileSystem()
+    let store = try scratch.open(StoreEnvironment(fileSystem: disk))
+    let (isRenamed, found) = (Locked(false), Locked<String?>(nil))
+    disk.setRule { [path = scratch.path] call in
+      if call.kind == .rename, call.name == "journal" { isRenamed.withLock { $0 = true } }
+      guard call.kind == .synchronize, call.name == path else { return nil }
+      let isNow = isRenamed.withLock { isRenamed in
+        defer { isRenamed = false }
+        return isRenamed
+      }
+      guard isNow else { return nil }
+      // The names are due to be looked at, and lead to what other keys open.
+      Thread.sleep(forTimeInterval: 0.11)
+      #expect(throws: Never.self) {
+        let text = try store.text("item 7")
+        found.withLock { $0 = text }
+      }
+      return nil
+    }
+    #expect(try store.revoke(keeping: [scratch.key]) { _ in true })
+    disk.setRule(nil)
+    #expect(found.value == "7")
+    #expect(try store.text("item 7") == "7")
   }
 
   @Test func `a rotation that another handle finished meanwhile is not finished again`() throws {

@@ -213,11 +213,11 @@ import Testing
     ]
     #expect(
       lines == operations.map { "\($0) unavailable" }
-        + ["locked true", "child ended with 0", "parent ok"])
+        + ["memory locked false", "locked true", "child ended with 0", "parent ok"])
     #expect(try scratch.open().contents().values.map { $0 } == [Array("parent".utf8)])
   }
 
-  /// There Dispatch has no threads, of which a long journal is read by one.
+  /// There no helper may read a part of a long journal: no thread can wait for the one that forked.
   @Test func `a forked child can open a store for itself, also a large one`() throws {
     let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
     let store = try scratch.create()

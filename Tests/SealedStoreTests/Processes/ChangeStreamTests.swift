@@ -79,6 +79,14 @@ import Testing
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
   }
 
+  @Test func `damage is told again when it is another one`() async throws {
+    let changes = store.changes()
+    for offset in [20, 21] {
+      try scratch.flip("mark", at: offset)
+      try await resynchronization(in: changes)
+    }
+  }
+
   @Test func `a mark that is removed is told of, also right after the names were looked at`()
     async throws
   {
@@ -172,6 +180,12 @@ import Testing
   @Test func `own changes arrive also when the system allows no more watches`() throws {
     let worker = try Worker("listen-alone", scratch.path, scratch.writeKeyFile(), "alone")
     #expect(worker.lines(for: .seconds(60)) == ["changed [\"alone\"]"])
+  }
+
+  /// Where the system allows no more watches, nobody hears of the older files while it is locked.
+  @Test func `unlocking with older files, and the next change, tell to resynchronize`() throws {
+    let worker = try Worker("listen-to-older", scratch.path, scratch.writeKeyFile(), "new")
+    #expect(worker.lines(for: .seconds(60)) == ["resynchronize", "resynchronize"])
   }
 
   @Test func `own changes arrive also when the mark cannot be written`() async throws {

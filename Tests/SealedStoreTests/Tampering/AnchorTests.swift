@@ -172,6 +172,48 @@ import Testing
     #expect(try store.text("a") == nil)
   }
 
+  @Test func `a journal that is replaced before its anchor is asked for is looked at again`() throws
+  {
+    let store = try create()
+    try store.put("1", as: "a")
+    let (vault, meanwhile) = (vault, Locked<(@Sendable () throws -> Void)?>(nil))
+    let keeper = StoreAnchor.Keeper(
+      load: {
+        let body = meanwhile.withLock { body in
+          defer { body = nil }
+          return body
+        }
+        try body?()
+        return vault.saved.last
+      }, save: { vault.put($0) })
+    let handle = try SealedFileStore.open(
+      at: scratch.path, key: scratch.key, options: SealedFileStore.Options(anchor: keeper))
+    try store.compact()
+    meanwhile.withLock { $0 = { try store.compact() } }
+    #expect(try handle.text("a") == "1")
+    #expect(meanwhile.withLock { $0 == nil })
+  }
+
+  @Test func `what a keeper throws before a change is told as it is`() throws {
+    let store = try create()
+    let failure = StoreError(
+      StoreError.timedOut, store: "vault", reason: "the vault is closed", errno: ETIMEDOUT)
+    let (vault, fails) = (vault, Locked(false))
+    let keeper = StoreAnchor.Keeper(
+      load: {
+        if fails.value { throw failure }
+        return vault.saved.last
+      }, save: { vault.put($0) })
+    let handle = try SealedFileStore.open(
+      at: scratch.path, key: scratch.key, options: SealedFileStore.Options(anchor: keeper))
+    // So that the journal is read anew, and its anchor.
+    try store.compact()
+    fails.withLock { $0 = true }
+    let refusal = try error { try handle.put("1", as: "a") }
+    #expect(refusal.code == StoreError.timedOut)
+    #expect(refusal.reason == "the vault is closed")
+  }
+
   @Test func `a crash at any step leaves a store that fits its anchor`() throws {
     _ = try create().put("1", as: "a")
     let before = try RecordedDisk.read(scratch.path)

@@ -187,7 +187,10 @@ import Testing
     for opened in [reader, store] {
       // A writer looks at the end of the journal, and reads all of it when that is another one.
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
-      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      let damage = try error { _ = try opened.keys(in: nil) }
+      #expect(damage.code == StoreError.corrupt)
+      // What a repair goes by is where the chain ends, and not that the files are older.
+      #expect(damage.reason.hasPrefix("a change stands") == (harm == .olderAndLonger))
     }
     for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
     for opened in [reader, store] {
@@ -344,6 +347,70 @@ import Testing
     if files.contains("mark") { #expect(try scratch.open().texts() == ["k1": "old"]) }
   }
 
+  /// For so long, a reader does not look at the names.
+  private func waitUntilNamesAreDue() { Thread.sleep(forTimeInterval: 0.11) }
+
+  @Test func `an open store goes on with a copy of its mark that is renamed into place`() throws {
+    try scratch.create().put("old", as: "k1")
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "old")
+    try replace("mark", with: scratch.bytes(of: "mark"))
+    try scratch.open().put("new", as: "k1")
+    waitUntilNamesAreDue()
+    #expect(try reader.text("k1") == "new")
+  }
+
+  @Test func `a sound journal that is as long as the damaged one in its place is read`() throws {
+    try scratch.create().put("1", as: "k1")
+    let journal = try #require(RecordedDisk.read(scratch.path, withReserve: true)["journal"])
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue)
+    let reader = try scratch.open()
+    #expect(try code { _ = try reader.text("k1") } == StoreError.corrupt)
+    try replace("journal", with: journal)
+    #expect(try reader.text("k1") == "1")
+  }
+
+  @Test func `an open store that has read all answers nothing once its journal is cut`() throws {
+    let store = try scratch.create()
+    for identifier in ["k1", "k2"] { try store.put("1", as: identifier) }
+    let reader = try scratch.open()
+    #expect(try reader.texts() == ["k1": "1", "k2": "1"])
+    #expect(unsafe truncate(scratch.file("journal"), JournalLayout.start(ofRecord: 2)) == 0)
+    waitUntilNamesAreDue()
+    // The first is still there, the second is not, and the others never were.
+    for identifier in names {
+      #expect(try code { _ = try reader.text(identifier) } == StoreError.corrupt)
+      #expect(try code { _ = try reader.contains(name(identifier)) } == StoreError.corrupt)
+    }
+    #expect(try code { _ = try reader.keys(in: nil) } == StoreError.corrupt)
+  }
+
+  @Test(arguments: [false, true])
+  func `an open store settles nothing behind the mark of another branch`(isTorn: Bool) throws {
+    let store = try scratch.create()
+    try store.put("1", as: "k1")
+    let backup = try RecordedDisk.read(scratch.path, withReserve: true)
+    for value in ["2", "3", "4"] { try store.put(value, as: "k1") }
+    let reader = try scratch.open()
+    #expect(try reader.text("k1") == "4")
+    for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
+    let other = try scratch.open()
+    for number in 1...3 { try other.put("\(number)", as: "k3") }
+    let mark = try scratch.bytes(of: "mark")
+    try other.put("4", as: "k3")
+    // The branch is as long as what the two stores saw, and one change stands behind its mark.
+    try scratch.overwrite("mark", with: mark)
+    if isTorn {
+      try scratch.flip("journal", at: JournalLayout.start(ofRecord: 5) + JournalLayout.value)
+    }
+    let branch = try RecordedDisk.read(scratch.path, withReserve: true)
+    for opened in [reader, store] {
+      #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
+      #expect(try code { try opened.put("w", as: "k4") } == StoreError.corrupt)
+    }
+    #expect(try RecordedDisk.read(scratch.path, withReserve: true) == branch)
+  }
+
   @Test func `an unfinished change that was dropped is never finished by anyone else`() throws {
     let store = try scratch.create()
     try store.put("one", as: "k1")
@@ -430,5 +497,47 @@ import Testing
     }
     try store.put("two", as: "k1")
     while !isOpen.value { Thread.sleep(forTimeInterval: 0.001) }
+  }
+
+  @Test func `an opening takes the mark of a change while the next is written behind it`() throws {
+    let (disk, watched) = (FaultyFileSystem(), FaultyFileSystem())
+    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
+    try store.put("one", as: "k1")
+    let mark = try scratch.bytes(of: "mark")
+    try store.put("two", as: "k2")
+    // The next change marks this one first, and has the lock until it is written itself.
+    try scratch.overwrite("mark", with: mark)
+    let (isSettling, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (hasEnded, syncCount) = (DispatchSemaphore(value: 0), Locked(0))
+    disk.setRule { call in
+      guard call.kind == .synchronizeData, call.name == "journal" else { return nil }
+      let number = syncCount.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 {
+        isSettling.signal()
+        isWaiting.wait()
+      } else if number == 2 {
+        hasEnded.wait()
+      }
+      return nil
+    }
+    watched.setRule(FaultyFileSystem.before(.lock, "lock") { isWaiting.signal() })
+    let scratch = scratch
+    try inThreads(2) { number in
+      if number == 0 {
+        // Whatever fails, neither waits for the other for ever.
+        defer { isSettling.signal() }
+        try store.put("three", as: "k3")
+      } else {
+        defer { for end in [isWaiting, hasEnded] { end.signal() } }
+        isSettling.wait()
+        let opened = try scratch.open(StoreEnvironment(fileSystem: watched))
+        #expect(try opened.texts() == ["k1": "one", "k2": "two"])
+      }
+    }
+    #expect(syncCount.value == 2)
+    #expect(try store.texts() == ["k1": "one", "k2": "two", "k3": "three"])
   }
 }

@@ -53,6 +53,37 @@ import Testing
     #expect(try opened.verify().damagedItems == [name("b")])
   }
 
+  @Test func `a list past a chain value that was hit has every item and misses none`() throws {
+    for (value, identifier) in [("1", "a"), ("1", "b"), ("2", "b"), ("1", "c")] {
+      try store.put(value, as: identifier)
+    }
+    try unchain(3)
+    let listing = try scratch.open().listing()
+    #expect(listing.keys == (try ["a", "b", "c"].map(name)))
+    #expect(listing.damage == nil)
+  }
+
+  @Test func `nothing is missing of a list whose names all open in some record`() throws {
+    for value in ["1", "2"] { try store.put(value, as: "b") }
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.name)
+    let listing = try scratch.open().listing()
+    #expect(listing.keys == (try [name("b")]))
+    #expect(listing.damage == nil)
+  }
+
+  @Test func `a list says that it misses an item whose name opens nowhere, and has no removed one`()
+    throws
+  {
+    for identifier in ["a", "b", "removed"] { try store.put("1", as: identifier) }
+    try store.remove(name("removed"))
+    for part in [JournalLayout.name, JournalLayout.value] {
+      try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + part)
+    }
+    let listing = try scratch.open().listing()
+    #expect(listing.keys == (try [name("a")]))
+    #expect(listing.damage?.code == StoreError.corrupt)
+  }
+
   @Test func `a change that was never confirmed and lost its first record is an unfinished write`()
     throws
   {
@@ -106,6 +137,17 @@ import Testing
     // Fewer are searched through, and dropped.
     let few = forged[(10 * JournalLayout.name)...]
     try scratch.overwrite("journal", with: journal + few)
+    #expect(try scratch.open().texts() == ["a": "1"])
+  }
+
+  @Test func `behind the mark, forged lengths that go behind the end of the file are dropped`()
+    throws
+  {
+    try store.put("1", as: "a")
+    let journal = try scratch.bytes(of: "journal")
+    // As many as above: none can be whole, so none is tried.
+    let forged = forged(like: JournalLayout.records(of: journal)[0]).dropLast(2 << 20)
+    try scratch.overwrite("journal", with: journal + forged)
     #expect(try scratch.open().texts() == ["a": "1"])
   }
 

@@ -145,13 +145,34 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
+  @Test func `a changed head loses no item where the mark is that of the journal before`() throws {
+    let mark = try scratch.bytes(of: "mark")
+    try scratch.open().compact()
+    try scratch.overwrite("mark", with: mark)
+    try scratch.flip("journal", at: 20)
+    #expect(try repair().lostRecordCount == 0)
+    #expect(try scratch.open().texts() == sound)
+  }
+
+  @Test func `behind a changed head a last record that does not open is counted as lost`() throws {
+    let last = journal.count - JournalLayout.shortRecordByteCount
+    try scratch.flip("journal", at: 20)
+    try scratch.flip("journal", at: last + JournalLayout.value)
+    #expect(try repair().lostRecordCount == 1)
+    // It was the newest of this item, behind its removal.
+    #expect(try scratch.open().texts() == sound.filter { $0.key != "b" })
+  }
+
   @Test func `a journal that is missing, empty or another store's is not repaired and not removed`()
     throws
   {
     let other = try SealedFileStore.create(at: scratch["other"], key: scratch.key)
     try other.put("foreign", as: "a")
     let foreign = try #require(RecordedDisk.read(scratch["other"])["journal"])
-    for content in [[], Array(journal[..<87]), foreign, [UInt8](repeating: 0, count: 5000)] {
+    let (head, zeros) = (Array(journal[..<88]), [UInt8](repeating: 0, count: 5000))
+    // A new store has a head and no more, but the mark says that there was more.
+    let heads = [Array(head.dropLast()), head, head + zeros]
+    for content in [[], foreign, zeros] + heads {
       try scratch.overwrite("journal", with: content)
       let before = try RecordedDisk.read(scratch.path)
       #expect(try code { _ = try scratch.open().repair() } == StoreError.corrupt)
@@ -336,13 +357,26 @@ import Testing
 
   @Test func `a journal that is cut below its head at any moment of a repair is no crash`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.chainValue)
-    let damaged = try RecordedDisk.read(scratch.path)
+    try repairWhileCutting(RecordedDisk.read(scratch.path), to: 10)
+  }
+
+  @Test func `a journal without items that is cut at any moment of a repair is no crash`() throws {
+    let empty = try SealedFileStore.create(at: scratch["empty"], key: scratch.key)
+    try empty.put("a", as: "a")
+    try empty.remove(name("a"))
+    let value = JournalLayout.start(ofRecord: 1) + JournalLayout.value
+    try Scratch.flip(scratch["empty/journal"], at: value)
+    try repairWhileCutting(RecordedDisk.read(empty.path), to: JournalLayout.headByteCount + 12)
+  }
+
+  /// Repairs a damaged store again and again, and cuts its journal each time at the next call.
+  private func repairWhileCutting(_ damaged: RecordedDisk.Content, to byteCount: Int) throws {
     var number = 1
     while true {
       let path = scratch["repair \(number)"]
       try RecordedDisk.write(damaged, to: path)
       let disk = FaultyFileSystem { [number] in
-        if $0.number == number { #expect(unsafe truncate("\(path)/journal", 10) == 0) }
+        if $0.number == number { #expect(unsafe truncate("\(path)/journal", byteCount) == 0) }
         return nil
       }
       let outcome = try code {

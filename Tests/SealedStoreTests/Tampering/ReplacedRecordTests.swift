@@ -7,6 +7,21 @@ import Testing
 /// Records that somebody exchanges behind the back of an open store, which has walked the chain
 /// already and does not walk it again.
 @Suite(.onOwnThread) struct ReplacedRecordTests {
+  /// Puts a copy of one record in the place of another; all have to be of the shortest sort.
+  ///
+  /// - Returns: The journal with it.
+  private func replace(
+    _ number: Int, by other: Int, in scratch: Scratch
+  ) throws -> [UInt8] {
+    var journal = try scratch.bytes(of: "journal")
+    let copy = JournalLayout.records(of: journal)[other - 1]
+    let start = JournalLayout.start(ofRecord: number)
+    #expect(copy.count == JournalLayout.shortRecordByteCount)
+    journal.replaceSubrange(start..<start + copy.count, with: copy)
+    try scratch.overwrite("journal", with: journal)
+    return journal
+  }
+
   @Test func `an older record of the same item in the place of the newest is never taken for it`()
     throws
   {
@@ -15,14 +30,55 @@ import Testing
     try store.put("older", as: "item")
     try store.put("newer", as: "item")
     // Not read yet: what was read of a small store is kept, and this is not asked for again.
-    var journal = try scratch.bytes(of: "journal")
-    let (first, second) = (JournalLayout.start(ofRecord: 1), JournalLayout.start(ofRecord: 2))
-    #expect(journal.count == JournalLayout.start(ofRecord: 3))
-    // Same item, same length, and it opens.
-    journal.replaceSubrange(second..., with: journal[first..<second])
-    try scratch.overwrite("journal", with: journal)
+    // The other one is of the same item, of the same length, and opens.
+    let journal = try replace(2, by: 1, in: scratch)
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { try store.compact() } == StoreError.corrupt)
+    #expect(try scratch.bytes(of: "journal") == journal)
+  }
+
+  @Test func `an older record in the place of the newest comes into no new journal`() throws {
+    let scratch = try Scratch()
+    let store = try scratch.create()
+    try store.put("older", as: "item")
+    try store.put("newer", as: "item")
+    // The last record is looked at before a journal is read, and this one is as it was.
+    try store.put("x", as: "last")
+    let journal = try replace(2, by: 1, in: scratch)
+    #expect(try code { try store.compact() } == StoreError.corrupt)
+    #expect(try code { try store.rotate() } == StoreError.corrupt)
+    #expect(try code { _ = try store.values(ofFirst: [name("item")]) } == StoreError.corrupt)
+    #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
+    #expect(try scratch.bytes(of: "journal") == journal)
+    #expect(try scratch.names() == storeFiles)
+  }
+
+  @Test func `the value of one item is never given for another with a similar record`() throws {
+    let scratch = try Scratch()
+    let store = try scratch.create(StoreEnvironment(random: AlikeNonces()))
+    try store.put("one", as: "a")
+    try store.put("two", as: "b")
+    try store.put("x", as: "c")
+    let journal = try replace(2, by: 1, in: scratch)
+    #expect(try code { _ = try store.text("b") } == StoreError.corrupt)
+    #expect(try code { _ = try store.values(ofFirst: [name("b")]) } == StoreError.corrupt)
+    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { try store.compact() } == StoreError.corrupt)
+    #expect(try scratch.bytes(of: "journal") == journal)
+    #expect(try store.text("a") == "one")
+  }
+
+  @Test func `a removal in the place of a value is never taken for an empty value`() throws {
+    let scratch = try Scratch()
+    let store = try scratch.create(StoreEnvironment(random: AlikeNonces()))
+    try store.put("1", as: "a")
+    try store.remove(name("a"))
+    try store.put("2", as: "a")
+    try store.put("x", as: "c")
+    let journal = try replace(3, by: 2, in: scratch)
+    #expect(try code { _ = try store.text("a") } == StoreError.corrupt)
+    #expect(try code { _ = try store.values(ofFirst: [name("a")]) } == StoreError.corrupt)
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try scratch.bytes(of: "journal") == journal)
   }
@@ -56,5 +112,17 @@ import Testing
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try store.text("other") == "value")
     #expect(try store.values(ofFirst: [name("other")]) == [secret("value")])
+  }
+}
+
+/// Random nonces that all begin with the same four bytes, which are all that an open store keeps of
+/// them: of 100,000 records, one pair may be like that.
+private struct AlikeNonces: RandomSource {
+  private static let byteCount = 24
+  private static let start: [UInt8] = [1, 2, 3, 4]
+
+  func fill(_ buffer: ByteBuffer, _ range: Range<Int>) {
+    SystemRandomSource().fill(buffer, range)
+    if range.count == Self.byteCount { buffer.copy(Self.start, to: range.lowerBound) }
   }
 }

@@ -57,6 +57,16 @@ import Testing
     #expect(left.values.allSatisfy { !$0.hasPrefix("newest") })
   }
 
+  @Test(arguments: [3, 4])
+  func `without its mark a last change that lost a record does not come back, nor goes another`(
+    lost: Int
+  ) throws {
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: lost) + JournalLayout.nonce)
+    try FileManager.default.removeItem(atPath: scratch.file("mark"))
+    #expect(try scratch.open().repair().wasNeeded)
+    #expect(try scratch.open().texts() == ["b": "b"])
+  }
+
   @Test func `a whole last change comes back though the one before it has lost its end`() throws {
     let store = try scratch.open()
     _ = try store.repair()
@@ -137,6 +147,83 @@ import Testing
     #expect(try RecordedDisk.read(other.path) == files)
   }
 
+  @Test(arguments: [false, true])
+  func `no store is emptied because its one value does not open`(isCompacted: Bool) throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    if isCompacted {
+      // Such a journal has no reserve, and ends where its mark says.
+      try store.compact()
+    } else {
+      try FileManager.default.removeItem(atPath: other.file("mark"))
+    }
+    try other.flip("journal", at: Self.firstValue)
+    let files = try RecordedDisk.read(other.path)
+    #expect(try code { _ = try other.open().repair() } == StoreError.corrupt)
+    #expect(try RecordedDisk.read(other.path) == files)
+  }
+
+  /// A journal that takes another's place has a change before it has its name.
+  @Test(arguments: [0, 1000], [false, true])
+  func `a journal that lost the change it began with is left as it is`(
+    zeroCount: Int, hasMark: Bool
+  ) throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    let mark = try other.bytes(of: "mark")
+    try store.compact()
+    let head = try other.bytes(of: "journal")[..<JournalLayout.headByteCount]
+    try other.overwrite("journal", with: head + [UInt8](repeating: 0, count: zeroCount))
+    if hasMark {
+      // That of the journal before, as a crash leaves it.
+      try other.overwrite("mark", with: mark)
+    } else {
+      try FileManager.default.removeItem(atPath: other.file("mark"))
+    }
+    let files = try RecordedDisk.read(other.path)
+    #expect(try code { _ = try other.open().repair() } == StoreError.corrupt)
+    #expect(try RecordedDisk.read(other.path) == files)
+  }
+
+  @Test func `a new store that never had a change is repaired without its mark`() throws {
+    let other = try Scratch()
+    _ = try other.create()
+    // A power cut leaves zeros of the first write.
+    #expect(unsafe truncate(other.file("journal"), 32 << 10) == 0)
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    #expect(try other.open().repair().lostRecordCount == 0)
+    #expect(try other.open().texts() == [:])
+    #expect(try other.open().verify().isSound)
+  }
+
+  @Test func `a compacted store without items is repaired though its void record does not open`()
+    throws
+  {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    try store.remove(name("a"))
+    try store.compact()
+    try other.flip("journal", at: Self.firstValue)
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    #expect(try other.open().repair().wasNeeded)
+    #expect(try other.open().texts() == [:])
+    #expect(try other.open().verify().isSound)
+  }
+
+  @Test func `what a compaction wrote counts though its last record does not open`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    for identifier in ["a", "b", "c"] { try store.put(identifier, as: identifier) }
+    try store.compact()
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 3) + JournalLayout.value)
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    #expect(try other.open().repair().wasNeeded)
+    #expect(try other.open().texts() == ["a": "a", "b": "b"])
+  }
+
   @Test func `a journal without records is repaired whatever became of its head`() throws {
     let other = try Scratch()
     _ = try other.create()
@@ -154,19 +241,38 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
   }
 
-  @Test func `the version after a repair is higher than that of any change it found`() throws {
+  @Test func `a removal in a last change that was never finished removes nothing`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    try store.put("b", as: "b")
+    try store.apply([.remove(name("a")), .put(secret("c"), for: name("c"))])
+    let journal = try other.bytes(of: "journal")
+    try other.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    let report = try other.open().repair()
+    #expect(report.wasNeeded)
+    #expect(report.lostRecordCount == 0)
+    #expect(try other.open().texts() == ["a": "a", "b": "b"])
+  }
+
+  @Test(arguments: [["a"], ["a", "b"]])
+  func `the version after a repair is one higher than that of any change it found`(
+    lastChange: [String]
+  ) throws {
     let other = try Scratch()
     let store = try other.create()
     try store.put("1", as: "a")
     let mark = try other.bytes(of: "mark")
     try store.put("2", as: "a")
-    try store.put("3", as: "a")
+    try store.apply(lastChange.map { .put(secret("3"), for: try name($0)) })
     // As a power cut leaves the mark; but no crash hits a chain value alone.
     try other.overwrite("mark", with: mark)
     let second = JournalLayout.start(ofRecord: 2)
     try other.flip("journal", at: second + JournalLayout.chainValue)
     #expect(try other.open().repair().lostRecordCount == 0)
-    #expect(try other.open().texts() == ["a": "3"])
+    let texts = Dictionary(uniqueKeysWithValues: lastChange.map { ($0, "3") })
+    #expect(try other.open().texts() == texts)
     #expect(try other.bytes(of: "mark")[24..<32] == [4, 0, 0, 0, 0, 0, 0, 0])
   }
 }
