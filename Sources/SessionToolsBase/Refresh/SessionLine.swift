@@ -114,43 +114,8 @@ final class SessionLine: Sendable {
 
   // MARK: - The item
 
-  /// The item as it is stored, or as the refresh under way found it.
-  ///
-  /// It is read once for all tasks that ask at the same time. To be ended.
-  ///
-  /// - Returns: What was read after this was asked.
-  /// - Throws: What the store throws.
-  func storedItem(at address: ItemAddress) async throws -> SharedItem {
-    let arrival = reads.beginCount
-    while !Task.isCancelled {
-      switch reads.turn(of: address.reader, since: arrival) {
-      case .waits(let answer):
-        if let result = await answer.value(whenCancelled: nil) { return try result.get() }
-      case .reads(let number):
-        if let subject = subject(for: address.reader) {
-          return SharedItem(bytes: subject, isSubject: true, read: number)
-        }
-        do {
-          return SharedItem(bytes: try await address.store.value(for: address.key), read: number)
-        } catch {
-          reads.end(number, of: address.reader, with: .failure(error))
-          throw error
-        }
-      }
-    }
-    // What a cancelled task gets is up to its read, as without others.
-    return SharedItem(bytes: try await address.store.value(for: address.key))
-  }
-
-  /// Lets the others go on who asked for an item.
-  func end(_ item: SharedItem, at address: ItemAddress) {
-    guard let number = item.read else { return }
-    let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)
-    reads.end(number, of: address.reader, with: .success(shared))
-  }
-
   /// The item that is being refreshed, for those who would read it from the same store object.
-  private func subject(for reader: ObjectIdentifier) -> SecretBytes? {
+  func subject(for reader: ObjectIdentifier) -> SecretBytes? {
     state.withLock { $0.flights[nil]?.subject(for: reader) }
   }
 
@@ -286,16 +251,6 @@ struct UnsavedItem: Sendable {
   let user: UserIdentifier?
 }
 
-/// An item that one task has read for all that asked at the same time.
-struct SharedItem: Sendable {
-  /// `nil` when there is no item.
-  let bytes: SecretBytes?
-  /// Whether it is as the refresh under way found it.
-  var isSubject = false
-  /// The read that is to be ended by the task that made it.
-  var read: Int?
-}
-
 /// What is to be done for a refresh.
 protocol RefreshWork: Sendable {
   /// The session, by its storage identifier.
@@ -384,60 +339,5 @@ struct UserIdentifier: Equatable, @unchecked Sendable {
 
   private static func identifier(of item: some Identifiable) -> AnyHashable {
     AnyHashable(item.id)
-  }
-}
-
-/// That a session is on a line.
-///
-/// The line ends with the last of them, or when it has stored what could not be stored at first: a
-/// program may make a session for each request.
-final class LineMembership: Sendable {
-  private struct Shared {
-    let line: SessionLine
-    var memberCount: Int
-  }
-
-  private static let lines = Mutex<[SessionLine.Identity: Shared]>([:])
-
-  let line: SessionLine
-  private let identity: SessionLine.Identity?
-
-  /// Joins the line of an item; of one that nothing tells apart from others, a new one.
-  init(_ identity: SessionLine.Identity?) {
-    self.identity = identity
-    guard let identity else {
-      line = SessionLine()
-      return
-    }
-    line = Self.lines.withLock { lines in
-      let line = lines[identity]?.line ?? SessionLine()
-      lines[identity, default: Shared(line: line, memberCount: 0)].memberCount += 1
-      return line
-    }
-  }
-
-  deinit {
-    guard let identity else { return }
-    Self.lines.withLock { lines in
-      lines[identity]?.memberCount -= 1
-      if lines[identity]?.memberCount == 0, line.unsaved == nil { lines[identity] = nil }
-    }
-  }
-
-  /// Tries once more to store what was refreshed and could not be stored.
-  ///
-  /// - Returns: Whether nothing is left.
-  static func storeUnsavedItems() async -> Bool {
-    var isDone = true
-    for line in lines.withLock({ $0.values.map(\.line) }) {
-      guard let unsaved = line.unsaved else { continue }
-      do {
-        _ = try await unsaved.commit()
-        line.unsaved = nil
-      } catch {
-        isDone = false
-      }
-    }
-    return isDone
   }
 }

@@ -42,6 +42,11 @@ protocol SessionPlace<Item>: Sendable {
   func remove(_ version: ItemVersion) async throws -> StoredItem
 }
 
+extension SessionPlace {
+  /// Where the item is, for those who read it together; `nil` where each has to ask for itself.
+  var sharedAddress: ItemAddress? { storePlace.flatMap(\.item.sharedAddress) }
+}
+
 /// An item that is ready to be stored, once or again.
 protocol ItemCommit: Sendable {
   /// The item's bytes, where they are known.

@@ -125,11 +125,3 @@ enum StoredItem: Sendable {
   /// It was not, because there is none.
   case nothing
 }
-
-/// Where an item is that several tasks read together.
-struct ItemAddress: Sendable {
-  let store: any SecretStore
-  let key: StoreKey
-  /// The store object: another one of the same store may be locked.
-  let reader: ObjectIdentifier
-}

@@ -94,25 +94,27 @@ extension Session {
   private func usableSnapshot(
     _ strategy: RefreshStrategy, _ line: SessionLine, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
-    if strategy == .ifNeeded, let address = try address(line) {
+    let place = try place(line)
+    if strategy == .ifNeeded, let address = place.sharedAddress {
       let stored = try await line.storedItem(at: address)
-      if let usable = try usableSnapshot(stored, at: address, line, &due) { return usable }
+      if let usable = try usableSnapshot(stored, at: address, place, line, &due) { return usable }
       if due != nil { return nil }
     }
-    return try usableSnapshot(try await place(line).snapshot(), strategy, line, &due)
+    return try usableSnapshot(try await place.snapshot(), strategy, place, line, &due)
   }
 
   /// The item that one task has read for all, when it is to be used so; nothing is due when it has
   /// to be read again.
   @inline(never)
   private func usableSnapshot(
-    _ stored: SharedItem, at address: ItemAddress, _ line: SessionLine, _ due: inout Due?
+    _ stored: SharedItem, at address: ItemAddress, _ place: any SessionPlace<T>,
+    _ line: SessionLine, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
     // At the end, so that the refresh begins before the others go on: they join it then without
     // reading again.
     defer { line.end(stored, at: address) }
-    let snapshot = try stored.bytes.flatMap { try place(line).storePlace?.snapshot(of: $0) }
-    let usable = try usableSnapshot(snapshot, .ifNeeded, line, &due)
+    let snapshot = try stored.bytes.flatMap { try place.storePlace?.snapshot(of: $0) }
+    let usable = try usableSnapshot(snapshot, .ifNeeded, place, line, &due)
     // An item that is refreshed though it is good may not be the one that is stored any more.
     guard stored.isSubject, usable != nil else { return usable }
     due = nil
@@ -122,8 +124,8 @@ extension Session {
   /// An item as it is stored, when it is to be used so.
   @inline(never)
   private func usableSnapshot(
-    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ line: SessionLine,
-    _ due: inout Due?
+    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ place: any SessionPlace<T>,
+    _ line: SessionLine, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
     guard let snapshot else { throw notSignedIn }
     let refresher = effectiveRefresher
@@ -148,7 +150,7 @@ extension Session {
       return snapshot
     }
     due?.wait = Result {
-      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, line)
+      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, place, line)
     }
     return nil
   }
@@ -189,10 +191,11 @@ extension Session {
   private func snapshot(
     _ refreshed: RefreshedItem, _ line: SessionLine
   ) async throws -> ItemSnapshot<T> {
-    if let bytes = refreshed.bytes, let snapshot = try place(line).storePlace?.snapshot(of: bytes) {
+    let place = try place(line)
+    if let bytes = refreshed.bytes, let snapshot = try place.storePlace?.snapshot(of: bytes) {
       return snapshot
     }
-    guard let snapshot = try await place(line).snapshot() else { throw notSignedIn }
+    guard let snapshot = try await place.snapshot() else { throw notSignedIn }
     return snapshot
   }
 
@@ -217,7 +220,7 @@ extension Session {
 
   private func refresh(_ wish: RefreshWish, _ line: SessionLine) async throws -> RefreshedItem {
     while true {
-      let refreshed = try await wait(for: wish, line).outcome()
+      let refreshed = try await wait(for: wish, try place(line), line).outcome()
       // One that was under way may have been for an item that only expired soon.
       if refreshed.isNew { return refreshed }
     }
@@ -225,9 +228,10 @@ extension Session {
 
   /// Refreshes, together with all who want it now; an item whose bytes may be known.
   private func wait(
-    for wish: RefreshWish, subject: SecretBytes? = nil, _ line: SessionLine
+    for wish: RefreshWish, subject: SecretBytes? = nil, _ place: any SessionPlace<T>,
+    _ line: SessionLine
   ) throws -> RefreshWait {
-    let (refresher, reader) = (effectiveRefresher, try address(line)?.reader)
+    let (refresher, reader) = (effectiveRefresher, place.sharedAddress?.reader)
     let flight: RefreshFlight
     if self.refresher != nil {
       flight = line.flight(
@@ -236,20 +240,14 @@ extension Session {
       // What it does to the item is not known.
       flight = line.flight(
         HandlerRefresh(
-          session: self, place: try place(line), line: line, handler: handler,
-          refresher: refresher, wish: wish),
+          session: self, place: place, line: line, handler: handler, refresher: refresher,
+          wish: wish),
         reader: nil, subject: nil)
     } else {
       throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
     }
     return try flight.wait(
       refresher.policy, by: refresher.clock, session: storageIdentifier, reader: reader)
-  }
-
-  /// Where the item is, for those who read it together.
-  @inline(never)
-  private func address(_ line: SessionLine) throws -> ItemAddress? {
-    try place(line).storePlace.flatMap(\.item.sharedAddress)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }

@@ -1,0 +1,54 @@
+/// An item that one task has read for all that asked at the same time.
+struct SharedItem: Sendable {
+  /// `nil` when there is no item.
+  let bytes: SecretBytes?
+  /// Whether it is as the refresh under way found it.
+  var isSubject = false
+  /// The read that is to be ended by the task that made it.
+  var read: Int?
+}
+
+/// Where an item is that several tasks read together.
+struct ItemAddress: Sendable {
+  let store: any SecretStore
+  let key: StoreKey
+  /// The store object: another one of the same store may be locked.
+  let reader: ObjectIdentifier
+}
+
+extension SessionLine {
+  /// The item as it is stored, or as the refresh under way found it.
+  ///
+  /// It is read once for all tasks that ask at the same time. To be ended.
+  ///
+  /// - Returns: What was read after this was asked.
+  /// - Throws: What the store throws.
+  func storedItem(at address: ItemAddress) async throws -> SharedItem {
+    let arrival = reads.beginCount
+    while !Task.isCancelled {
+      switch reads.turn(of: address.reader, since: arrival) {
+      case .waits(let answer):
+        if let result = await answer.value(whenCancelled: nil) { return try result.get() }
+      case .reads(let number):
+        if let subject = subject(for: address.reader) {
+          return SharedItem(bytes: subject, isSubject: true, read: number)
+        }
+        do {
+          return SharedItem(bytes: try await address.store.value(for: address.key), read: number)
+        } catch {
+          reads.end(number, of: address.reader, with: .failure(error))
+          throw error
+        }
+      }
+    }
+    // What a cancelled task gets is up to its read, as without others.
+    return SharedItem(bytes: try await address.store.value(for: address.key))
+  }
+
+  /// Lets the others go on who asked for an item.
+  func end(_ item: SharedItem, at address: ItemAddress) {
+    guard let number = item.read else { return }
+    let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)
+    reads.end(number, of: address.reader, with: .success(shared))
+  }
+}
