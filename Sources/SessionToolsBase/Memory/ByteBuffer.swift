@@ -110,8 +110,7 @@ import Glibc
   ///
   /// - Precondition: Both ranges lie within their buffers.
   @inlinable package func copy(_ other: ByteBuffer, _ range: Range<Int>, to offset: Int) {
-    check(offset..<offset + range.count)
-    unsafe (start + offset).copyMemory(from: other.pointer(to: range), byteCount: range.count)
+    copy(other, at: range.lowerBound, byteCount: range.count, to: offset)
   }
 
   /// Copies some bytes of another buffer in, without a call where the compiler knows how many.
