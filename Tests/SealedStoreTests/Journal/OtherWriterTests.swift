@@ -201,20 +201,30 @@ import Testing
     let place = try scratch.bytes(of: "journal").count + 40
     try store.put("new", as: "item")
     try scratch.flip("journal", at: place)
-    let looks = Locked(0)
-    disk.setRule { [scratch] call in
-      guard call.kind == .open, call.name == "mark" else { return nil }
-      let isSecond = looks.withLock { looks in
-        looks += 1
-        return looks == 2
-      }
-      if isSecond {
-        #expect(throws: Never.self) { try scratch.flip("journal", at: place) }
-      }
-      return nil
+    let looks = atSecondOpening(of: "mark") { [scratch] in
+      #expect(throws: Never.self) { try scratch.flip("journal", at: place) }
     }
     #expect(try reader().text("item") == "new")
     #expect(2...3 ~= looks.value)
+  }
+
+  /// Does something when a file is opened for the second time.
+  ///
+  /// - Returns: How often it was opened.
+  private func atSecondOpening(
+    of file: String, _ body: @escaping @Sendable () -> Void
+  ) -> Locked<Int> {
+    let count = Locked(0)
+    disk.setRule { call in
+      guard call.kind == .open, call.name == file else { return nil }
+      let isSecond = count.withLock { count in
+        count += 1
+        return count == 2
+      }
+      if isSecond { body() }
+      return nil
+    }
+    return count
   }
 
   enum Harm: CaseIterable, Sendable { case headers, mark, missingMark }
@@ -236,17 +246,9 @@ import Testing
     case .missingMark: try FileManager.default.removeItem(atPath: scratch.file("mark"))
     }
     let reader = try open()
-    let looks = Locked(0)
-    disk.setRule { [scratch] call in
-      guard call.kind == .open, call.name == "journal" else { return nil }
-      let isSecond = looks.withLock { looks in
-        looks += 1
-        return looks == 2
-      }
-      // The first look was without the lock, and now header and mark have been read with it.
-      guard isSecond else { return nil }
+    // The first look is without the lock; before the second, header and mark are read with it.
+    let looks = atSecondOpening(of: "journal") { [scratch] in
       for name in harmed { #expect(unsafe rename(scratch[name], scratch.file(name)) == 0) }
-      return nil
     }
     #expect(try reader.verify().findings == [])
     #expect(looks.value == 3)

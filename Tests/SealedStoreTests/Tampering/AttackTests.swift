@@ -5,8 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// What somebody without a key can make of old copies of a store's files, and what another process
-/// sees of a change that is being written.
+/// What somebody without a key can make of old copies of a store's files.
 @Suite(.onOwnThread) struct AttackTests {
   let scratch: Scratch
   private let names = ["k1", "k2", "k3", "k4"]
@@ -445,99 +444,5 @@ import Testing
       try scratch.overwrite("journal", with: whole)
       #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)
     }
-  }
-
-  @Test(arguments: [nil, EIO])
-  func `no other store sees a change before it is synced and marked`(failure: Int32?) throws {
-    let disk = FaultyFileSystem()
-    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
-    try store.put("one", as: "k1")
-    let reader = try scratch.open()
-    #expect(try reader.text("k1") == "one")
-    let seen = Locked<[[String: String]]>([])
-    disk.setRule { call in
-      let isCommitting =
-        call.kind == .synchronizeData && call.name == "journal"
-        || call.kind == .write && call.name == "mark"
-      guard isCommitting else { return nil }
-      let texts = (try? reader.texts()) ?? [:]
-      seen.withLock { $0.append(texts) }
-      return call.kind == .synchronizeData ? failure.map { .fail($0) } : nil
-    }
-    let outcome = try code {
-      try store.apply([.put(secret("two"), for: name("k1")), .put(secret("2"), for: name("k2"))])
-    }
-    disk.setRule(nil)
-    #expect(outcome == (failure == nil ? nil : StoreError.outcomeUnknown))
-    #expect(seen.value == (failure == nil ? [["k1": "one"], ["k1": "one"]] : [["k1": "one"]]))
-    // Until it is settled: the reader asks the disk for nothing that has no mark.
-    #expect(try reader.text("k1") == (failure == nil ? "two" : "one"))
-    // Another opening settles it.
-    #expect(try scratch.open().texts() == ["k1": "two", "k2": "2"])
-    #expect(try reader.text("k1") == "two")
-  }
-
-  @Test func `an opening during a change waits for it, and sees it whole`() throws {
-    let disk = FaultyFileSystem()
-    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
-    try store.put("one", as: "k1")
-    let scratch = scratch
-    let isOpen = Locked(false)
-    disk.setRule { call in
-      guard call.kind == .synchronizeData, call.name == "journal" else { return nil }
-      let thread = Thread {
-        let texts = try? scratch.open().texts()
-        #expect(texts == ["k1": "two"])
-        isOpen.withLock { $0 = true }
-      }
-      thread.start()
-      Thread.sleep(forTimeInterval: 0.1)
-      #expect(isOpen.withLock { !$0 })
-      return nil
-    }
-    try store.put("two", as: "k1")
-    while !isOpen.value { Thread.sleep(forTimeInterval: 0.001) }
-  }
-
-  @Test func `an opening takes the mark of a change while the next is written behind it`() throws {
-    let (disk, watched) = (FaultyFileSystem(), FaultyFileSystem())
-    let store = try scratch.create(StoreEnvironment(fileSystem: disk))
-    try store.put("one", as: "k1")
-    let mark = try scratch.bytes(of: "mark")
-    try store.put("two", as: "k2")
-    // The next change marks this one first, and has the lock until it is written itself.
-    try scratch.overwrite("mark", with: mark)
-    let (isSettling, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let (hasEnded, syncCount) = (DispatchSemaphore(value: 0), Locked(0))
-    disk.setRule { call in
-      guard call.kind == .synchronizeData, call.name == "journal" else { return nil }
-      let number = syncCount.withLock { count in
-        count += 1
-        return count
-      }
-      if number == 1 {
-        isSettling.signal()
-        isWaiting.wait()
-      } else if number == 2 {
-        hasEnded.wait()
-      }
-      return nil
-    }
-    watched.setRule(FaultyFileSystem.before(.lock, "lock") { isWaiting.signal() })
-    let scratch = scratch
-    try inThreads(2) { number in
-      if number == 0 {
-        // Whatever fails, neither waits for the other for ever.
-        defer { isSettling.signal() }
-        try store.put("three", as: "k3")
-      } else {
-        defer { for end in [isWaiting, hasEnded] { end.signal() } }
-        isSettling.wait()
-        let opened = try scratch.open(StoreEnvironment(fileSystem: watched))
-        #expect(try opened.texts() == ["k1": "one", "k2": "two"])
-      }
-    }
-    #expect(syncCount.value == 2)
-    #expect(try store.texts() == ["k1": "one", "k2": "two", "k3": "three"])
   }
 }
