@@ -88,6 +88,7 @@ let package = Package(
       path: "Benchmarks/HotPaths"),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestStores", dependencies: ["SessionToolsBase"], path: "Tests/TestStores"),
     .target(name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/TestThreads"),
     .target(
       name: "BusTestSupport", dependencies: ["DBus", "TestSupport"], path: "Tests/BusTestSupport"),
@@ -100,7 +101,8 @@ let package = Package(
         "TestThreads",
       ]),
     .executableTarget(
-      name: "SessionWorker", dependencies: ["SealedStore", "SessionToolsBase", "WebLogin"],
+      name: "SessionWorker",
+      dependencies: ["SealedStore", "SessionToolsBase", "TestStores", "WebLogin"],
       path: "Tests/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",
@@ -110,7 +112,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
-      dependencies: ["InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestSupport"]),
+      dependencies: [
+        "InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport",
+      ]),
     .testTarget(
       name: "SessionToolsTestingTests",
       dependencies: [
@@ -163,8 +167,8 @@ let package = Package(
     .testTarget(
       name: "StoreMigrationTests",
       dependencies: [
-        "SealedStore", "SessionToolsBase", "StoreMigration", "StoreTestSupport", "TestSupport",
-        "TestThreads",
+        "SealedStore", "SessionToolsBase", "StoreMigration", "StoreTestSupport", "TestStores",
+        "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "SecretServiceStoreTests",
@@ -190,8 +194,8 @@ let package = Package(
       name: "WebLoginTests",
       dependencies: [
         "BusTestSupport", "DBus", "OAuthTestSupport", "SealedStore", "SessionAuthentication",
-        "SessionToolsBase", "SessionToolsTesting", "TestSupport", "TestThreads", "WebLogin",
-        "session-tools",
+        "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
+        "WebLogin", "session-tools",
       ]),
     .testTarget(
       name: "CommandTests",

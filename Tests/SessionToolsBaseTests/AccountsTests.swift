@@ -2,33 +2,22 @@ import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 /// A store in memory that counts how often its names are listed.
-private struct ListCountingStore: BlockingSecretStore {
-  let store = MemoryStore()
+private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
+  let base = MemoryStore()
   let listCount = Shared(0)
 
-  var queue: DispatchQueue { store.queue }
-  var traits: StoreTraits { store.traits }
+  var queue: DispatchQueue { base.queue }
 
-  func value(for key: StoreKey) -> SecretBytes? { store.value(for: key) }
-  func apply(_ changes: [StoreChange]) { store.apply(changes) }
+  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
   func keys(in namespace: Namespace?) -> [StoreKey] {
     listCount.update { $0 += 1 }
-    return store.keys(in: namespace)
+    return base.keys(in: namespace)
   }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-  func changes() -> AsyncStream<StoreEvent> { store.changes() }
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `several accounts` {

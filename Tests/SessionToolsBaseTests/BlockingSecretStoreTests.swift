@@ -1,13 +1,14 @@
 import Dispatch
 import SessionToolsBase
+import TestStores
 import Testing
 
 /// A store that notes for each blocking call whether it ran on the store's queue.
-private final class WitnessStore: BlockingSecretStore {
+private final class WitnessStore: BlockingSecretStore, ForwardingStore {
   private static let mark = DispatchSpecificKey<Bool>()
   let queue = DispatchQueue(label: "witness")
   let calls = Shared<[String]>([])
-  private let base = MemoryStore()
+  let base = MemoryStore()
 
   init() {
     queue.setSpecific(key: Self.mark, value: true)
@@ -17,8 +18,6 @@ private final class WitnessStore: BlockingSecretStore {
     let place = DispatchQueue.getSpecific(key: Self.mark) == true ? "on the queue" : "elsewhere"
     calls.update { $0.append("\(call) \(place)") }
   }
-
-  var traits: StoreTraits { base.traits }
 
   func value(for key: StoreKey) -> SecretBytes? {
     note("value")
@@ -39,20 +38,6 @@ private final class WitnessStore: BlockingSecretStore {
     note("keys")
     return base.keys(in: namespace)
   }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try base.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func changes() -> AsyncStream<StoreEvent> { base.changes() }
 }
 
 @Suite struct `a store that blocks by nature` {

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 /// Holds refreshes until the test lets them go.
@@ -24,17 +25,15 @@ private final class Door: Sendable {
 }
 
 /// A store in memory whose reads may be held up after they have read.
-private final class SlowStore: AsyncSecretStore {
-  let store = MemoryStore()
+private final class SlowStore: AsyncSecretStore, ForwardingStore {
+  let base = MemoryStore()
   private let held = Shared<Door?>(nil)
-
-  var traits: StoreTraits { store.traits }
 
   /// Holds up the next read.
   func holdNextRead(at door: Door) { held.update { $0 = door } }
 
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    let value = try await store.value(for: key)
+    let value = try await base.asyncValue(for: key)
     await held.update { $0.take() }?.pass()
     guard !Task.isCancelled else {
       throw StoreError(StoreError.cancelled, store: "slow", reason: "the task was cancelled")
@@ -42,22 +41,11 @@ private final class SlowStore: AsyncSecretStore {
     return value
   }
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    try await store.apply(changes)
+    try await base.apply(changes)
   }
   func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
-    try await store.keys(in: namespace)
+    try await base.keys(in: namespace)
   }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-  func changes() -> AsyncStream<StoreEvent> { store.changes() }
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `one refresh for many` {

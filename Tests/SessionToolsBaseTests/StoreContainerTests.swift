@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import TestStores
 import TestSupport
 import Testing
 
@@ -112,22 +113,14 @@ import Testing
 }
 
 /// A store whose listeners can be counted.
-private struct ListenedStore: BlockingSecretStore {
+private struct ListenedStore: BlockingSecretStore, ForwardingStore {
   let observers = Observers()
   let base = MemoryStore()
   var queue: DispatchQueue { base.queue }
-  var traits: StoreTraits { base.traits }
 
   func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
   func keys(in namespace: Namespace?) -> [StoreKey] { base.keys(in: namespace) }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result { try base.withExclusiveAccess(to: key, timeout: timeout, body) }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
+
   func changes() -> AsyncStream<StoreEvent> { observers.stream() }
 }

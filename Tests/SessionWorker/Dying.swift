@@ -3,6 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
+import TestStores
 
 /// When a process dies.
 enum Moment: Hashable, Sendable {
@@ -63,19 +64,18 @@ private func die(at moment: Moment, if chosen: Moment) {
 }
 
 /// A store whose process dies before or after one of its operations.
-final class DyingStore: BlockingSecretStore {
-  var queue: DispatchQueue { store.queue }
-  private let store: SealedFileStore
+final class DyingStore: BlockingSecretStore, ForwardingStore {
+  var queue: DispatchQueue { base.queue }
+  let base: SealedFileStore
   private let moment: Moment
   private let count = Mutex(0)
 
   init(_ store: SealedFileStore, at moment: Moment) {
-    self.store = store
+    self.base = store
     self.moment = moment
   }
 
   var operationCount: Int { count.withLock { $0 } }
-  var traits: StoreTraits { store.traits }
 
   private func counted<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result
   {
@@ -90,28 +90,14 @@ final class DyingStore: BlockingSecretStore {
   }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try counted { () throws(StoreError) in try store.value(for: key) }
+    try counted { () throws(StoreError) in try base.value(for: key) }
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
-    try counted { () throws(StoreError) in try store.apply(changes) }
+    try counted { () throws(StoreError) in try base.apply(changes) }
   }
 
   func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
-    try store.keys(in: namespace)
+    try base.keys(in: namespace)
   }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func changes() -> AsyncStream<StoreEvent> { store.changes() }
 }

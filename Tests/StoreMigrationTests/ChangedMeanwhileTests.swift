@@ -2,6 +2,7 @@ import Dispatch
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import TestStores
 import TestThreads
 import Testing
 
@@ -240,14 +241,14 @@ import Testing
     let journal = MemoryStore()
     var options = moving()
     options.allowsWeakerProtection = true
-    for source in [readOnly as any SecretStore, UnidentifiedStore(store: world.source)] {
+    for source in [readOnly as any SecretStore, UnidentifiedStore(base: world.source)] {
       let migration = Migration(
         from: source, to: world.target, journal: journal, options: options)
       #expect(failure { try migration.run() } == "not removable")
       #expect(journal.contents.isEmpty && world.target.contents.isEmpty)
     }
     let copy = Migration(
-      from: UnidentifiedStore(store: world.source), to: world.target, journal: journal)
+      from: UnidentifiedStore(base: world.source), to: world.target, journal: journal)
     #expect(try copy.run().isComplete)
     #expect(try copy.undo().restoredCount == 1)
     #expect(world.target.contents.isEmpty)
@@ -335,21 +336,11 @@ import Testing
 }
 
 /// A store that tells nothing beyond what all tell.
-private struct UnidentifiedStore: BlockingSecretStore {
-  let store: MemoryStore
-  var queue: DispatchQueue { store.queue }
-  var traits: StoreTraits { store.traits }
+private struct UnidentifiedStore: BlockingSecretStore, ForwardingStore {
+  let base: MemoryStore
+  var queue: DispatchQueue { base.queue }
 
-  func value(for key: StoreKey) -> SecretBytes? { store.value(for: key) }
-  func apply(_ changes: [StoreChange]) { store.apply(changes) }
-  func keys(in namespace: Namespace?) -> [StoreKey] { store.keys(in: namespace) }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result { try store.withExclusiveAccess(to: key, timeout: timeout, body) }
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-  func changes() -> AsyncStream<StoreEvent> { store.changes() }
+  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
+  func keys(in namespace: Namespace?) -> [StoreKey] { base.keys(in: namespace) }
 }

@@ -2,6 +2,7 @@ import Foundation
 import OAuthTestSupport
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import TestSupport
 import TestThreads
 import Testing
@@ -163,8 +164,8 @@ final class RestartedClock: SessionClock {
 }
 
 /// A store whose first read of a name waits, and then gives what was there before.
-final class SlowlyReadStore: AsyncSecretStore {
-  private let base: MemoryStore
+final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
+  let base: MemoryStore
   private let key: StoreKey
   private let isFirst = Shared(true)
   private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -180,8 +181,6 @@ final class SlowlyReadStore: AsyncSecretStore {
   }
 
   func release(with value: SecretBytes) { answer.yield(value) }
-
-  var traits: StoreTraits { base.traits }
 
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     let isFirst = isFirst.update { isFirst in
@@ -205,18 +204,4 @@ final class SlowlyReadStore: AsyncSecretStore {
   func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     try await base.asyncKeys(in: namespace)
   }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try base.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func changes() -> AsyncStream<StoreEvent> { base.changes() }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import SessionToolsBase
 import Synchronization
+import TestStores
 
 /// Stands for a process that dies: after a number of changes of any store of it, nothing more is
 /// done.
@@ -40,17 +41,17 @@ final class Life: Sendable {
 
 /// A store of a process that may die at any change, in the middle of it where the store does not
 /// promise more.
-struct StoppingStore: BlockingSecretStore, MigratableStore {
-  let store: MemoryStore
+struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
+  let base: MemoryStore
   let life: Life
   let traits: StoreTraits
-  var queue: DispatchQueue { store.queue }
+  var queue: DispatchQueue { base.queue }
 
   init(
     _ store: MemoryStore, _ life: Life, isAtomic: Bool = true, atRest: AtRestProtection? = .keyFile,
     isReadOnly: Bool = false
   ) {
-    self.store = store
+    self.base = store
     self.life = life
     traits = StoreTraits(
       isAtomic: isAtomic, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
@@ -58,39 +59,25 @@ struct StoppingStore: BlockingSecretStore, MigratableStore {
       isReadOnly: isReadOnly)
   }
 
-  func identity() -> String? { store.identity() }
+  func identity() -> String? { base.identity() }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { store.value(for: key) }
+  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { base.value(for: key) }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
     if traits.isAtomic {
       guard life.step() else { throw Self.died }
-      return store.apply(changes)
+      return base.apply(changes)
     }
     for change in changes {
       guard life.step() else { throw Self.died }
-      store.apply([change])
+      base.apply([change])
     }
   }
 
   func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
-    store.keys(in: namespace)
+    base.keys(in: namespace)
   }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
-  ) throws -> Result {
-    try store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: key, timeout: timeout, body)
-  }
-
-  func changes() -> AsyncStream<StoreEvent> { store.changes() }
 
   private static let died = StoreError(StoreError.io, store: "a test", reason: "the process died")
 }
