@@ -18,18 +18,27 @@ extension SecretServiceStore {
     }
   }
 
-  /// Runs an operation, a second time when the provider was restarted since the last one, or
-  /// meanwhile: doing it twice is as doing it once.
+  /// Runs an operation, a second time when the provider was restarted since the last one or
+  /// meanwhile, and with new keys when the two sides have different ones: doing it twice is as doing
+  /// it once.
   func performAlsoAfterRestart<Result: Sendable>(
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws -> Result {
     let deadline = Deadline(in: options.timeout)
-    do {
-      return try await performOnce(until: deadline, body)
-    } catch let first where first.meansRestart {
+    var restartCount = 0
+    var otherKeyCount = 0
+    var isUnanswered = false
+    while true {
       do {
         return try await performOnce(until: deadline, body)
-      } catch let error where first is UnansweredChange && !(error is UnansweredChange) {
+      } catch let error where error.saysOtherKey {
+        isUnanswered = isUnanswered || error is UnansweredChange
+        otherKeyCount += 1
+        if otherKeyCount == ServiceLink.largestKeyCount { throw error }
+      } catch let error where error.meansRestart && restartCount == 0 {
+        isUnanswered = isUnanswered || error is UnansweredChange
+        restartCount += 1
+      } catch let error where isUnanswered && !(error is UnansweredChange) {
         throw UnansweredChange(reason: error)
       }
     }
@@ -70,6 +79,12 @@ extension Error {
   /// Whether a provider that was started anew may be asked again.
   fileprivate var meansRestart: Bool {
     self is UnansweredChange || (self as? DBusError)?.saysRestarted == true
+  }
+
+  /// Whether the two sides of a session have different keys.
+  fileprivate var saysOtherKey: Bool {
+    let reason = (self as? UnansweredChange)?.reason ?? self
+    return (reason as? DBusError)?.saysOtherKey == true
   }
 }
 

@@ -69,7 +69,7 @@ struct Provider: Sendable {
 /// A provider and a session with it, which secrets are sealed in on their way.
 struct ServiceLink: Sendable {
   /// How many keys a provider is offered before what it says against them is believed.
-  private static let largestKeyCount = 3
+  static let largestKeyCount = 4
 
   let provider: Provider
   let session: ServiceSession

@@ -82,8 +82,11 @@ class Provider:
 
     def serve(self, message, member, arguments, fault, detail):
         if fault == "once":
+            # "once once" is twice.
             self.faults.pop(member, None)
-            fault, _, detail = detail.partition(" ")
+            if detail.startswith("once "):
+                self.faults[member] = detail
+            fault, _, detail = detail.replace("once ", "").partition(" ")
         if fault == "hang":
             return
         if fault == "die":

@@ -138,6 +138,13 @@ import Testing
     try await provider.set("OpenSession", "once sealed")
     try await bus.store().put(SecretBytes(utf8: "y"), for: StoreKey("newer", in: "com.example"))
     #expect(try await bus.store().keys(in: nil).count == 4)
+    // One provider in many has to be asked a third time.
+    try await provider.set("OpenSession", "once once once sealed")
+    try await expect(nil, of: call, bus.store(), "three sessions that have different keys")
+    // And one that never has the right key is not asked for ever.
+    try await provider.set("OpenSession", "sealed")
+    try await expect(
+      StoreError.unavailable, of: call, bus.store(), "a provider that has the wrong key")
   }
 
   /// KWallet's provider in newer versions of KDE Frameworks 6, as its sources describe it.
