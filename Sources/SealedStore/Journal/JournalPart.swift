@@ -32,6 +32,8 @@ struct JournalPartReader {
   private let buffer: ByteBuffer
   /// What of the file is in the buffer.
   private var loaded = 0..<0
+  /// How many records the part before had: most have about as many.
+  private var usualRecordCount = 0
   /// The tags of name and value of a record that ends behind the buffer.
   private let tagBuffer = ByteBuffer(byteCount: 2 * Sodium.tagByteCount)
 
@@ -62,10 +64,12 @@ struct JournalPartReader {
   /// ``check(_:from:)`` looks at their chain and unmasks them.
   ///
   /// - Throws: `io`.
-  func part(
+  mutating func part(
     from start: RecordPosition, before partEnd: Int
   ) throws(StoreError) -> JournalPart {
     var part = JournalPart(at: start)
+    part.records.reserveCapacity(usualRecordCount)
+    defer { usualRecordCount = part.records.count }
     while part.end.byteCount < partEnd {
       let offset = part.end.byteCount
       guard offset + RecordPrefix.byteCount <= min(fileByteCount, loaded.upperBound),

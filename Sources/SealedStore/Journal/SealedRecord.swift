@@ -35,7 +35,7 @@ struct SealedRecord: @unchecked Sendable {
 
   private init(byteCount: Int, in journal: JournalIdentifier, isKept: Bool) {
     // A record that is opened once is opened where it stands, which saves memory for the value.
-    buffer = ByteBuffer(byteCount: Self.start + byteCount, isSecret: !isKept)
+    buffer = ByteBuffer(unwrittenByteCount: Self.start + byteCount, isSecret: !isKept)
     journal.bytes.store(in: buffer, at: 0)
   }
 

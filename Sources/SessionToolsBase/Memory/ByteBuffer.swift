@@ -21,6 +21,13 @@ import Glibc
   ///   - byteCount: Its size, 0 or more.
   ///   - isSecret: Whether it is wiped before its memory is given back.
   package init(byteCount: Int, isSecret: Bool = false) {
+    self.init(unwrittenByteCount: byteCount, isSecret: isSecret)
+    // Large ones are zeros already.
+    if byteCount < Self.smallestPagedByteCount { unsafe memset(start, 0, byteCount) }
+  }
+
+  /// Makes a buffer of which every byte is written before it is read, without zeroing it first.
+  package init(unwrittenByteCount byteCount: Int, isSecret: Bool) {
     precondition(byteCount >= 0, "a size is not negative")
     memory =
       byteCount >= Self.smallestPagedByteCount
@@ -211,8 +218,7 @@ extension ByteBuffer {
     static func small(byteCount: Int, isSecret: Bool) -> Memory {
       let memory = Memory.create(minimumCapacity: byteCount) { memory in
         unsafe memory.withUnsafeMutablePointerToElements { start in
-          unsafe memset(start, 0, byteCount)
-          return unsafe Header(
+          unsafe Header(
             byteCount: byteCount, start: UnsafeMutableRawPointer(start), pages: nil,
             isSecret: isSecret)
         }
