@@ -4,9 +4,9 @@ import SessionTools
 import SessionToolsBase
 import WebLogin
 
-/// From arguments to an exit status.
+/// The program, from its arguments to its exit status.
 enum Program {
-  /// Parses, runs, and reports what went wrong.
+  /// Parses the arguments, runs the command, and reports any error.
   static func run(_ arguments: [String]) -> ExitStatus {
     do {
       guard System.areArgumentsUTF8 else {
@@ -17,7 +17,7 @@ enum Program {
       return .done
     } catch {
       if let signal = Interruption.signal, isOfCancellation(error) {
-        // As it would have ended without a word of ours, but after everything is tidied up.
+        // Ends the process as the signal alone would have, now that everything is tidied up.
         raise(signal)
       }
       return report(error)
@@ -49,14 +49,14 @@ enum Program {
       complain(failure.message)
       return failure.status
     case let code as ExitCode:
-      // The command has said why.
+      // The command has reported the reason.
       return ExitStatus(rawValue: code.rawValue) ?? .failure
     default:
       return answerOfParser(error)
     }
   }
 
-  /// Help, the version, a completion script, or what is wrong with the arguments.
+  /// Writes help, the version or a completion script, or reports an error in the arguments.
   private static func answerOfParser(_ error: any Error) -> ExitStatus {
     let code = RootCommand.exitCode(for: error)
     let text = RootCommand.fullMessage(for: error)
@@ -68,7 +68,7 @@ enum Program {
         return report(error)
       }
     }
-    // What is wrong and where to read more; the usage in between fills half a screen.
+    // Only the error and where to read more: the usage between them fills half a screen.
     let pointer = text.split(separator: "\n").last { $0.hasPrefix("  See '") } ?? ""
     let message = RootCommand.message(for: error).trimmed
     complain(message)
@@ -82,7 +82,7 @@ enum Program {
 }
 
 extension String {
-  /// Without line ends and spaces at its end.
+  /// The text without whitespace and newlines at its end.
   fileprivate var trimmed: String {
     var text = self
     while let last = text.last, last.isWhitespace { text.removeLast() }

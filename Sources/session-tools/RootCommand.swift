@@ -6,13 +6,13 @@ struct RootCommand: ParsableCommand {
     commandName: "session-tools",
     abstract: "Keeps secrets sealed in a store, and looks after the store.",
     discussion: """
-      A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option its \
+      A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option, its \
       key is looked for in the file that SESSION_TOOLS_KEY_FILE names, then where init puts it \
-      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a slot says so, and \
-      then a passphrase is asked for on the terminal.
+      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it. \
+      After that, a passphrase is asked for on the terminal.
 
       secret-service: is the default collection of the desktop's keyring, and \
-      secret-service:COLLECTION another one; its items are those of this library alone.
+      secret-service:COLLECTION is another collection. Only items of this library are used there.
 
       Data goes to standard output, everything else to standard error. No secret is ever an \
       argument.

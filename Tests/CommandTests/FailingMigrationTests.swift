@@ -3,12 +3,13 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// `session-tools migrate --delete-source`, of which one system call fails.
+/// `session-tools migrate --delete-source` with one system call that fails.
 @Suite(.onOwnThread) struct FailingMigrationTests {
-  /// The calls that change something, all of which fail in turn, and others, of which one in so
-  /// many fails.
+  /// The calls that change something, each of which fails in turn, and others, of which every
+  /// `step`th fails.
   ///
-  /// Without memory the runtime ends, and without randomness libsodium, in order: not tried.
+  /// Failures of memory and of randomness are not tried: the runtime and libsodium then end the
+  /// process on purpose.
   private static let calls: [(names: [String], step: Int)] = [
     (["pwrite64", "fsync", "fdatasync", "rename", "unlink", "unlinkat", "mkdir"], 1),
     (
@@ -17,7 +18,7 @@ import Testing
     ),
   ]
 
-  @Test func `nothing is in neither store, and it is gone on with`() throws {
+  @Test func `no item is lost, and the migration can be completed`() throws {
     let stage = try MigrationStage(itemCount: 6)
     try stage.startAnew()
     let from = try stage.contents(of: "from")
@@ -37,7 +38,7 @@ import Testing
               "inject=\(name):error=EIO:when=\(number)",
             ])
           let status = stage.status(of: process)
-          // 127 is the loader, which did not start the program; there is no crash.
+          // 127 is from the loader, which did not start the program. A crash is not accepted.
           #expect([0, 1, 4, 6, 8, 127].contains(status), call)
           guard try String(contentsOfFile: trace, encoding: .utf8).contains("INJECTED") else {
             break

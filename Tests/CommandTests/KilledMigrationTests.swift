@@ -7,11 +7,11 @@ import Testing
 @Suite(.onOwnThread) struct KilledMigrationTests {
   private static let roundCount = TestSize.choose(small: 30, medium: 100, large: 3000)
 
-  @Test func `what was killed is finished or taken back, and nothing is in neither store`() throws {
+  @Test func `a killed migration can be resumed or undone, and no item is lost`() throws {
     let stage = try MigrationStage(itemCount: 30)
     try stage.startAnew()
     let (from, to) = (try stage.contents(of: "from"), try stage.contents(of: "to"))
-    // The shortest of some to begin with: other tests may be at work beside the first.
+    // The shortest of three runs, because other tests may run at the same time.
     var time = Duration.seconds(60)
     for _ in 0..<3 {
       try stage.startAnew()
@@ -35,7 +35,7 @@ import Testing
       try stage.expectNothingLost(from, "round \(round)")
       if round.isMultiple(of: 2) {
         let resumed = try stage.run("--resume")
-        // 4: it was killed before anything was begun.
+        // 4: it was killed before the migration began.
         #expect([0, 4].contains(resumed))
         wasBegun = resumed == 0
         if wasBegun {
@@ -53,10 +53,10 @@ import Testing
         #expect(try stage.contents(of: "to") == to)
       }
       #expect(try [0, 4].contains(stage.run("--close")))
-      // Other tests come and go, and with them the time that a migration takes.
+      // The time that a migration takes varies with the other tests that run.
       if wasFaster { time = time * 0.9 } else if !wasBegun { time = time * 1.1 }
     }
-    // Else the moments were badly chosen.
+    // Otherwise the moments were badly chosen.
     #expect(begunCount > Self.roundCount / 20)
     #expect(
       Set(try FileManager.default.contentsOfDirectory(atPath: stage.tool.path)).isSubset(

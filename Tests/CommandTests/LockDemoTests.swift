@@ -4,7 +4,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// The store behind a gate that the tool shows.
+/// The tool's demonstration of a store behind a gate.
 @Suite(.onOwnThread, .serialized) struct LockDemoTests {
   private static let passphrase = "pferd-batterie-klammer-31d7"
   private static let message = "the engine weaves"
@@ -22,7 +22,7 @@ import Testing
     let terminal = try PseudoTerminal(
       tool, [Tool.program, "lock-demo"] + options,
       environment: ["TMPDIR": tool.path, "DBUS_SYSTEM_BUS_ADDRESS": systemBus])
-    for question in ["New passphrase for the demo: ", "The same again: ", "Passphrase: "] {
+    for question in ["New passphrase for the demo: ", "Repeat the passphrase: ", "Passphrase: "] {
       #expect(terminal.shows(question))
       #expect(!terminal.echoes)
       terminal.type(Self.passphrase + "\n")
@@ -61,7 +61,7 @@ import Testing
     let terminal = try start("--auto-lock", "0.2")
     #expect(terminal.shows("The messages are hidden"))
     #expect(terminal.shows("Passphrase: "))
-    // Whoever does not want to leaves.
+    // The end of the input ends the demo.
     terminal.type("\u{4}")
     #expect(terminal.end() == 0)
   }
@@ -88,7 +88,7 @@ import Testing
     let bus = try await PrivateBus()
     let logind = try await MockLogind(on: bus)
     let terminal = try start(systemBus: bus.address)
-    // It listens as soon as it delays sleep.
+    // The demo listens once it delays sleep.
     try await wait(until: "the demo listens") { try await logind.inhibitorCount() == 1 }
     try await logind.request(isLock: true)
     #expect(terminal.shows("The messages are hidden"))
@@ -112,7 +112,7 @@ import Testing
     terminal.type("l\n")
     #expect(terminal.shows("Passphrase: "))
     let found = try ProcessMemory(of: terminal.process).places(of: [
-      // Known to be there, which shows that the search finds what is.
+      // Known to be there, which shows that the search works.
       "name": Array("com.example.demo".utf8), "passphrase": Array(Self.passphrase.utf8),
     ])
     #expect(Set(found.keys) == ["name"])

@@ -3,7 +3,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// What the tool does while somebody else has the store's lock.
+/// The tool while another process holds the store's lock.
 @Suite(.onOwnThread) struct LockTests {
   private let tool: Tool
   private let lock: Descriptor
@@ -13,7 +13,7 @@ import Testing
     try tool.run("session-tools init store; printf 1 | session-tools set store --service s x")
     let fileSystem = LinuxFileSystem()
     lock = try fileSystem.open(tool["store/lock"], in: .workingDirectory, .readWrite)
-    // Byte 0 is the writer's.
+    // Byte 0 is the writer's lock.
     try #require(try fileSystem.tryLock(lock, byte: 0))
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Where no secret may be found.
+/// The places where no secret may appear.
 @Suite(.onOwnThread) struct SecrecyTests {
   private let passphrase = "korrekt-pferd-batterie"
   private let value = "der-wert-der-geheim-bleibt"
@@ -59,7 +59,7 @@ import Testing
     #expect(limits.contains(#/Max core file size +0 +0 /#))
     kill(terminal.process, SIGQUIT)
     #expect(terminal.end() == 128 + SIGQUIT)
-    // Swift's runtime would have answered with registers and memory.
+    // Swift's runtime would have reported the crash with registers and memory.
     #expect(!terminal.text.contains("crashed"))
   }
 

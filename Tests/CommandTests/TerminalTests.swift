@@ -5,7 +5,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// What a person at a terminal meets.
+/// The tool in front of a person at a terminal.
 @Suite(.onOwnThread, .serialized) struct TerminalTests {
   private let tool: Tool
 
@@ -23,7 +23,7 @@ import Testing
   @Test func initAsksTwiceForAPassphraseThatIsNotShown() throws {
     let terminal = try PseudoTerminal(
       tool, "init", "store", "--passphrase", "--passphrase-memory", "8", "--passphrase-passes", "1")
-    for question in ["New passphrase for store: ", "The same again: "] {
+    for question in ["New passphrase for store: ", "Repeat the passphrase: "] {
       #expect(terminal.shows(question))
       #expect(!terminal.echoes)
       terminal.type("geheim\n")
@@ -38,7 +38,7 @@ import Testing
     let terminal = try PseudoTerminal(tool, "init", "store", "--passphrase")
     #expect(terminal.shows("New passphrase for store: "))
     terminal.type("one\n")
-    #expect(terminal.shows("The same again: "))
+    #expect(terminal.shows("Repeat the passphrase: "))
     terminal.type("two\n")
     #expect(terminal.end() == 64)
     #expect(!FileManager.default.fileExists(atPath: tool["store"]))
@@ -91,7 +91,7 @@ import Testing
 
   @Test func aToolStoppedAtAQuestionGoesOnWithIt() throws {
     try makeStoreWithPassphrase()
-    // In a session without a shell the kernel stops nobody for SIGTSTP.
+    // In a session without a shell, the kernel stops no process for SIGTSTP.
     let terminal = try PseudoTerminal(tool, "list", "store")
     #expect(terminal.shows("Passphrase for store: "))
     kill(terminal.process, SIGSTOP)
@@ -135,7 +135,7 @@ import Testing
     try tool.run("session-tools init store")
     let terminal = try PseudoTerminal(tool, "set", "store", "--service", "mail", "token")
     #expect(terminal.shows("Value of token of mail: "))
-    // Beyond 4,095 the kernel drops what is typed, except for the end of the line.
+    // Beyond 4,095 bytes the kernel drops typed text, except for the end of the line.
     for _ in 0..<50 { terminal.type(String(repeating: "x", count: 100)) }
     terminal.type("\n")
     #expect(terminal.end() == 64)
@@ -176,7 +176,7 @@ import Testing
     let terminal = try PseudoTerminal(tool, "rotate", "store", "--revoke")
     #expect(terminal.shows("keep slot 1: raw key (key file)"))
     #expect(terminal.shows("drop slot 2: raw key (key file)"))
-    #expect(terminal.shows("Go on? [y/N] "))
+    #expect(terminal.shows("Continue? [y/N] "))
     terminal.type(answer + "\n")
     #expect(terminal.end() == status)
     let other = try tool.run("session-tools list store --key-file other")
@@ -200,7 +200,7 @@ import Testing
       tool, "slots", "add", "store", "--passphrase-memory", "8", "--passphrase-passes", "1")
     #expect(terminal.shows("New passphrase for store: "))
     terminal.type("geheim\n")
-    #expect(terminal.shows("The same again: "))
+    #expect(terminal.shows("Repeat the passphrase: "))
     terminal.type("geheim\n")
     #expect(terminal.end() == 0)
   }
@@ -224,8 +224,8 @@ import Testing
       try PseudoTerminal(tool, [Tool.program] + words + ["--delete-source"])
     }
     let line = words.joined(separator: " ")
-    // How far it is shows after half a second, for which a fast machine needs more items; on a
-    // busy one, copying may have begun by the time at which this comes to type.
+    // Progress is shown after half a second, for which a fast machine needs more items. On a busy
+    // one, copying may have begun by the time this test types.
     var count = 0
     var wasStoppedWhilePlanning = false
     while !wasStoppedWhilePlanning, count < 320_000 {
@@ -238,7 +238,7 @@ import Testing
       let terminal = try migrate()
       if terminal.shows("planning [") { terminal.type("\u{3}") }
       let status = terminal.end()
-      wasStoppedWhilePlanning = terminal.text.contains("stopped; nothing was begun")
+      wasStoppedWhilePlanning = terminal.text.contains("stopped; nothing was changed")
       if wasStoppedWhilePlanning {
         #expect(status == 128 + SIGINT)
       } else {
@@ -252,7 +252,7 @@ import Testing
     let terminal = try migrate()
     #expect(terminal.shows("copying ["))
     terminal.type("\u{3}")
-    #expect(terminal.shows("stopped; go on with --resume, or take it back with --undo"))
+    #expect(terminal.shows("stopped; continue with --resume, or undo it with --undo"))
     #expect(terminal.end() == 128 + SIGINT)
     #expect(!terminal.text.contains("geheim"))
     let resumed = try tool.run("session-tools \(line) --resume")

@@ -3,7 +3,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// What stands in the tool's memory, and who may look at it.
+/// The passphrases in the tool's memory, and access to that memory.
 @Suite(.onOwnThread) struct ToolMemoryTests {
   private static let passphrase = "pferd-batterie-klammer-5d81e0b7"
 
@@ -36,7 +36,7 @@ import Testing
     }
     #expect(terminal.shows("Value of"))
     let found = try ProcessMemory(of: terminal.process).places(of: [
-      // Known to be there, which shows that the search finds what is.
+      // Known to be there, which shows that the search works.
       "item": Array(item.utf8), "passphrase": Array(Self.passphrase.utf8),
     ])
     #expect(Set(found.keys) == ["item"])
@@ -44,12 +44,12 @@ import Testing
     #expect(terminal.end() == 0)
   }
 
-  /// The kernel gives the files in `/proc` of a process that must not be dumped to root, so that
-  /// no process of the same user reads its memory.
+  /// If a process must not be dumped, its files in `/proc` belong to root, so that no process of
+  /// the same user can read its memory.
   @Test func theToolsMemoryIsClosedToOtherProcessesOfItsUser() throws {
     let other = 65534
     let user = geteuid() == 0 ? other : Int(geteuid())
-    // Root's own processes look the same either way, so the tool runs as somebody else then.
+    // Root's own processes look the same either way, so the tool runs as another user then.
     let asUser =
       geteuid() == 0
       ? ["setpriv", "--reuid=\(other)", "--regid=\(other)", "--clear-groups"] : []

@@ -71,7 +71,7 @@ extension `one at a time` {
       let after = try stage.run("token")
       #expect(after.status == 10 && after.output.isEmpty)
       #expect(
-        after.complaint == "session-tools: store: nobody is logged in. Run session-tools login.\n")
+        after.complaint == "session-tools: store: no one is logged in. Run session-tools login.\n")
       #expect(try stage.run("logout").status == 0)
     }
 
@@ -181,7 +181,8 @@ extension `one at a time` {
       #expect(over.status == 10)
       #expect(
         over.complaint
-          == "session-tools: store: the server takes the login no more. Run session-tools login.\n")
+          == "session-tools: store: the server no longer accepts the login. "
+          + "Run session-tools login.\n")
       #expect(try stage.items().isEmpty)
     }
 
@@ -189,7 +190,7 @@ extension `one at a time` {
       let stage = try CommandStage()
       try await stage.server.set("refresh=0&lifetime=0")
       let login = try stage.run("login")
-      #expect(login.status == 0 && login.complaint.contains("nothing to refresh it with"))
+      #expect(login.status == 0 && login.complaint.contains("issued no refresh token"))
       let token = try stage.run("token")
       #expect(token.status == 10 && token.complaint.contains("Run session-tools login."))
     }

@@ -1,7 +1,7 @@
 import SessionAuthentication
 import SessionToolsBase
 
-/// Asks a person at the terminal, while the main thread waits.
+/// A prompt at the terminal, run by the main thread while that thread waits.
 struct TerminalPrompt: AuthenticationPrompt {
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
     guard let wake = try? System.Wake() else { return .cancelled }

@@ -2,11 +2,11 @@ import Dispatch
 import SessionToolsBase
 import Synchronization
 
-/// Waits for an asynchronous operation; for the main thread, on which no task runs.
+/// Waits for an asynchronous operation on the main thread, where no task runs.
 ///
-/// Meanwhile the thread does what is asked of it by ``MainThread/perform(_:)``.
+/// While it waits, the thread runs the jobs given to ``MainThread/perform(_:)``.
 ///
-/// - Throws: What the operation throws.
+/// - Throws: Any error of the operation.
 func waiting<Value: Sendable>(
   for operation: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
@@ -23,13 +23,15 @@ func waiting<Value: Sendable>(
   return try answer.wait().get()
 }
 
-/// The main thread while it waits, for what no other thread can do: to ask a person, because signals
-/// are blocked on the threads of tasks and queues.
+/// The main thread while it waits, as a place for jobs.
+///
+/// Only this thread can ask a person, because signals are blocked on the threads of tasks and
+/// queues.
 enum MainThread {
   private static let jobs = Mutex<[(@Sendable () -> Void)?]>([])
   private static let arrivals = DispatchSemaphore(value: 0)
 
-  /// Has something done as soon as the main thread has time.
+  /// Queues a job, which the main thread runs as soon as it is free.
   static func perform(_ job: @escaping @Sendable () -> Void) { add(job) }
 
   fileprivate static func leave() { add(nil) }

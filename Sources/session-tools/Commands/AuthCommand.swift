@@ -4,7 +4,7 @@ import ArgumentParser
 struct AuthCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "auth",
-    abstract: "Look at the ways to authenticate the person in front.",
+    abstract: "Check the ways to authenticate a person.",
     subcommands: [AuthDoctorCommand.self])
 }
 
@@ -12,22 +12,22 @@ struct AuthCommand: ParsableCommand {
 struct AuthDoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Say which ways to authenticate a person work here, which not, and why.",
+    abstract: "Report which ways to authenticate a person work here, which do not, and why.",
     discussion: """
-      Asks nobody anything. A way that does not work is a note, with what mends it below: a program \
-      needs one that works, not all.
+      Asks no questions. A way that does not work is a note, with the remedy below it: a program \
+      needs one way that works, not all.
 
-      With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}, as doctor.
+      With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}, as for doctor.
       """)
 
   @Option(
     help: ArgumentHelp(
-      "The PAM service of the program that is to ask for a password.", valueName: "name"))
+      "The PAM service of the program that asks for a password.", valueName: "name"))
   var service = "session-tools"
 
   @Option(
     help: ArgumentHelp(
-      "The polkit action of the program that is to ask.", valueName: "identifier"))
+      "The polkit action that the program asks for.", valueName: "identifier"))
   var action = "org.session-tools.unlock"
 
   @OptionGroup var format: JSONOption

@@ -5,13 +5,13 @@ import SealedStore
 struct CompactCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Rewrite a store without what was overwritten or removed.",
+    abstract: "Rewrite a store without replaced and removed values.",
     discussion: """
-      Until then, removed and replaced values stay in the journal, sealed, and whoever has the \
-      store's key can read them. It happens by itself when they take more than half of the journal \
-      and more than 16 MiB, or more than 1 MiB after 1,000 changes; set and remove do it from \
-      256 KiB on. In a smaller store only this command does it. Copies that the disk or a backup \
-      keeps are beyond it.
+      Until then, these values stay in the journal, sealed, and anyone with the store's key can \
+      read them. A store compacts itself when they take more than half of the journal and more \
+      than 16 MiB, or more than 1 MiB after 1,000 changes; set and remove compact it from 256 KiB \
+      on. In a smaller store only this command does so. Copies that the disk or a backup keeps \
+      are not removed.
       """)
 
   @OptionGroup var opening: OpeningOptions

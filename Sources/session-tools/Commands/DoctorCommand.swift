@@ -5,12 +5,12 @@ import SecretServiceStore
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Look at everything a store depends on, and say what mends it.",
+    abstract: "Check everything a store depends on, and say how to fix it.",
     discussion: """
-      Without a store, looks at the machine and the desktop's keyring alone. Changes nothing, \
-      and asks for nothing but a passphrase. Each line is ok, a note \
-      (worth knowing, nothing is broken) or a problem, with the command that mends it below. \
-      The exit status is that of the worst problem, 0 when there is none.
+      Without a store, checks only the machine and the desktop's keyring. Changes nothing, and \
+      asks for nothing but a passphrase. Each line is ok, a note (worth knowing, nothing is \
+      broken) or a problem, with the command that fixes it below. The exit status is that of the \
+      worst problem, or 0.
 
       With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}. A status is \
       ok, note or problem; a remedy may be null.

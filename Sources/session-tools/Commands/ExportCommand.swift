@@ -10,13 +10,13 @@ struct ExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Copy items into an archive that opens with a passphrase.",
     discussion: """
-      The archive is a sealed store, a directory, that a passphrase opens wherever it is brought \
-      to, with this or any other command. It is there whole, or not at all. Exit status 9 when some \
-      items could not be read.
+      The archive is a sealed store, a directory, that a passphrase opens on any machine, with \
+      this or any other command. It is created whole or not at all. Exit status 9 when some items \
+      could not be read.
 
       With --plaintext it is a file of JSON Lines instead, mode 0600, or with - standard output, \
       which may not be a terminal: {"base64" or "value", "group", "identifier", "install", \
-      "service"}. Whoever has it has the values.
+      "service"}. Anyone who has it can read the values.
 
       Example:
         session-tools export ~/vault vault.archive
@@ -44,7 +44,7 @@ struct ExportCommand: ParsableCommand {
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
   @OptionGroup var format: JSONOption
 
-  /// What is given for the passphrase; otherwise it is asked for.
+  /// The source of the passphrase, if one was given; otherwise it is asked for.
   private var passphrase: KeyArgument? {
     archivePassphraseFile.map(KeyArgument.passphraseFile)
       ?? archivePassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
@@ -55,7 +55,7 @@ struct ExportCommand: ParsableCommand {
       throw ValidationError("Give one passphrase for the archive, not several.")
     }
     guard !plaintext || passphrase == nil else {
-      throw ValidationError("--plaintext has no passphrase.")
+      throw ValidationError("--plaintext takes no passphrase.")
     }
     try cost.check(plaintext ? nil : passphrase ?? .passphrasePrompt)
     try KeyArgument.checkDescriptors([opening.key.argument, passphrase])
@@ -66,7 +66,7 @@ struct ExportCommand: ParsableCommand {
       throw Failure(.usage, "values in plain text are not written to a terminal; name a file")
     }
     if archive != "-" || !plaintext, Files.exists(archive) {
-      throw Failure(.alreadyExists, "\(archive): there is something of that name already")
+      throw Failure(.alreadyExists, "\(archive): something of that name already exists")
     }
     guard Files.exists(archive.parentPath) else {
       throw Failure(.unavailable, "\(archive): the directory above it does not exist")
@@ -82,7 +82,7 @@ struct ExportCommand: ParsableCommand {
   private func exportSealed(_ source: any MigratableStore) throws {
     let prompt = PassphrasePrompt(path: archive, interaction: opening.interaction)
     let key = try NewKey(passphrase ?? .passphrasePrompt, cost: cost.cost, prompt)
-    // Under a name of its own until it is whole.
+    // Under a temporary name until it is complete.
     let partial = "\(archive).\(UUID().uuidString).partial"
     do {
       let target = try SealedFileStore.create(
@@ -94,7 +94,7 @@ struct ExportCommand: ParsableCommand {
       try Files.synchronize(archive.parentPath)
       try MigrationOutput(format: format).tell(report)
     } catch {
-      // Made by this process a moment ago, under a name that nobody else knows.
+      // This process made it a moment ago, under a name that no other process knows.
       try? FileManager.default.removeItem(atPath: partial)
       throw error
     }

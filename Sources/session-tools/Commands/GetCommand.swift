@@ -8,8 +8,8 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Write a value to standard output.",
     discussion: """
-      Byte for byte; a newline is added on a terminal only. Exit status 3 when there is no such \
-      item.
+      The value is written byte for byte; a newline is added only on a terminal. Exit status 3 \
+      when there is no such item.
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -27,7 +27,7 @@ struct GetCommand: ParsableCommand {
 }
 
 extension Failure {
-  /// An item that is not there.
+  /// Returns the failure for an item that does not exist.
   static func noItem(_ key: StoreKey, in location: StoreLocation) -> Failure {
     Failure(.notFound, "\(location): there is no \(key)")
   }

@@ -8,10 +8,10 @@ struct ImportCommand: ParsableCommand {
     commandName: "import",
     abstract: "Copy items out of an archive, or out of another program's store.",
     discussion: """
-      As migrate does, but it cannot be taken back: the archive stays as it is, and importing it \
-      again copies what is missing. Begins nothing when the store has other values under some of \
-      the names (exit status 7), unless --on-conflict says what to do. Exit status 9 when some items \
-      were not copied. With --json as migrate.
+      Works like migrate, but cannot be undone: the archive stays as it is, and importing it again \
+      copies missing items. Changes nothing when the store has other values under some of the \
+      names (exit status 7), unless --on-conflict says what to do. Exit status 9 when some items \
+      were not copied. With --json, writes the same as migrate.
 
       Example:
         session-tools import ~/vault vault.archive
@@ -38,7 +38,7 @@ struct ImportCommand: ParsableCommand {
       fromKey.argument, opening.interaction, timeout: opening.timeout)
     let target = try opening.openItems().store
     var options = choices.options
-    // The archive stays as protected as it is, and the store is the one that was chosen for them.
+    // The archive keeps its own protection, and the user chose this store for the items.
     options.allowsWeakerProtection = true
     let report = try MigrationOutput.copy(from: source.store, to: target, options)
     try MigrationOutput(format: format).tell(report)

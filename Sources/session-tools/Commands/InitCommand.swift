@@ -8,10 +8,11 @@ struct InitCommand: ParsableCommand {
     commandName: "init",
     abstract: "Make a new, empty store.",
     discussion: """
-      Without a key option, and without SESSION_TOOLS_KEY_FILE, a key file is made in \
+      Without a key option, and without SESSION_TOOLS_KEY_FILE, a key file is created in \
       $XDG_DATA_HOME/session-tools/keys (~/.local/share by default), where the other commands \
-      find it. A key file, or a key in the Secret Service, that is named and does not exist is \
-      made as well. Whoever has the store and its key reads everything; without the key nobody does: back up both, apart.
+      find it. A named key file, or a named key in the Secret Service, is created if it does not \
+      exist. With the store and its key, anyone can read everything; without the key, no one can: \
+      back up both, separately.
       """)
 
   @OptionGroup var store: StoreArgument

@@ -9,12 +9,13 @@ struct ListCommand: ParsableCommand {
     commandName: "list",
     abstract: "List the names of the items.",
     discussion: """
-      Four columns: service, group, install, identifier; a part that an item has not is empty. \
-      On a terminal they are aligned under their names; otherwise a line is an item, its fields \
-      separated by tabs. Controls and backslashes in names are written \\t, \\n, \\\\, \\u{1b}.
+      Four columns: service, group, install, identifier; a part that an item does not have is \
+      empty. On a terminal they are aligned under their names; otherwise each line is an item, \
+      with its fields separated by tabs. Control characters and backslashes in names are written \
+      \\t, \\n, \\\\, \\u{1b}.
 
       With --json: {"items": [{"group", "identifier", "install", "service"}]}, null where an \
-      item has no such part. Names are as they are there, escaped as JSON has it.
+      item has no such part. Names are exact there, with the escapes of JSON.
       """)
 
   @OptionGroup var opening: OpeningOptions

@@ -6,15 +6,15 @@ struct LockDemoCommand: ParsableCommand {
     commandName: "lock-demo",
     abstract: "Show a sealed store behind a gate, in a terminal.",
     discussion: """
-      Makes a store in a temporary directory, under a passphrase of your choice, and shows what is \
-      in it while the gate is open. The gate locks when you say so, when a question goes unanswered \
-      for a while, and when the desktop is locked or the machine goes to sleep, as logind tells; \
-      then the content is taken off the screen and the store's keys are wiped from memory, until the \
-      passphrase is typed again. The directory is removed at the end.
+      Makes a store in a temporary directory, under a passphrase of your choice, and shows its \
+      content while the gate is open. The gate locks when you say so, when a question goes \
+      unanswered for a while, and when logind reports that the desktop is locked or the machine \
+      goes to sleep. Then the content is cleared from the screen and the store's keys are wiped \
+      from memory, until the passphrase is typed again. The directory is removed at the end.
       """)
 
   @Option(
-    help: ArgumentHelp("After how many seconds without an answer to lock.", valueName: "seconds"))
+    help: ArgumentHelp("Lock after this time without an answer.", valueName: "seconds"))
   var autoLock = 30.0
 
   @OptionGroup var interaction: InteractionOptions

@@ -7,15 +7,15 @@ import WebLogin
 struct LoginCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "login",
-    abstract: "Log in at an authorization server, and keep the tokens.",
+    abstract: "Log in at an authorization server, and store the tokens.",
     discussion: """
-      Opens the browser (xdg-open, which respects BROWSER) and waits on a port of 127.0.0.1 until it \
-      comes back; the server has to allow the client that redirect, with any port (RFC 8252). With \
-      --device it shows an address and a code for a browser on another device instead (RFC 8628). \
-      The server is asked for its own addresses, and the client needs no secret.
+      Opens the browser (xdg-open, which respects BROWSER) and waits on a port of 127.0.0.1 for \
+      its return; the server must allow the client that redirect, with any port (RFC 8252). With \
+      --device, an address and a code for a browser on another device are shown instead \
+      (RFC 8628). All other addresses come from the server itself, and the client needs no secret.
 
-      A login that was killed before the browser came back goes on with --resume, while its port is \
-      free and its time is not over.
+      A login that was killed before the browser returned continues with --resume, as long as its \
+      port is free and its time is not over.
 
       Example:
         session-tools login --issuer https://login.example.com --client-id mail \\
@@ -33,13 +33,13 @@ struct LoginCommand: ParsableCommand {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("What access to ask for; may be given again.", valueName: "scope"))
+    help: ArgumentHelp("The access to ask for; may be given several times.", valueName: "scope"))
   var scope: [String] = []
 
   @Flag(help: "Log in with a browser on another device.")
   var device = false
 
-  @Flag(help: "Go on with a login that was killed.")
+  @Flag(help: "Continue a login that was killed.")
   var resume = false
 
   @Option(
@@ -72,7 +72,7 @@ struct LoginCommand: ParsableCommand {
       StandardError.say("Logged in.")
       if credential.refreshToken == nil {
         StandardError.say(
-          "The server gave nothing to refresh it with; many want --scope offline_access for that.")
+          "The server issued no refresh token; many servers need --scope offline_access for it.")
       }
     }
   }
@@ -89,12 +89,13 @@ struct LoginCommand: ParsableCommand {
         if try await session.isPending() { StandardError.say("Waiting for the browser.") }
         return try await session.resume()
       }
-      // What is wrong with it is said before anybody is sent to a browser.
+      // A problem with the server is reported before the browser opens.
       _ = try await client.server()
       StandardError.say("Opening the browser, and waiting for it.")
       return try await session.start()
     } catch let error as WebLoginError where error.code == WebLoginError.denied {
-      // Nothing secret has been sent to who says this, so that it cannot quote any.
+      // The server has been sent no secret but a device code of its own, which the denial ends, so
+      // its text cannot quote a secret that matters.
       if let text = error.refusal?.text { StandardError.say("The server says: \(text)") }
       throw error
     } catch let error as WebLoginError where error.code == WebLoginError.noBrowser {
@@ -109,7 +110,7 @@ struct LoginCommand: ParsableCommand {
     return try await client.credential(for: authorization)
   }
 
-  /// Each by itself, also where several were given as one.
+  /// The scopes one by one, even if several were given as one text.
   private var scopes: [String] {
     scope.flatMap { $0.split(separator: " ").map(String.init) }
   }

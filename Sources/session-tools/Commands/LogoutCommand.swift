@@ -6,10 +6,10 @@ import WebLogin
 struct LogoutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout",
-    abstract: "Remove a login, and tell the server that its tokens are used no more.",
+    abstract: "Remove a login, and revoke its tokens at the server.",
     discussion: """
-      The login is removed in any case. Exit status 11 when the server could not be told; its tokens \
-      are good there until they expire. Nobody being logged in is no failure.
+      The login is removed in any case. Exit status 11 when the server could not be reached; the \
+      tokens stay valid there until they expire. It is not an error if no one is logged in.
       """)
 
   @OptionGroup var login: LoginOptions
@@ -26,7 +26,7 @@ struct LogoutCommand: ParsableCommand {
       try waiting { try await found.session.signOut(revoking: \.credential, with: found.client) }
     } catch let error as WebLoginError {
       throw Failure(
-        ExitStatus(error), "logged out, but the server could not be told: \(error)")
+        ExitStatus(error), "logged out, but the tokens could not be revoked: \(error)")
     }
   }
 }

@@ -9,21 +9,21 @@ struct MigrateCommand: ParsableCommand {
     commandName: "migrate",
     abstract: "Move items from one store to another.",
     discussion: """
-      Plans first, and begins nothing when the target has other values under some of the names \
+      Plans first, and changes nothing when the target has other values under some of the names \
       (exit status 7), or would protect the items less than the source (exit status 1). Then \
-      copies, reads every item back from the target and compares it. The source stays as it is, \
-      but for --delete-source. Exit status 9 when some items were not migrated.
+      copies, reads every item back from the target and compares it. The source stays as it is \
+      without --delete-source. Exit status 9 when some items were not migrated.
 
-      What is about to be done stands in a sealed journal first, by default beside the target. A \
-      migration that was cut short, by Ctrl-C or by a crash, goes on with --resume. --undo makes \
-      both stores what they were, until --close forgets the migration; all three take both \
-      stores, their keys, and no other choice.
+      Every step is first written to a sealed journal, by default beside the target. A migration \
+      that was interrupted, by Ctrl-C or by a crash, continues with --resume. --undo restores both \
+      stores, until --close forgets the migration; all three take both stores, their keys, and no \
+      other choices.
 
-      Writes a line for each item that is not simply copied, fields separated by tabs, and what \
-      it came to. With --json: {"after", "before", "isComplete", "items": [{"outcome", "reason", \
+      Writes a line for each item that is not simply copied, with fields separated by tabs, and a \
+      summary. With --json: {"after", "before", "isComplete", "items": [{"outcome", "reason", \
       "source", "target"}], "sourceDigest", "targetDigest"}, and with --dry-run {"after", \
       "before", "isWeaker", "items": [{"action", "reason", "source", "target"}]}; sources and \
-      targets as list --json has them.
+      targets are as in list --json.
 
       Example:
         session-tools migrate --from secret-service: --to ~/vault --dry-run
@@ -37,20 +37,20 @@ struct MigrateCommand: ParsableCommand {
   @OptionGroup(title: "Key of the source") var fromKey: MigrationKeyOptions<SourceSide>
 
   @Option(
-    name: .long, help: ArgumentHelp("Where they shall be.", valueName: "store"),
+    name: .long, help: ArgumentHelp("The store to migrate to.", valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var to: StoreLocation
   @OptionGroup(title: "Key of the target") var toKey: MigrationKeyOptions<TargetSide>
 
   @OptionGroup(title: "Items") var choices: MigrationChoices
 
-  @Flag(help: "What to do, if not to migrate.")
+  @Flag(help: "What to do instead of migrating.")
   var mode: Mode?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Where the migration's journal is, a directory; beside the target by default.",
+      "The directory of the migration's journal; beside the target by default.",
       valueName: "directory"), completion: .directory,
     transform: { try StoreLocation("sealed:\($0)").sealedPath() })
   var journal: String?
@@ -59,16 +59,16 @@ struct MigrateCommand: ParsableCommand {
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var format: JSONOption
 
-  /// What is done.
+  /// What to do instead of migrating.
   enum Mode: EnumerableFlag {
     case dryRun, resume, undo, close
 
     static func help(for mode: Mode) -> ArgumentHelp? {
       switch mode {
-      case .dryRun: "Say what would be done, and do nothing."
-      case .resume: "Go on with a migration that was cut short."
-      case .undo: "Make both stores what they were before a migration."
-      case .close: "Forget a migration; it cannot be undone any more."
+      case .dryRun: "Show what would be done, and do nothing."
+      case .resume: "Continue a migration that was interrupted."
+      case .undo: "Restore both stores as they were before a migration."
+      case .close: "Forget a migration; it can no longer be undone."
       }
     }
   }
@@ -77,7 +77,8 @@ struct MigrateCommand: ParsableCommand {
     try KeyArgument.checkDescriptors(
       [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
     if let mode, mode != .dryRun, !choices.isEmpty {
-      throw ValidationError("A migration goes on, or back, with the choices it was begun with.")
+      throw ValidationError(
+        "A migration is continued, undone or closed with the choices it began with; give none.")
     }
   }
 
@@ -105,7 +106,7 @@ struct MigrateCommand: ParsableCommand {
     case .close:
       let journal = try place.open()
       let migration = migration(source, target, journal)
-      // An empty store that somebody named may be one for something else.
+      // An empty store at a path that was given may be meant for something else.
       let isJournal = try place.isStandard || migration.state() != nil
       try migration.close()
       if isJournal { place.remove(journal) }
@@ -129,7 +130,7 @@ struct MigrateCommand: ParsableCommand {
       try output.tell(
         MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }, canUndo: true)
     } catch {
-      // Nothing was begun, so nothing is to be gone on with.
+      // The migration did not begin, so there is nothing to resume.
       if isNew, try migration.state() == nil { place.remove(journal) }
       throw error
     }

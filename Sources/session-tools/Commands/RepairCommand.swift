@@ -6,11 +6,11 @@ import SessionToolsBase
 struct RepairCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair",
-    abstract: "Mend a damaged store as far as it can be mended.",
+    abstract: "Repair a damaged store as far as possible.",
     discussion: """
       Every record that still opens goes into a new journal; the damaged one is kept beside it. \
-      An item whose newest value does not open goes back to an older one, or is gone: look at \
-      those on standard output, which could not be read before, as verify lists them.
+      An item whose newest value does not open goes back to an older value, or is gone. Check the \
+      items on standard output: they could not be read before, and are listed as by verify.
       """)
 
   @OptionGroup var opening: OpeningOptions

@@ -6,15 +6,15 @@ import SessionToolsBase
 struct RotateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate",
-    abstract: "Seal everything anew under a new random key.",
+    abstract: "Seal everything again, under a new random key.",
     discussion: """
-      All slots go on opening the store. With --revoke only those whose keys are given do: the \
-      key that opens the store now, unless --drop-opening-key says otherwise, and those that \
-      the --keep options name. The others are shut out, also with an old header. What they \
-      opened before, they open in every copy from before.
+      All slots still open the store. With --revoke, only those whose keys are given do: the key \
+      that opens the store now, unless --drop-opening-key is given, and the keys that the --keep \
+      options name. The others are shut out, even with an old header. They still open every copy \
+      of the store from before.
 
-      Before a revocation, the slots that stay and go are written to standard error, and the \
-      question whether to go on is asked on the terminal; --yes answers it.
+      Before a revocation, the slots to keep and to drop are written to standard error, and \
+      confirmation is asked for on the terminal; --yes confirms without asking.
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -62,13 +62,13 @@ struct RotateCommand: ParsableCommand {
         return true
       }
     }
-    // Asked between two looks, because others wait for the lock as long as one is under way.
+    // Asked between planning and revoking, because both hold the lock that others wait for.
     let plan = try plan(store, keeping: sources)
     say(plan)
     guard opening.interaction.canAsk else {
       throw Failure(.usage, "give --yes to revoke without being asked; nothing was changed")
     }
-    guard try Question.confirm("Go on?", about: store.path) else {
+    guard try Question.confirm("Continue?", about: store.path) else {
       throw Failure(.failure, "nothing was changed")
     }
     try revoke(store, keeping: sources) { $0 == plan }
@@ -82,7 +82,7 @@ struct RotateCommand: ParsableCommand {
       found = plan
       return false
     }
-    guard let found else { preconditionFailure("a revocation tells its plan or throws") }
+    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
     return found
   }
 

@@ -18,7 +18,7 @@ struct SetCommand: ParsableCommand {
   @OptionGroup var opening: OpeningOptions
   @OptionGroup(title: "Item") var item: ItemOptions
 
-  @Flag(name: .long, help: "Fail (exit status 7) when there is such an item already.")
+  @Flag(name: .long, help: "Fail (exit status 7) when the item already exists.")
   var noOverwrite = false
 
   func validate() throws {
@@ -31,10 +31,10 @@ struct SetCommand: ParsableCommand {
     let store = open.store
     let value = try readValue(for: key, atMost: store.traits.largestValueByteCount)
     if noOverwrite {
-      // Two that ask at the same time must not both find nothing.
+      // Two processes that check at the same time must not both find nothing.
       try store.withExclusiveAccess(to: key, timeout: opening.timeout) {
         if try store.contains(key) {
-          throw Failure(.alreadyExists, "\(open.location): there is \(key) already")
+          throw Failure(.alreadyExists, "\(open.location): \(key) already exists")
         }
         try store.put(value, for: key)
       }

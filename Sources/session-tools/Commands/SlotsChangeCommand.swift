@@ -5,14 +5,14 @@ import SealedStore
 struct SlotsChangeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "change",
-    abstract: "Put another key or passphrase in a slot's place.",
+    abstract: "Replace the key or passphrase of a slot.",
     discussion: """
       Without an option for the new key, a passphrase is asked for on the terminal. The old key \
       still opens copies of the store from before.
       """)
 
   @OptionGroup var opening: OpeningOptions
-  @Argument(help: "The slot, as slots list numbers them.") var slot: Int
+  @Argument(help: "The slot's number, as in slots list.") var slot: Int
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
 

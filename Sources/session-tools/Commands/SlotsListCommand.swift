@@ -5,14 +5,14 @@ import SealedStore
 struct SlotsListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List what opens a store; needs no key.",
+    abstract: "List the key slots of a store; needs no key.",
     discussion: """
-      Two columns: the slot's number and what it opens with; not on a terminal, separated by a \
-      tab.
+      Two columns: the slot's number and what it opens with; they are separated by a tab unless \
+      on a terminal.
 
       With --json: {"identifier", "slots": [{"kind", "label", "memoryByteCount", "number", \
-      "passes", "reference"}]}. A kind is rawKey, passphrase, namedKey or unknown; what a kind \
-      has not is null. The identifier is the store's own.
+      "passes", "reference"}]}. A kind is rawKey, passphrase, namedKey or unknown; a field that \
+      a kind does not have is null. The identifier is the store's own.
       """)
 
   @OptionGroup var store: StoreArgument
@@ -38,8 +38,8 @@ struct SlotsListCommand: ParsableCommand {
 }
 
 extension KeySlot {
-  /// What it opens with, for a person.
-  var means: String { parameters?.description ?? "a kind of key that a newer version made" }
+  /// A description of what the slot opens with, for a person.
+  var means: String { parameters?.description ?? "a kind of key from a newer version" }
 }
 
 /// A key slot as JSON.

@@ -7,13 +7,13 @@ struct SlotsRemoveCommand: ParsableCommand {
     commandName: "remove",
     abstract: "Remove a key slot.",
     discussion: """
-      The slots behind it move up. The last slot cannot be removed. The key still opens copies \
-      of the store from before, and what is written until the next rotate --revoke if whoever \
-      has it kept an old header.
+      The slots after it move up. The last slot cannot be removed. The key still opens copies of \
+      the store from before. With an old header that was kept, it also opens everything written \
+      until the next rotate --revoke.
       """)
 
   @OptionGroup var opening: OpeningOptions
-  @Argument(help: "The slot, as slots list numbers them.") var slot: Int
+  @Argument(help: "The slot's number, as in slots list.") var slot: Int
 
   func run() throws {
     let store = try opening.open().store

@@ -8,9 +8,10 @@ struct TokenCommand: ParsableCommand {
     commandName: "token",
     abstract: "Write a valid access token to standard output.",
     discussion: """
-      One that is good for a minute at least, if the server allows: refreshed if that is needed, once \
-      among all processes that ask at the same time. A newline follows it. Exit status 10 when \
-      nobody is logged in or the server takes the login no more, 11 when it cannot be refreshed now.
+      The token is valid for at least a minute, if the server allows. It is refreshed if \
+      necessary, once for all processes that ask at the same time. A newline follows it. Exit \
+      status 10 when no one is logged in or the server no longer accepts the login, 11 when the \
+      token cannot be refreshed now.
 
       Example:
         curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …
@@ -25,9 +26,9 @@ struct TokenCommand: ParsableCommand {
       let token = try waiting { try await session.validItem().credential.accessToken }
       try StandardOutput.write(token + "\n")
     } catch SessionError.notSignedIn {
-      throw place.loginNeeded("nobody is logged in")
+      throw place.loginNeeded("no one is logged in")
     } catch SessionError.rejected {
-      throw place.loginNeeded("the server takes the login no more")
+      throw place.loginNeeded("the server no longer accepts the login")
     } catch let error as SessionError {
       throw Self.failure(error, place)
     }
@@ -38,7 +39,7 @@ struct TokenCommand: ParsableCommand {
     switch cause.code {
     case WebLoginError.noRefreshToken:
       return place.loginNeeded(
-        "the login has expired, and the server gave nothing to refresh it with")
+        "the login has expired, and the server issued no refresh token")
     default: return cause
     }
   }

@@ -9,7 +9,7 @@ struct UnlockCommand: ParsableCommand {
     abstract: "Unlock a collection of the desktop's keyring.",
     discussion: """
       The keyring's own program asks for the password, on the desktop; nothing happens when the \
-      collection is unlocked already. No other command ever has it ask. Exit status 4 when the \
+      collection is already unlocked. No other command makes it ask. Exit status 4 when the \
       question was dismissed, could not be shown, or was not answered within 2 minutes.
       """)
 

@@ -8,13 +8,13 @@ struct VerifyCommand: ParsableCommand {
     commandName: "verify",
     abstract: "Read every byte of a store and open every record.",
     discussion: """
-      Changes nothing but what every opening settles: a change that was interrupted counts or is \
-      dropped. Writes a line for whatever is not as a writer leaves it, "damage" when \
-      confirmed data was changed or lost and "note" when the next change mends it or nothing \
-      needs mending, then an "unreadable" line for each item whose newest value \
-      cannot be given out. Exit status 6 when there is damage.
+      Changes nothing, except that an interrupted change is confirmed or dropped, as whenever a \
+      store is opened. Writes a line for everything that is not as a writer leaves it: "damage" \
+      when confirmed data was changed or lost, "note" when the next change repairs it or nothing \
+      needs repair. Then writes an "unreadable" line for each item whose newest value cannot be \
+      read. Exit status 6 when there is damage.
 
-      It cannot tell when the whole directory was put back to an older state.
+      It cannot detect that the whole directory was put back to an older state.
 
       With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
       "isDamage", "place"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
@@ -52,6 +52,7 @@ struct VerifyCommand: ParsableCommand {
 
   private static func summary(_ report: VerificationReport) -> String {
     "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
-      + "\(Size.text(report.journalByteCount)) of journal, \(Size.text(report.liveByteCount)) in use"
+      + "\(Size.text(report.journalByteCount)) of journal, "
+      + "\(Size.text(report.liveByteCount)) in use"
   }
 }

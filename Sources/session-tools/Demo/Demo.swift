@@ -27,14 +27,14 @@ enum Demo {
     try say("\nAll of it has been removed again.")
   }
 
-  /// What the other process does.
+  /// Reads the session, as the other process of the demonstration.
   static func read(path: String, keyFile: String) throws {
     let store = try SealedFileStore.open(at: path, key: KeyFile(keyFile))
     let process = ProcessInfo.processInfo.processIdentifier
     switch try session(in: store).state {
     case .signedIn(let user):
       try tell("process \(process): \(user.name) <\(user.email)> is signed in")
-    case .signedOut: try tell("process \(process): nobody is signed in")
+    case .signedOut: try tell("process \(process): no one is signed in")
     case .unavailable(let error): throw error
     }
   }
@@ -42,7 +42,7 @@ enum Demo {
   // MARK: - Steps
 
   private static func makeStore(_ directory: DemoDirectory) throws -> SealedFileStore {
-    try title("A store is made, its key kept elsewhere")
+    try title("A store is created, and its key is kept elsewhere")
     let key = try KeyFile.create(at: directory.keyFile)
     let store = try SealedFileStore.create(at: directory.store, key: key)
     try tell("store: \(directory.store)")
@@ -70,7 +70,7 @@ enum Demo {
         case .updated: "updated"
         case nil: "none"
         }
-      // A demonstration that nobody reads any more needs no line.
+      // If the output is closed, the demonstration needs no line.
       try? tell("notification: \(change)")
     }
   }
@@ -155,7 +155,7 @@ enum Demo {
     case .ended(_, _, let complaint):
       throw Failure(.failure, "the other process failed: \(complaint)")
     case .wroteTooMuch, .tookTooLong:
-      throw Failure(.failure, "the other process was ended, because it went on for too long")
+      throw Failure(.failure, "the other process took too long or wrote too much, and was ended")
     }
   }
 

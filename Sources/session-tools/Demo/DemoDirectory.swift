@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the demonstration works; gone with it.
+/// The directory of the demonstration, removed at its end.
 final class DemoDirectory {
   let store: String
   let keyFile: String
@@ -23,7 +23,7 @@ final class DemoDirectory {
     get throws { try Data(contentsOf: URL(filePath: "\(store)/journal")) }
   }
 
-  /// Turns one bit of the journal over.
+  /// Flips one bit of the journal.
   func flipBit(at offset: Int) throws {
     let file = try FileHandle(forUpdating: URL(filePath: "\(store)/journal"))
     defer { try? file.close() }
@@ -34,7 +34,7 @@ final class DemoDirectory {
   }
 
   deinit {
-    // What cannot be removed is the system's to clear, as everything in its temporary directory.
+    // If this fails, the system clears it, like everything in its temporary directory.
     try? FileManager.default.removeItem(at: root)
   }
 }

@@ -13,7 +13,7 @@ struct LockDemo {
     "Charles: it is not built yet",
   ]
 
-  /// How long a question may wait for its answer.
+  /// The time a question waits for its answer before the gate locks.
   let autoLock: Duration
   let interaction: InteractionOptions
 
@@ -31,7 +31,7 @@ struct LockDemo {
       if case .locked = directive { wake.signal() }
     }
     let listening = Task {
-      // Without logind, such as in a container, only time and the person lock.
+      // Without logind, as in a container, only the timeout and the person lock the gate.
       try? await gate.follow(LogindSource(program: "session-tools", reason: "Locking the demo"))
     }
     defer { listening.cancel() }
@@ -42,9 +42,9 @@ struct LockDemo {
     }
   }
 
-  /// Has the person asked until they are let in.
+  /// Asks the person until they open the gate.
   ///
-  /// - Returns: Whether they were; not when they do not want to.
+  /// - Returns: Whether the gate is open; `false` if the person cancels or a signal arrives.
   private func open(_ gate: AuthenticationGate) throws -> Bool {
     while gate.requiresAuthentication, Interruption.signal == nil {
       do {
@@ -58,9 +58,9 @@ struct LockDemo {
     return Interruption.signal == nil
   }
 
-  /// Shows the content until it is locked.
+  /// Shows the content until the gate locks or the person answers.
   ///
-  /// - Returns: Whether to go on.
+  /// - Returns: Whether to continue.
   private func show(
     _ container: GuardedContainer<[String]>, on screen: Screen, _ gate: AuthenticationGate,
     until wake: System.Wake
@@ -70,7 +70,7 @@ struct LockDemo {
       let messages = try container.loadItem(forIdentifier: "messages") ?? []
       try screen.show(messages.map { "  \($0)\n" }.joined())
     } catch StoreError.locked {
-      // Just now.
+      // The gate locked a moment ago.
       return true
     }
     let question = "Enter shows them again, l locks, q ends: "
@@ -109,7 +109,7 @@ struct LockDemo {
   }
 }
 
-/// What is on the screen; nothing is written over its cover.
+/// The screen; while it is covered, no content is written to it.
 private final class Screen: Sendable {
   private let isCovered = Mutex(false)
 
@@ -123,7 +123,7 @@ private final class Screen: Sendable {
     isCovered.withLock { isCovered in
       isCovered = true
       Self.empty()
-      // Nobody is left to be told that telling failed.
+      // There is no way left to report that writing failed.
       try? StandardOutput.write(
         "The messages are hidden, and the store's keys are not in memory.\n")
     }
@@ -136,7 +136,7 @@ private final class Screen: Sendable {
     }
   }
 
-  /// Takes everything off the screen, and out of what can be scrolled back to.
+  /// Clears the screen and the lines that can be scrolled back to.
   private static func empty() {
     if StandardOutput.isTerminal { try? StandardOutput.write("\u{1b}[H\u{1b}[2J\u{1b}[3J") }
   }

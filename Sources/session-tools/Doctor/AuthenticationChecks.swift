@@ -1,7 +1,7 @@
 import LinuxAuthentication
 import SessionAuthentication
 
-/// What can authenticate a person here, and what tells when to lock.
+/// The checks of the ways to authenticate a person, and of the sources that report when to lock.
 struct AuthenticationChecks {
   let service: String
   let action: String
@@ -9,18 +9,18 @@ struct AuthenticationChecks {
   func all() async -> [Check] {
     let password = PAMAuthenticator(service: service, prompt: TerminalPrompt())
     return [
-      .ok("passphrase", "opens any sealed store that has one, and is the only way that protects"),
+      .ok("passphrase", "opens any sealed store that has one; only this way protects the data"),
       await check("password (PAM)", password, "the service \(service) asks for it"),
       await check("system (polkit)", PolkitAuthenticator(action: action), "can ask for \(action)"),
       await check("fingerprint (fprintd)", FingerprintAuthenticator(), "a finger is enrolled"),
       await check("desktop and sleep (logind)") { () throws(AuthenticationError) in
         try await LogindSource().checkAvailability()
-          ? "tells when to lock"
-          : "tells of sleep, and not of locks: this is not part of a session"
+          ? "reports when to lock"
+          : "reports sleep, but no locks: this process is not part of a session"
       },
       await check("screen saver") { () throws(AuthenticationError) in
         try await ScreenSaverSource().checkAvailability()
-        return "tells when to lock"
+        return "reports when to lock"
       },
     ]
   }

@@ -5,16 +5,16 @@ struct Check: Encodable, Sendable {
     case ok
     /// Worth knowing; nothing is broken.
     case note
-    /// Something to mend.
+    /// Something to fix.
     case problem
   }
 
   let name: String
   let status: Status
   let finding: String
-  /// The command that mends it.
+  /// The command that fixes it.
   @Nullable var remedy: String?
-  /// What the tool ends with because of it.
+  /// The exit status that the check calls for.
   let exitStatus: ExitStatus
 
   private enum CodingKeys: CodingKey {
@@ -37,13 +37,13 @@ struct Check: Encodable, Sendable {
 }
 
 extension ExitStatus {
-  /// The graver one comes later.
+  /// The statuses, the worst last.
   private static let byGravity: [ExitStatus] = [
     .done, .usage, .failure, .notFound, .alreadyExists, .unavailable, .wrongKey,
     .unsafePermissions, .damaged,
   ]
 
-  /// The worst of several.
+  /// Returns the worst of several statuses.
   static func worst(of statuses: some Sequence<ExitStatus>) -> ExitStatus {
     let all = Set(statuses)
     return byGravity.last(where: all.contains) ?? .done

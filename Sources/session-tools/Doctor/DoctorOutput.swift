@@ -1,13 +1,13 @@
 import ArgumentParser
 import SessionToolsBase
 
-/// What a doctor found.
+/// The output of `doctor` and of `auth doctor`.
 struct DoctorOutput {
   let checks: [Check]
 
-  /// Writes it.
+  /// Writes the checks.
   ///
-  /// - Throws: The worst problem's exit status, if there is a problem; what writing throws.
+  /// - Throws: The worst problem's exit status, if there is a problem; any error of writing.
   func write(_ format: JSONOption) throws {
     let status = ExitStatus.worst(of: checks.map(\.exitStatus))
     if format.json {
@@ -35,7 +35,7 @@ struct DoctorOutput {
 }
 
 extension String {
-  /// The text with spaces behind it, up to a length.
+  /// Returns the text padded with spaces to a length.
   fileprivate func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - self.count))
   }

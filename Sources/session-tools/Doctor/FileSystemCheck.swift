@@ -1,6 +1,6 @@
-/// Whether what was written stays written on the file system a store is on.
+/// The check of a store's file system: its durability, locks and permissions.
 enum FileSystemCheck {
-  /// As linux/magic.h and the file systems' own sources number them.
+  /// The types of file systems, as in linux/magic.h and the file systems' own sources.
   private static let names: [UInt32: String] = [
     0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x2FC1_2FC1: "ZFS",
     0xF2F5_2010: "F2FS", 0x794C_7630: "overlay", 0xCA45_1A4E: "bcachefs",
@@ -18,11 +18,11 @@ enum FileSystemCheck {
     guard let type = System.fileSystemType(of: path) else { return nil }
     let name = names[type] ?? "of type 0x\(String(type, radix: 16))"
     if volatile.contains(type) {
-      return .note("file system", "\(name): gone after a restart")
+      return .note("file system", "\(name): its contents are lost at a restart")
     }
     if remote.contains(type) {
       return .note(
-        "file system", "\(name): durability, and locks among machines, are up to the server")
+        "file system", "\(name): durability, and locks across machines, depend on the server")
     }
     if unowned.contains(type) {
       return .note("file system", "\(name): has no file permissions of its own")

@@ -1,6 +1,6 @@
 import SealedStore
 
-/// What any store depends on.
+/// The checks of the machine, which any store depends on.
 enum MachineChecks {
   static func all() -> [Check] {
     [.ok("libsodium", "version \(KeyMemory.libraryVersion)"), keyMemory, coreDumps]

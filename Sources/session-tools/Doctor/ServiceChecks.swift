@@ -2,10 +2,11 @@ import Foundation
 import SecretServiceStore
 import SessionToolsBase
 
-/// Whether a collection of the desktop's keyring can be used, and what its secrets are worth.
+/// The checks of a collection of the desktop's keyring: whether it can be used, and whether its
+/// secrets are protected.
 struct ServiceChecks {
   private let store: SecretServiceStore
-  /// Whether anything depends on it; otherwise what is missing is only worth knowing.
+  /// Whether a store depends on the collection; otherwise a missing part is only a note.
   private let isNeeded: Bool
 
   init(_ collection: SecretServiceCollection, isNeeded: Bool) {
@@ -79,7 +80,7 @@ struct ServiceChecks {
       : .note(Self.name, finding, remedy: remedy)
   }
 
-  /// gnome-keyring writes a keyring without a password as plain text.
+  /// The keyrings without a password, which gnome-keyring writes as plain text.
   private var plainKeyrings: [Check] {
     let directory = "\(UserDirectory.data.path)/keyrings"
     return Files.names(in: directory).sorted().filter { $0.hasSuffix(".keyring") }.compactMap {
@@ -94,19 +95,20 @@ struct ServiceChecks {
     }
   }
 
-  /// Other programs that use libsecret; this library never does it that way.
+  /// A note about `SECRET_BACKEND`, which redirects other programs that use libsecret; this library
+  /// ignores it.
   private var backend: Check? {
     guard let backend = ProcessInfo.processInfo.environment["SECRET_BACKEND"], backend != "service"
     else { return nil }
     return .note(
       "secret backend",
-      "SECRET_BACKEND=\(backend) takes other programs elsewhere; session-tools goes to the service",
+      "SECRET_BACKEND=\(backend) redirects other programs; session-tools uses the service",
       remedy: "unset SECRET_BACKEND")
   }
 }
 
 extension ProviderProgram {
-  /// How a person makes a collection in it, without putting another provider in its place.
+  /// How a person makes a collection in this provider, without replacing it with another.
   fileprivate var howToMakeCollection: String {
     switch self {
     case .gnomeKeyring:
@@ -116,13 +118,13 @@ extension ProviderProgram {
       "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
         + "a database"
     case .kWallet: "kwalletmanager5, and make a wallet there; then log in again"
-    case .other(let name): "make one with the window of \(name)"
+    case .other(let name): "make one in the window of \(name)"
     }
   }
 }
 
 private enum DesktopEnvironment {
-  /// Whether KWallet is the provider to have.
+  /// Whether the desktop is KDE, for which KWallet is the provider to install.
   static var isKDE: Bool {
     let names = ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? ""
     return names.split(separator: ":").contains("KDE")

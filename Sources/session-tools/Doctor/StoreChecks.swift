@@ -3,7 +3,7 @@ import SealedStore
 import SessionTools
 import SessionToolsBase
 
-/// What can be said of one store, with its key or without.
+/// The checks of one store, with its key or without.
 struct StoreChecks {
   let path: String
   let key: KeyOptions
@@ -34,7 +34,7 @@ struct StoreChecks {
     let fileSystem = LinuxFileSystem()
     for name in Files.names(in: path).sorted() {
       let file = "\(path)/\(name)"
-      // What cannot be looked at is found again by those who open it.
+      // A file that cannot be examined is reported when the store is opened.
       guard let found = try? fileSystem.status(of: file, in: .workingDirectory) else { continue }
       if found.kind != .regular {
         return .problem(
@@ -56,10 +56,11 @@ struct StoreChecks {
         "permissions", "another store can be put in its place, because \(parent.reason)",
         remedy: parent.remedy, .unsafePermissions)
     }
-    return .ok("permissions", "nobody else may read, write or replace it")
+    return .ok("permissions", "no other user may read, write or replace it")
   }
 
-  /// Byte 0 of the file `lock` is the writer's; a writer has it for milliseconds.
+  /// The check of the writer's lock, byte 0 of the file `lock`, which a writer holds for
+  /// milliseconds.
   private var writerLock: Check? {
     let patience = ContinuousClock.now + .seconds(2)
     let fileSystem = LinuxFileSystem()
@@ -69,7 +70,7 @@ struct StoreChecks {
     }
     defer { fileSystem.close(lock) }
     repeat {
-      // Closing frees it again at once.
+      // Closing the file releases the lock again at once.
       if (try? fileSystem.tryLock(lock, byte: 0)) ?? true { return .ok("lock", "free") }
       Thread.sleep(forTimeInterval: 0.05)
     } while ContinuousClock.now < patience
@@ -141,7 +142,7 @@ struct StoreChecks {
     let live = report.liveByteCount
     let dead = max(0, report.journalByteCount - live)
     let finding = "\(Size.text(report.journalByteCount)), \(Size.text(live)) in use"
-    // Half of it is compacted away by itself; this is for those who want it sooner.
+    // A store compacts itself when more than half is unused; this is for those who want it sooner.
     guard dead > 1 << 20, dead > live / 2 else { return .ok("journal size", finding) }
     return .note(
       "journal size", finding, remedy: "session-tools compact \(path.shellQuoted)")
@@ -149,7 +150,7 @@ struct StoreChecks {
 }
 
 extension Check {
-  /// An error as a check that failed.
+  /// Returns a failed check for an error.
   static func problem(_ name: String, _ error: any Error) -> Check {
     switch error {
     case let error as StoreError:

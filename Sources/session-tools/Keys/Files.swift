@@ -1,15 +1,15 @@
 import Foundation
 import SessionToolsBase
 
-/// Small questions about paths.
+/// Small operations on paths.
 enum Files {
-  /// Whether anything stands under a path, a broken link included.
+  /// Returns whether anything exists at a path, including a broken link.
   static func exists(_ path: String) -> Bool {
-    // What cannot be looked at is for the one who opens it to complain about.
+    // If a path cannot be examined, opening it reports the error.
     ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil) != nil
   }
 
-  /// The names in a directory; none when it cannot be read.
+  /// Returns the names in a directory; an empty array if it cannot be read.
   static func names(in path: String) -> [String] {
     let fileSystem = LinuxFileSystem()
     guard let directory = try? fileSystem.openDirectory(path + "/.") else { return [] }
@@ -31,13 +31,13 @@ enum Files {
     }
   }
 
-  /// Removes a file, if it is there.
+  /// Removes a file, if it exists.
   static func remove(_ path: String) {
-    // Only for what this process made and no longer needs.
+    // Only for files that this process made and no longer needs.
     try? LinuxFileSystem().remove(path, in: .workingDirectory)
   }
 
-  /// Whether a path is in a directory, links in the way followed.
+  /// Returns whether a path is in a directory, with symbolic links above it resolved.
   static func isPath(_ path: String, in directory: String) -> Bool {
     let parent = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL.path
     let store = URL(filePath: directory).resolvingSymlinksInPath().standardizedFileURL.path

@@ -26,15 +26,15 @@ enum KeyArgument {
   static func serviceKey(_ argument: String) throws -> SecretServiceKey {
     guard let key = SecretServiceKey(reference: argument) else {
       throw ValidationError(
-        "'\(argument)' is no key in the Secret Service. Write secret-service:NAME, or "
+        "'\(argument)' is not a key in the Secret Service. Write secret-service:NAME, or "
           + "secret-service:COLLECTION/NAME; in both, % is %25 and / is %2f.")
     }
     return key
   }
 
-  /// A key that exists, to open a store with.
+  /// Returns an existing key, to open a store with.
   ///
-  /// - Throws: What keeps a passphrase from being read.
+  /// - Throws: An error if a passphrase cannot be read.
   func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
     switch self {
     case .keyFile(let path):
@@ -50,9 +50,9 @@ enum KeyArgument {
     }
   }
 
-  /// The passphrase's bytes.
+  /// Returns the passphrase's bytes.
   ///
-  /// - Throws: What keeps it from being read.
+  /// - Throws: An error if the passphrase cannot be read.
   func readPassphrase(_ ask: () throws -> SecretBytes) throws -> SecretBytes {
     switch self {
     case .passphraseFile(let path): try PassphraseReader.read(file: path)
@@ -61,7 +61,7 @@ enum KeyArgument {
     }
   }
 
-  /// The descriptor it is read from, if it is.
+  /// The descriptor that the passphrase is read from, if any.
   private var descriptor: Int32? {
     switch self {
     case .passphraseDescriptor(let number): number
@@ -84,10 +84,10 @@ enum KeyArgument {
   }
 }
 
-/// A key source, and how to speak of it.
+/// A key source, and its description.
 struct ChosenKey {
   let source: any KeySource
-  /// What it is: "the key file /x".
+  /// The key in words: "the key file /x".
   let name: String
   /// The file it is in, if it is in one.
   let place: String?

@@ -3,16 +3,16 @@ import SealedStore
 import SessionTools
 import SessionToolsBase
 
-/// Finds the key of a store and opens it.
+/// The search for the key that opens a store.
 ///
-/// The order: what the options say; the file that `SESSION_TOOLS_KEY_FILE` names; the file
+/// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
 /// that `init` made; the key in the Secret Service that a slot names; a passphrase asked for on
 /// the terminal.
 struct KeyFinder {
   static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
 
   let path: String
-  /// What the command line names.
+  /// The key that the command line names.
   let argument: KeyArgument?
   let interaction: InteractionOptions
 
@@ -25,13 +25,13 @@ struct KeyFinder {
     return path
   }
 
-  /// Opens the store with the first key in the order, and tells the key.
+  /// Opens the store with the first key in the order, and also returns the key.
   ///
-  /// A key that was asked for and does not fit is an error; the file that `init` made and a key
-  /// in the Secret Service give way to a passphrase, because the store's slots may have been
-  /// changed since, and a keyring may be locked.
+  /// If a key was named and does not open the store, that is an error. The file that `init` made
+  /// and a key in the Secret Service give way to a passphrase, because the store's slots may have
+  /// been changed since, and a keyring may be locked.
   ///
-  /// - Throws: As `SealedFileStore.open`, and `keyMissing` when there is no key.
+  /// - Throws: As `SealedFileStore.open`, and `keyMissing` if there is no key.
   func open(
     _ storeOptions: SealedFileStore.Options
   ) throws -> (open: OpenStore, key: any KeySource) {
@@ -49,7 +49,7 @@ struct KeyFinder {
     return try open(with: try KeyArgument.passphrasePrompt.choose(prompt), storeOptions)
   }
 
-  /// The key that the options or the environment name.
+  /// Returns the key that the options or the environment name.
   func namedKey() throws -> ChosenKey? {
     if let argument { return try argument.choose(prompt) }
     guard let path = Self.keyFileOfEnvironment else { return nil }
@@ -89,7 +89,7 @@ struct KeyFinder {
     }
     return StoreError(
       StoreError.keyMissing, store: path,
-      reason: "no key was given, and there is none for it in \(KeyFile.standardDirectory)",
+      reason: "no key was given, and none was found in \(KeyFile.standardDirectory)",
       remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
   }
 }
@@ -113,7 +113,7 @@ extension KeySlot {
 }
 
 extension ChosenKey {
-  /// The source, which waits for the Secret Service no longer than for others that write.
+  /// Returns the source, which waits for the Secret Service no longer than for other writers.
   fileprivate func source(waitingAtMost timeout: Duration) -> any KeySource {
     guard let key = source as? SecretServiceKey else { return source }
     var options = SecretServiceOptions()
@@ -121,7 +121,7 @@ extension ChosenKey {
     return key.with(options)
   }
 
-  /// Whether a passphrase may be asked for instead, after an error.
+  /// Returns whether a passphrase may be asked for instead, after an error.
   fileprivate func givesWay(after error: StoreError) -> Bool {
     error.code == StoreError.wrongKey || source is SecretServiceKey
   }

@@ -3,19 +3,19 @@ import SealedStore
 import SessionTools
 import SessionToolsBase
 
-/// A key for a new slot, made for it or brought along.
+/// A key for a new slot, either existing or made for it.
 struct NewKey {
   let source: any KeySource
-  /// The key's file, if it is in one.
+  /// The file the key is in, if it is in one.
   let place: String?
   /// Whether the file was made here.
   private let isMade: Bool
 
-  /// Takes or makes what an argument names.
+  /// Takes or makes the key that an argument names.
   ///
   /// - Parameters:
-  ///   - argument: A key file, or a key in the Secret Service, is made when there is none.
-  ///   - cost: What a passphrase costs to guess at.
+  ///   - argument: A key file, or a key in the Secret Service, is made if it does not exist.
+  ///   - cost: The cost of guessing a passphrase.
   ///   - prompt: Asks for a passphrase.
   /// - Throws: As the key sources, and a usage failure for a key file inside the store.
   init(
@@ -45,10 +45,10 @@ struct NewKey {
     self.isMade = isMade
   }
 
-  /// Runs what gives the key its slot, and removes a file made for it if that came to nothing.
+  /// Runs an operation that gives the key its slot, and removes a file made for it if that fails.
   ///
-  /// As long as the store may open with the key, the file stays: a change that failed may have
-  /// been made all the same.
+  /// The file stays if the store may open with the key: a change that failed may still have been
+  /// made.
   func using<Result>(on path: String, _ operation: () throws -> Result) throws -> Result {
     do {
       return try operation()
@@ -58,7 +58,7 @@ struct NewKey {
     }
   }
 
-  /// Removes a key file that certainly opens nothing, and names one that stays.
+  /// Removes a key file that certainly opens nothing; otherwise reports that it was kept.
   static func remove(_ keyFile: String, unlessItOpens path: String) {
     do throws(StoreError) {
       _ = try SealedFileStore.open(at: path, key: KeyFile(keyFile))

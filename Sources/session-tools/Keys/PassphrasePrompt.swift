@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Asks a person for a passphrase.
+/// The question for a passphrase.
 struct PassphrasePrompt {
   /// The store, as the question names it.
   let path: String
@@ -8,14 +8,14 @@ struct PassphrasePrompt {
 
   /// Asks once.
   ///
-  /// - Throws: `promptDismissed`, or `keyMissing` when nobody can be asked.
+  /// - Throws: `promptDismissed`, or `keyMissing` if no person can be asked.
   func ask() throws -> SecretBytes {
     try ask("Passphrase for \(path): ")
   }
 
-  /// Asks twice, so that a slip of the finger locks nobody out.
+  /// Asks twice, so that a typing error does not lock the person out.
   ///
-  /// - Throws: As ``ask()``, and a usage failure when the two differ.
+  /// - Throws: As ``ask()``, and a usage failure if the two differ or no person can be asked.
   func askForNew() throws -> SecretBytes {
     guard interaction.canAsk else {
       throw Failure(
@@ -23,7 +23,7 @@ struct PassphrasePrompt {
         "there is no terminal to ask for a new passphrase; name a file with a key or passphrase")
     }
     let first = try ask("New passphrase for \(path): ")
-    guard try ask("The same again: ") == first else {
+    guard try ask("Repeat the passphrase: ") == first else {
       throw Failure(.usage, "the two passphrases differ; nothing was changed")
     }
     return first
@@ -43,8 +43,8 @@ struct PassphrasePrompt {
 enum Question {
   /// Asks for a line.
   ///
-  /// - Throws: `promptDismissed` when the person ends the input, a usage failure when the line
-  ///   is longer than a terminal takes, or `io`.
+  /// - Throws: `promptDismissed` if the person ends the input, a usage failure if the line is
+  ///   longer than a terminal takes, or `io`.
   static func ask(_ question: String, about store: String, isHidden: Bool) throws -> SecretBytes {
     let answer: SecretBytes?
     do throws(SystemCallError) {
@@ -65,7 +65,7 @@ enum Question {
     return answer
   }
 
-  /// Asks whether to go on; anything but yes is no.
+  /// Asks for confirmation; any answer but yes means no.
   ///
   /// - Throws: As ``ask(_:about:isHidden:)``.
   static func confirm(_ question: String, about store: String) throws -> Bool {

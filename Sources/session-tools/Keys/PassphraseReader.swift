@@ -1,9 +1,9 @@
 import SealedStore
 import SessionToolsBase
 
-/// Passphrases from files and descriptors; one newline at the end does not count.
+/// Passphrases from files and descriptors; one newline at the end is ignored.
 enum PassphraseReader {
-  /// Reads a file that nobody else may read, or a descriptor named as `/dev/fd/3`.
+  /// Reads a file that no other user may read, or a descriptor with a path such as `/dev/fd/3`.
   ///
   /// - Throws: As `KeyFile` for files.
   static func read(file path: String) throws(StoreError) -> SecretBytes {
@@ -15,8 +15,7 @@ enum PassphraseReader {
 
   /// Reads a descriptor to its end.
   ///
-  /// - Throws: `invalidKey` when there is more than a passphrase can be, `io` when it cannot
-  ///   be read.
+  /// - Throws: `invalidKey` if it is too long for a passphrase, `io` if it cannot be read.
   static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
     let name = "file descriptor \(number)"
     do throws(SystemCallError) {
@@ -32,7 +31,7 @@ enum PassphraseReader {
       remedy: "Give one of at most \(Passphrase.largestByteCount) bytes")
   }
 
-  /// The number in `/dev/fd/3`, which is what a shell makes of `<(command)`.
+  /// Returns the number in `/dev/fd/3`, the form that a shell gives to `<(command)`.
   static func descriptor(in path: String) -> Int32? {
     if path == "/dev/stdin" { return 0 }
     let prefix = "/dev/fd/"

@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 import WebLogin
 
-/// A login as it is kept: the tokens, and whom they are refreshed at.
+/// A login as it is stored: the tokens, and the server and client to refresh them with.
 struct StoredLogin: Codable, Expiring, Sendable {
   var credential: OAuthCredential
   let issuer: String
@@ -13,7 +13,7 @@ struct StoredLogin: Codable, Expiring, Sendable {
   var client: OAuthClient { OAuthClient(issuer: issuer, clientID: clientID) }
 }
 
-/// Where one login is kept, and meanwhile what is pending of it.
+/// The storage of one login, and of its pending state until it is finished.
 struct LoginStore {
   private let store: any SecretStore
   private let namespace: Namespace
@@ -23,7 +23,7 @@ struct LoginStore {
 
   /// - Parameters:
   ///   - store: The store.
-  ///   - namespace: The program that logs in.
+  ///   - namespace: The namespace of the program that logs in.
   ///   - name: The login within it.
   ///   - location: The store, for messages.
   ///   - exclusionTimeout: How long to wait for the refresh of another process.
@@ -38,13 +38,13 @@ struct LoginStore {
     self.exclusionTimeout = exclusionTimeout
   }
 
-  /// Where a login that is not finished is kept.
+  /// The storage of an unfinished login.
   var pending: PendingLoginPlace {
     PendingLoginPlace(
       items(of: PendingLogin.self, store), identifier: "org.session-tools.pending:\(name)")
   }
 
-  /// The session of the login, refreshed as its client does.
+  /// Returns the session of the login, refreshed by a client.
   func session(_ client: OAuthClient) -> UserSession<StoredLogin> {
     var policy = RefreshPolicy()
     policy.exclusionTimeout = exclusionTimeout
@@ -53,18 +53,18 @@ struct LoginStore {
       refresher: client.refresher(of: \.credential, policy: policy))
   }
 
-  /// The session of whoever is logged in, and the client that they are with.
+  /// Returns the session of the user who is logged in, and the client of that login.
   ///
-  /// - Throws: A failure that says to log in when nobody is; what the store throws.
+  /// - Throws: A failure that says to log in if no one is logged in; any error of the store.
   func session() throws -> (UserSession<StoredLogin>, OAuthClient) {
     guard let login = try items(of: StoredLogin.self, store).item(forIdentifier: name) else {
-      throw loginNeeded("nobody is logged in")
+      throw loginNeeded("no one is logged in")
     }
     let client = login.client
     return (session(client), client)
   }
 
-  /// What to do when there is no login any more.
+  /// Returns the failure for a missing or invalid login, which says to log in.
   func loginNeeded(_ reason: String) -> Failure {
     Failure(.loginNeeded, "\(location): \(reason). Run session-tools login.")
   }

@@ -1,19 +1,20 @@
 import Glibc
 import Synchronization
 
-/// Ctrl-C while something is under way that can be stopped in good order.
+/// Ctrl-C, and similar signals, during work that can be stopped cleanly.
 enum Interruption {
   private static let received = Atomic<Int32>(0)
 
-  /// The signal that came, if one did.
+  /// The signal that was received, if any.
   static var signal: Int32? {
     let number = received.load(ordering: .relaxed)
     return number == 0 ? nil : number
   }
 
-  /// Runs a closure that asks for ``signal`` now and then.
+  /// Runs a closure that checks ``signal`` from time to time.
   ///
-  /// A second one ends the process as always; one that is ignored, as under `nohup`, stays so.
+  /// A second signal ends the process as usual. A signal that was ignored before, as under `nohup`,
+  /// stays ignored.
   static func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let previous = [SIGINT, SIGTERM, SIGHUP].map { number in
       let handler = Glibc.signal(number) { number in

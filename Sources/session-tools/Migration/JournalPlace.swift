@@ -3,17 +3,17 @@ import SealedStore
 import SessionTools
 import SessionToolsBase
 
-/// The sealed store that a migration's journal is kept in.
+/// The sealed store that holds a migration's journal.
 ///
-/// It opens with what opens the target, or the source; between two collections of the Secret
-/// Service, with a key that is kept there.
+/// It opens with the key of the target, or else of the source. If neither has a key, as between two
+/// collections of the Secret Service, the journal's key is stored in the Secret Service.
 struct JournalPlace {
   let path: String
   private let key: any KeySource
   private let stores: [any MigratableStore]
   private let timeout: Duration
 
-  /// Whether it is where it is when nobody says where.
+  /// Whether the path is the default one.
   let isStandard: Bool
 
   init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration) {
@@ -24,7 +24,8 @@ struct JournalPlace {
     key = target.key ?? source.key ?? SecretServiceKey("migration", makeIfAbsent: true)
   }
 
-  /// Beside the sealed one of the two, the target's if both are.
+  /// Returns the default path: beside a sealed target, else beside a sealed source, else in the
+  /// user's data directory.
   private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
     for case .sealed(let path) in [target, source].compactMap(\.self) {
       return "\(path).migration"
@@ -32,21 +33,21 @@ struct JournalPlace {
     return "\(UserDirectory.data.path)/session-tools/migration"
   }
 
-  /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is no journal.
+  /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.
   func open() throws -> SealedFileStore {
     guard try SealedFileStore.exists(at: path) else {
-      throw Failure(.unavailable, "\(path): there is no journal of a migration")
+      throw Failure(.unavailable, "\(path): there is no migration journal")
     }
     let journal = try SealedFileStore.open(at: path, key: key, options: options)
-    // Never a store with items of somebody: they would be mixed up.
+    // Never a store with a user's items: the journal would be mixed with them.
     let isOther = try stores.contains { try $0.identity() == journal.identity() }
     guard !isOther, try journal.keys(in: nil).allSatisfy(Migration.isOfJournal) else {
-      throw Failure(.usage, "\(path): this is a store with items, and no journal of a migration")
+      throw Failure(.usage, "\(path): this is a store with items, not a migration journal")
     }
     return journal
   }
 
-  /// - Returns: The journal, and whether it was made.
+  /// - Returns: The journal, and whether it is new.
   /// - Throws: As ``open()`` and `SealedFileStore.create`.
   func openOrMake() throws -> (journal: SealedFileStore, isNew: Bool) {
     if try SealedFileStore.exists(at: path) { return (try open(), false) }
@@ -55,20 +56,19 @@ struct JournalPlace {
     return (try SealedFileStore.create(at: path, key: key, options: options), true)
   }
 
-  /// Removes a journal with nothing in it; where that fails it stays, and the next migration
-  /// uses it.
+  /// Removes an empty journal; if that fails, the journal stays, and the next migration uses it.
   ///
   /// - Parameter journal: The journal, open.
   func remove(_ journal: SealedFileStore) {
     do {
-      // Nobody begins a migration in it meanwhile.
+      // No other process can begin a migration in it meanwhile.
       try Migration.withExclusiveAccess(toJournal: journal) {
         let files = FileManager.default
         let names = Set(try files.contentsOfDirectory(atPath: path))
         guard try journal.keys(in: nil).isEmpty,
           names.isSubset(of: ["header", "header.copy", "journal", "lock", "mark"])
         else { return }
-        // From here on it is no store any more, whatever happens.
+        // From here on it is no longer a store, whatever happens.
         let removed = "\(path).\(UUID().uuidString).removed"
         try files.moveItem(atPath: path, toPath: removed)
         for name in names { try files.removeItem(atPath: "\(removed)/\(name)") }

@@ -1,7 +1,7 @@
 import SessionTools
 import Synchronization
 
-/// How far a migration is: items, bytes, rate, and the time that is left.
+/// The progress of a migration: items, bytes, rate, and remaining time.
 final class MigrationLine: Sendable {
   private struct Start {
     let phase: MigrationProgress.Phase
@@ -16,7 +16,7 @@ final class MigrationLine: Sendable {
     self.line = line
   }
 
-  /// Runs a step of a migration that says how far it is.
+  /// Runs a step of a migration and shows its progress.
   static func during<Result>(_ step: (MigrationProgress?) throws -> Result) throws -> Result {
     try ProgressLine.during { line in
       try step(line.map { MigrationProgress(MigrationLine($0).show) })

@@ -2,11 +2,11 @@ import ArgumentParser
 import SessionTools
 import SessionToolsBase
 
-/// Tells a person, or a program, what a migration would do or did.
+/// The output about a migration, planned or done, for a person or a program.
 struct MigrationOutput {
   let format: JSONOption
 
-  /// Runs a step that Ctrl-C stops in good order, and says how to go on then.
+  /// Runs a step that Ctrl-C stops cleanly, and then reports how to continue.
   static func interruptibly<Result>(
     _ migration: Migration, canResume: Bool = true,
     _ step: (Migration, MigrationProgress?) throws -> Result
@@ -18,17 +18,17 @@ struct MigrationOutput {
     } catch MigrationError.store(let error) where error.code == StoreError.cancelled {
       switch canResume ? try migration.state() : nil {
       case nil where !canResume: StandardError.say("session-tools: stopped")
-      case nil: StandardError.say("session-tools: stopped; nothing was begun")
-      case .undoing: StandardError.say("session-tools: stopped; go on with --undo")
+      case nil: StandardError.say("session-tools: stopped; nothing was changed")
+      case .undoing: StandardError.say("session-tools: stopped; continue with --undo")
       default:
         StandardError.say(
-          "session-tools: stopped; go on with --resume, or take it back with --undo")
+          "session-tools: stopped; continue with --resume, or undo it with --undo")
       }
       throw error
     }
   }
 
-  /// Copies items in one go: Ctrl-C stops it, and nothing takes it back.
+  /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
   static func copy(
     from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
   ) throws -> MigrationReport {
@@ -55,7 +55,9 @@ struct MigrationOutput {
     try table.write()
     StandardError.say("from: \(plan.before.protection)")
     StandardError.say("to: \(plan.after.protection)")
-    if plan.isWeaker { StandardError.say("may be protected less than now; needs --allow-weaker") }
+    if plan.isWeaker {
+      StandardError.say("the items may be less protected than now; needs --allow-weaker")
+    }
   }
 
   /// - Throws: Exit status 9 when something is missing.
@@ -91,7 +93,7 @@ struct MigrationOutput {
       StandardError.say("session-tools: the source may have more items: \(damage)")
     }
     if canUndo {
-      StandardError.say("session-tools: take it back with --undo, or forget it with --close")
+      StandardError.say("session-tools: undo it with --undo, or forget it with --close")
     }
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
@@ -109,8 +111,8 @@ struct MigrationOutput {
       table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
       try table.write()
       try StandardOutput.write(
-        "\(Size.count(report.restoredCount, "item")) of the target as before, "
-          + "\(report.returnedCount) back in the source, \(report.left.count) left\n")
+        "\(Size.count(report.restoredCount, "item")) restored in the target, "
+          + "\(report.returnedCount) returned to the source, \(report.left.count) left\n")
     }
     StandardError.say("session-tools: forget the migration with --close")
     guard report.left.isEmpty else { throw ExitCode(ExitStatus.incomplete.rawValue) }
@@ -169,7 +171,7 @@ extension MigrationReport.Outcome {
     if case .failed(let error) = self { error.reason } else { nil }
   }
 
-  /// Whether there is nothing to say of it.
+  /// Whether the outcome needs no line of its own.
   fileprivate var isPlain: Bool {
     switch self {
     case .migrated, .moved: true

@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// Whether a person may be asked.
+/// The option that decides whether a person may be asked.
 struct InteractionOptions: ParsableArguments {
   @Flag(name: .long, help: "Never ask; fail instead.")
   var noInput = false
 
-  /// Whether a question would reach someone.
+  /// Whether questions are allowed and there is a terminal to ask at.
   var canAsk: Bool { !noInput && System.hasTerminal }
 }

@@ -16,9 +16,9 @@ struct ItemOptions: ParsableArguments {
   @Argument(help: "The item within the service.")
   var identifier: String
 
-  /// The item's full name.
+  /// Returns the item's full name.
   ///
-  /// - Throws: `invalidName` when a part is empty or too long.
+  /// - Throws: `invalidName` if a part is empty or too long.
   func key() throws(StoreError) -> StoreKey {
     let namespace = try Namespace(
       service: service, accessGroup: group,

@@ -3,7 +3,7 @@ import Foundation
 import SecretServiceStore
 import SessionTools
 
-/// Where items are migrated from: a store, or what another program keeps.
+/// The source of a migration: a store, or the items of another program.
 enum ItemSource {
   case store(StoreLocation)
   /// Items of another program in the Secret Service.
@@ -18,12 +18,12 @@ enum ItemSource {
   private static let dialects = SecretServiceDialect.all.map { "\($0.name):" }
 
   static let help =
-    "Where the items are: a store, as for other commands; what another program keeps in the Secret "
-    + "Service, \(dialects.joined(separator: " ")), with a collection behind the colon if it is not "
-    + "the default one; libsecret-file:, or libsecret-file:FILE, with its password; pass:, or "
+    "The source: a store, as for other commands; the items of another program in the Secret "
+    + "Service, \(dialects.joined(separator: " ")), with a collection after the colon if it is "
+    + "not the default one; libsecret-file:, or libsecret-file:FILE, with its password; pass:, or "
     + "pass:DIRECTORY; jsonl:FILE, or jsonl:- for standard input."
 
-  /// Reads one of them.
+  /// Reads a source from an argument.
   ///
   /// - Throws: `ValidationError` for an unknown kind or an empty path.
   init(_ argument: String) throws {
@@ -49,24 +49,25 @@ enum ItemSource {
     }
   }
 
-  /// The store's location, if it is one.
+  /// The location of the source, if it is a store of this library.
   var location: StoreLocation? {
     if case .store(let location) = self { location } else { nil }
   }
 
-  /// Whether it is read from standard input.
+  /// Whether the source is standard input.
   var takesInput: Bool {
     if case .jsonLines("-") = self { true } else { false }
   }
 
-  /// Opens it.
+  /// Opens the source.
   ///
   /// - Parameters:
-  ///   - key: What opens a sealed store.
+  ///   - key: The key of a sealed store, or the password of libsecret's file.
   ///   - interaction: Whether a person may be asked.
-  ///   - timeout: How long to wait for others.
-  /// - Returns: What is to be migrated from.
-  /// - Throws: As opening a store, and a usage failure for a key that nothing here opens with.
+  ///   - timeout: How long to wait for another process that writes, or for the Secret Service.
+  /// - Returns: The items to migrate, as a store.
+  /// - Throws: As opening a store does, and a usage failure for a key that the source does not
+  ///   take.
   func open(
     _ key: KeyArgument?, _ interaction: InteractionOptions, timeout: Duration
   ) throws -> MigratedStore {
@@ -83,7 +84,7 @@ enum ItemSource {
       let password = try (key ?? .passphrasePrompt).readPassphrase { try prompt.ask() }
       return MigratedStore(store: try Self.libsecretItems(path, password))
     case _ where key != nil:
-      throw Failure(.usage, "this source takes no key of ours; give none")
+      throw Failure(.usage, "this source takes no key; give none")
     case .foreign(let dialect, let collection):
       var options = SecretServiceOptions()
       options.timeout = timeout
@@ -103,7 +104,7 @@ enum ItemSource {
       do throws(StoreError) {
         guard let key = try SecretServiceDialect.key(of: item.attributes) else {
           throw StoreError(
-            StoreError.invalidName, store: path, reason: "an item has nothing that names it")
+            StoreError.invalidName, store: path, reason: "an item has no attributes to name it by")
         }
         if items.updateValue(item.secret, forKey: key) != nil {
           throw StoreError.sameName(key, store: path)
@@ -134,12 +135,12 @@ enum ItemSource {
     return try PlainItems.items(SecretBytes(data), name: path)
   }
 
-  /// All of it is in memory at the same time.
+  /// The most that is read from standard input, because all of it is in memory at the same time.
   private static let largestByteCount = 1 << 30
 }
 
 extension StoreOpener {
-  /// Opens a store of any kind, and keeps the key that opened it for the migration's journal.
+  /// Opens a store of any kind, and keeps the key of a sealed one for the migration's journal.
   ///
   /// - Throws: As ``openItems()``.
   func openForMigration() throws -> MigratedStore {
@@ -154,8 +155,8 @@ extension StoreOpener {
 /// A store that items are migrated from or to.
 struct MigratedStore {
   let store: any MigratableStore
-  /// Where it is, if it is one of ours.
+  /// The location, if it is a store of this library.
   var location: StoreLocation?
-  /// What opened it, if it is a sealed one.
+  /// The key that opened it, if it is a sealed store.
   var key: (any KeySource)?
 }

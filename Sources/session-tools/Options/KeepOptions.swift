@@ -1,7 +1,7 @@
 import ArgumentParser
 import SessionTools
 
-/// The keys that go on opening a store when all others are revoked.
+/// The keys that still open a store after all others are revoked.
 struct KeepOptions: ParsableArguments {
   @Option(
     name: .long, help: ArgumentHelp("Keep the slots of a key file.", valueName: "file"),
@@ -34,7 +34,7 @@ struct KeepOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var keepServiceKey: [SecretServiceKey] = []
 
-  /// All that were given.
+  /// All keys that were given.
   var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)

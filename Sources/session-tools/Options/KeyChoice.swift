@@ -1,9 +1,9 @@
 import ArgumentParser
 import SessionTools
 
-/// Options of which one at most says what opens a store.
+/// Options that name the key of a store, at most one of which may be given.
 protocol KeyChoice: ParsableArguments {
-  /// Whose key it is, for messages; empty where there is one store only.
+  /// The owner of the key, for messages; empty if there is only one store.
   static var owner: String { get }
 
   var keyFile: String? { get }
@@ -15,7 +15,7 @@ protocol KeyChoice: ParsableArguments {
 }
 
 extension KeyChoice {
-  /// The one that was given, if any.
+  /// The key that was given, if any.
   var argument: KeyArgument? { arguments.first }
 
   private var arguments: [KeyArgument] {

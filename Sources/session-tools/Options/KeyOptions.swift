@@ -1,7 +1,7 @@
 import ArgumentParser
 import SessionTools
 
-/// What opens a store, or its first key slot.
+/// The key of a store, or of its first key slot.
 struct KeyOptions: KeyChoice {
   static let owner = ""
 
@@ -13,7 +13,7 @@ struct KeyOptions: KeyChoice {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A file with a passphrase, mode 0600; one newline at its end does not count.",
+      "A file with a passphrase, mode 0600; one newline at its end is ignored.",
       valueName: "file"), completion: .file())
   var passphraseFile: String?
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SessionToolsBase
 
-/// Where a login is kept, and what opens the store.
+/// The store of a login and its key, and the login's name in it.
 struct LoginOptions: ParsableArguments {
   @Option(
     name: .customLong("store"), help: ArgumentHelp("\(StoreLocation.help)", valueName: "store"),
@@ -13,7 +13,7 @@ struct LoginOptions: ParsableArguments {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("The login within the service, for several of them.", valueName: "name"))
+    help: ArgumentHelp("The login within the service, if there are several.", valueName: "name"))
   var name = "login"
 
   @OptionGroup(title: "Key") var key: KeyOptions
@@ -22,11 +22,11 @@ struct LoginOptions: ParsableArguments {
 
   /// Opens the store.
   ///
-  /// - Throws: As `StoreOpener`, `invalidName`.
+  /// - Throws: As `StoreOpener`, and `invalidName`.
   func open() throws -> LoginStore {
     let opener = StoreOpener(
       location: location, key: key.argument, interaction: interaction, timeout: waiting.timeout)
-    // Before the store is opened: a name that cannot be one asks nobody for a passphrase.
+    // Checked before the store is opened, so that an invalid name leads to no passphrase prompt.
     let namespace = try Namespace(service: service)
     _ = try StoreKey(name, in: namespace)
     return LoginStore(

@@ -1,19 +1,19 @@
 public import ArgumentParser
 import SessionTools
 
-/// Which items are copied, under which names, and what where there are others.
+/// The items to copy, their names in the target, and the policy for conflicts.
 struct ImportChoices: ParsableArguments {
   @OptionGroup var selected: SelectionOptions
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Another name for a service in the target.", valueName: "old=new"),
+    help: ArgumentHelp("Rename a service in the target.", valueName: "old=new"),
     transform: ImportChoices.rename)
   var renameService: [MigrationMapping.Rename] = []
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Make them items of this installation, such as to adopt those of an old one.",
+      "Make them items of this installation, for example to adopt those of an old one.",
       valueName: "name"))
   var toInstall: String?
   @Flag(name: .long, help: "Make them items of no installation.")
@@ -22,11 +22,11 @@ struct ImportChoices: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Where the target has another value: fail, skip, overwrite or keep-both.",
+      "What to do if the target has another value: fail, skip, overwrite or keep-both.",
       valueName: "policy"))
   var onConflict = MigrationConflictPolicy.fail
 
-  /// Reads `old=new`; the first equals sign that is not the first character separates them.
+  /// Reads `old=new`, split at the first equals sign that is not the first character.
   private static func rename(_ argument: String) throws -> MigrationMapping.Rename {
     guard let separator = argument.dropFirst().firstIndex(of: "="),
       argument.index(after: separator) < argument.endIndex
@@ -55,16 +55,16 @@ struct ImportChoices: ParsableArguments {
 
 extension MigrationConflictPolicy: ExpressibleByArgument {}
 
-/// The same, and what becomes of the source.
+/// The choices of an import, and those about the source and its protection.
 struct MigrationChoices: ParsableArguments {
   @OptionGroup var copied: ImportChoices
 
-  @Flag(name: .long, help: "Remove the items from the source, after all of them were verified.")
+  @Flag(name: .long, help: "Remove the items from the source after all of them are verified.")
   var deleteSource = false
-  @Flag(name: .long, help: "Allow the items to be protected less than they are.")
+  @Flag(name: .long, help: "Allow the items to be less protected than now.")
   var allowWeaker = false
 
-  /// Whether nothing was chosen, as for going on with what was.
+  /// Whether nothing was chosen, as `--resume`, `--undo` and `--close` require.
   var isEmpty: Bool { options == MigrationOptions() }
 
   var options: MigrationOptions {

@@ -3,9 +3,9 @@ import SessionTools
 
 /// One of the stores of a migration.
 protocol MigrationSide {
-  /// What it is called.
+  /// The name in help and messages.
   static var name: String { get }
-  /// What the names of its options begin with.
+  /// The prefix of the names of its options.
   static var prefix: String { get }
 }
 
@@ -21,7 +21,7 @@ enum TargetSide: MigrationSide {
   static let prefix = "to"
 }
 
-/// What opens one of the stores of a migration.
+/// The key of one of the stores of a migration.
 struct MigrationKeyOptions<Side: MigrationSide>: KeyChoice {
   static var owner: String { "the \(Side.name) " }
 

@@ -1,11 +1,11 @@
 import ArgumentParser
 import SessionTools
 
-/// What a new or changed key slot opens with.
+/// The key of a new or changed key slot.
 struct NewKeyOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: ArgumentHelp("A key file; it is made when there is none.", valueName: "file"),
+    help: ArgumentHelp("A key file; it is created if it does not exist.", valueName: "file"),
     completion: .file())
   var newKeyFile: String?
 
@@ -29,7 +29,7 @@ struct NewKeyOptions: ParsableArguments {
   @Option(
     name: .customLong("new-key"),
     help: ArgumentHelp(
-      "A key in the Secret Service; it is made when there is none.",
+      "A key in the Secret Service; it is created if it does not exist.",
       valueName: "secret-service:name"),
     transform: KeyArgument.serviceKey)
   var newServiceKey: SecretServiceKey?
@@ -43,7 +43,7 @@ struct NewKeyOptions: ParsableArguments {
     ].compactMap(\.self)
   }
 
-  /// The one that was given; otherwise the prompt.
+  /// The key that was given; otherwise a passphrase that is asked for.
   var argument: KeyArgument { arguments.first ?? .passphrasePrompt }
 
   func validate() throws {

@@ -3,7 +3,7 @@ import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 
-/// An existing store and what opens it.
+/// An existing store and its key.
 struct OpeningOptions: ParsableArguments {
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
@@ -24,12 +24,12 @@ struct OpeningOptions: ParsableArguments {
   /// - Throws: As `StoreOpener`.
   func openItems() throws -> ItemStore { try opener.openItems() }
 
-  /// Opens the sealed store, and lets go of what opened it.
+  /// Opens the sealed store, and releases the key that opened it.
   ///
   /// - Throws: As `StoreOpener`.
   func open() throws -> OpenStore { try openKeepingKey().open }
 
-  /// Opens the sealed store, and keeps the key that opened it for a use to come.
+  /// Opens the sealed store, and also returns the key that opened it, for later use.
   ///
   /// - Throws: As `StoreOpener`.
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
@@ -37,7 +37,7 @@ struct OpeningOptions: ParsableArguments {
   }
 }
 
-/// Opens a store that the command line names.
+/// A store that the command line names, and how to open it.
 struct StoreOpener {
   let location: StoreLocation
   let key: KeyArgument?
@@ -50,8 +50,7 @@ struct StoreOpener {
 
   /// Opens a store of any kind for its items.
   ///
-  /// - Throws: As ``openKeepingKey()``, and a usage failure for a key that the store has no use
-  ///   for.
+  /// - Throws: As ``openKeepingKey()``, and a usage failure for a key that the store does not take.
   func openItems() throws -> ItemStore {
     switch location {
     case .sealed:
@@ -69,10 +68,10 @@ struct StoreOpener {
     }
   }
 
-  /// Opens the sealed store, and keeps the key that opened it for a use to come.
+  /// Opens the sealed store, and also returns the key that opened it, for later use.
   ///
-  /// - Throws: As `SealedFileStore.open`, `keyMissing` when nothing is found to open it, and a
-  ///   usage failure for a store of another kind.
+  /// - Throws: As `SealedFileStore.open`, `keyMissing` if no key for it is found, and a usage
+  ///   failure for a store of another kind.
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
     let path = try location.sealedPath()
     return try KeyFinder(path: path, argument: key, interaction: interaction).open(
@@ -93,13 +92,13 @@ struct ItemStore {
   }
 }
 
-/// A sealed store, and how to speak of the key that opened it.
+/// A sealed store, and a description of the key that opened it.
 ///
-/// Not the key itself: a passphrase is not in memory for as long as a person takes to answer the
-/// next question.
+/// It does not hold the key itself, so that a passphrase does not stay in memory while a person
+/// answers the next question.
 struct OpenStore {
   let store: SealedFileStore
-  /// What the key is: "the key file /x".
+  /// The key in words: "the key file /x".
   let keyName: String
   /// The file the key is in, if it is in one.
   let keyPlace: String?

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SealedStore
 
-/// What a new passphrase slot costs whoever guesses at it.
+/// The cost of guessing the passphrase of a new slot.
 struct PassphraseCostOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -36,7 +36,7 @@ struct PassphraseCostOptions: ParsableArguments {
     }
   }
 
-  /// Refuses a cost for a key that has none, or for no key.
+  /// Refuses a cost for a key that is not a passphrase, or without a key.
   func check(_ argument: KeyArgument?) throws {
     if isGiven, argument?.isPassphrase != true {
       throw ValidationError("--passphrase-memory and --passphrase-passes are for passphrases.")

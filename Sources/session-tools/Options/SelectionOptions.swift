@@ -1,7 +1,7 @@
 import ArgumentParser
 import SessionTools
 
-/// Which namespaces' items are meant; all when nothing is said.
+/// The namespaces whose items are selected; all by default.
 struct NamespaceOptions: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("Only items of this service.", valueName: "name"))
   var service: String?
@@ -19,7 +19,7 @@ struct NamespaceOptions: ParsableArguments {
   }
 }
 
-/// Which items of a store are meant; all when nothing is said.
+/// The items of a store that are selected; all by default.
 struct SelectionOptions: ParsableArguments {
   @OptionGroup var namespaces: NamespaceOptions
   @Option(

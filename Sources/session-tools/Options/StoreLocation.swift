@@ -1,7 +1,8 @@
 import ArgumentParser
 import SecretServiceStore
 
-/// Which store: a directory, with the kind of store in front or not, or the desktop's keyring.
+/// The location of a store: a directory, with or without the kind of store before it, or a
+/// collection of the desktop's keyring.
 enum StoreLocation: CustomStringConvertible {
   /// A sealed store in a directory.
   case sealed(path: String)
@@ -12,8 +13,8 @@ enum StoreLocation: CustomStringConvertible {
 
   /// Reads `PATH`, `sealed:PATH`, `secret-service:` or `secret-service:COLLECTION`.
   ///
-  /// Never looks at what exists: the same words name the same store everywhere. A path whose
-  /// start looks like another kind of store is written with `./` or `sealed:` in front.
+  /// It never depends on which files exist: the same argument names the same store everywhere. A
+  /// path whose start looks like another kind of store is written with `./` or `sealed:` in front.
   ///
   /// - Throws: `ValidationError` for an unknown kind or an empty path.
   init(_ argument: String) throws {
@@ -35,7 +36,7 @@ enum StoreLocation: CustomStringConvertible {
 
   private static func sealed(at path: Substring) throws -> StoreLocation {
     var path = path
-    // Behind a slash at the end the kernel would follow a symbolic link.
+    // With a slash at the end, the kernel would follow a symbolic link.
     while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
       path = Substring(path.utf8.dropLast())
     }
@@ -43,17 +44,17 @@ enum StoreLocation: CustomStringConvertible {
     return .sealed(path: String(path))
   }
 
-  /// The store's directory.
+  /// Returns the store's directory.
   ///
-  /// - Throws: A usage failure for a store that has none.
+  /// - Throws: A usage failure for a store without a directory.
   func sealedPath() throws -> String {
     switch self {
     case .sealed(let path): return path
     case .secretService:
       throw Failure(
         .usage,
-        "this command is for sealed stores; for the \(self) there are set, get, list, remove, "
-          + "unlock, doctor, migrate, export and import")
+        "this command is for sealed stores; use set, get, list, remove, unlock, doctor, migrate, "
+          + "export or import for the \(self)")
     }
   }
 
@@ -64,9 +65,10 @@ enum StoreLocation: CustomStringConvertible {
     }
   }
 
-  /// What stands before the first colon, if it has the form of a URI's scheme (RFC 3986).
+  /// Returns the part before the first colon, if it has the form of a URI's scheme (RFC 3986).
   private static func kind(of argument: String) -> Substring? {
-    // By bytes, as the kernel sees paths: with an accent behind it a colon is another character.
+    // By bytes, as the kernel reads paths: a colon followed by a combining accent is another
+    // `Character`.
     guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let kind = argument[..<colon]
     guard let first = kind.utf8.first, isLetter(first) else { return nil }

@@ -1,7 +1,7 @@
 import SessionToolsBase
 
 extension String {
-  /// A JSON text with the controls that JSON itself allows in strings written as `\u009b`.
+  /// The JSON text with an escape, such as `\u009b`, for every control that JSON allows in strings.
   var escapingControlsInJSON: String {
     var escaped = ""
     for scalar in unicodeScalars {

@@ -3,7 +3,7 @@ import SessionTools
 import SessionToolsBase
 import WebLogin
 
-/// What the tool ends with, told apart by what to do next.
+/// The exit status of the tool, which says what to do next.
 enum ExitStatus: Int32, CaseIterable {
   case done = 0
   case failure = 1
@@ -29,13 +29,13 @@ enum ExitStatus: Int32, CaseIterable {
     case .alreadyExists: "already exists"
     case .unsafePermissions: "unsafe file permissions"
     case .incomplete: "done, but for some items"
-    case .loginNeeded: "login needed: nobody is logged in, or the server takes it no more"
+    case .loginNeeded: "login needed: not logged in, or the server no longer accepts the login"
     case .serverUnavailable: "server unavailable: try again later"
-    case .usage: "wrong usage, or a name or key that cannot be one"
+    case .usage: "wrong usage, or an invalid name or key"
     }
   }
 
-  /// All of them, one a line, for the help.
+  /// All statuses, one per line, for the help.
   static var list: String {
     allCases.map { status in
       let number = String(status.rawValue)
@@ -58,12 +58,12 @@ enum ExitStatus: Int32, CaseIterable {
     StoreError.invalidKey: .usage,
   ]
 
-  /// The status of a kind of error; `failure` for those that have none of their own.
+  /// Creates the status of a kind of error; `failure` if the kind has no status of its own.
   init(_ code: StoreError.Code) {
     self = Self.statuses[code] ?? .failure
   }
 
-  /// The status of a login that did not work, or of a credential that could not be had.
+  /// Creates the status of a failed login, or of a credential that could not be obtained.
   init(_ error: WebLoginError) {
     switch error.code {
     case WebLoginError.invalidConfiguration: self = .usage
@@ -72,7 +72,7 @@ enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// The status of a session without an item that is good now.
+  /// Creates the status of a session without a valid item.
   init(_ error: SessionError) {
     switch error.code {
     case SessionError.notSignedIn, SessionError.rejected: self = .loginNeeded
@@ -81,7 +81,7 @@ enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// The status of a migration that did not begin, or did not go on.
+  /// Creates the status of a migration that did not begin or did not continue.
   init(_ error: MigrationError) {
     self =
       switch error {
@@ -94,7 +94,7 @@ enum ExitStatus: Int32, CaseIterable {
   }
 }
 
-/// A failure of the tool's own, with the text for the person.
+/// A failure of the tool itself, with a message for the person.
 struct Failure: Error {
   let status: ExitStatus
   let message: String

@@ -4,7 +4,7 @@ import SessionToolsBase
 
 /// `--json`, for the commands that have it.
 struct JSONOption: ParsableArguments {
-  @Flag(name: .long, help: "Write one line of JSON, keys sorted; its shape is above.")
+  @Flag(name: .long, help: "Write one line of JSON with sorted keys, in the form above.")
   var json = false
 
   /// Writes a value as one line.

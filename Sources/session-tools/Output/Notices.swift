@@ -1,8 +1,8 @@
 import SealedStore
 
-/// What a store mended or met on the way.
+/// The notices of a store about what it repaired or found.
 enum Notices {
-  /// Says it on standard error.
+  /// Writes a notice to standard error.
   static let tell: @Sendable (StoreNotice) -> Void = { notice in
     StandardError.say("session-tools: \(notice)")
   }

@@ -1,4 +1,4 @@
-/// A value that is written as `null` when there is none, so that every object has all its keys.
+/// An optional value that is written as `null`, so that every object has all its keys.
 @propertyWrapper
 struct Nullable<Value: Encodable>: Encodable {
   var wrappedValue: Value?

@@ -1,9 +1,9 @@
 import SealedStore
 import Synchronization
 
-/// How far a long operation is: a line on standard error that is gone when it ends.
+/// The progress of a long operation: a line on standard error that is cleared when it ends.
 ///
-/// Only on a terminal, and only once it has taken half a second.
+/// It is shown only on a terminal, and only once the operation has taken half a second.
 final class ProgressLine: Sendable {
   private static let patience = Duration.milliseconds(500)
   private static let pause = Duration.milliseconds(100)
@@ -17,7 +17,7 @@ final class ProgressLine: Sendable {
 
   private init() {}
 
-  /// Runs an operation that says how far it is; the label is what is under way: "verifying".
+  /// Runs an operation and shows its progress after a label such as "verifying".
   static func during<Result, Failure: Error>(
     _ label: String, _ operation: (StoreProgress?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -32,7 +32,7 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Runs an operation that gets the line, or none where nobody would see it.
+  /// Runs an operation with a line, or with `nil` if standard error is not a terminal.
   static func during<Result, Failure: Error>(
     _ operation: (ProgressLine?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -42,7 +42,7 @@ final class ProgressLine: Sendable {
     return try operation(line)
   }
 
-  /// Shows a text in the place of the last one, unless that is too new.
+  /// Replaces the text of the line, unless it is too recent.
   func show(_ text: @autoclosure () -> String) {
     state.withLock { state in
       guard ContinuousClock.now >= state.next else { return }

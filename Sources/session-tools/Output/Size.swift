@@ -1,6 +1,6 @@
-/// Lengths for a person.
+/// Sizes and counts for a person.
 enum Size {
-  /// A number of bytes in the largest binary unit that it fills: "12.5 MiB".
+  /// Returns a number of bytes in the largest binary unit that it fills: "12.5 MiB".
   static func text(_ byteCount: Int) -> String {
     var value = Double(byteCount)
     guard value >= 1024 else { return byteCount == 1 ? "1 byte" : "\(byteCount) bytes" }
@@ -13,7 +13,7 @@ enum Size {
     return tenths % 10 == 0 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
   }
 
-  /// A number with what it counts: "1 item", "2 items".
+  /// Returns a number with its noun: "1 item", "2 items".
   static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }

@@ -9,8 +9,8 @@ struct Table {
     self.columns = columns
   }
 
-  /// Writes aligned columns under their names on a terminal; otherwise one line a row, fields
-  /// separated by tabs, without names.
+  /// Writes aligned columns under their names on a terminal; otherwise one line per row, with
+  /// fields separated by tabs and without names.
   ///
   /// In both, controls and backslashes in a field are escaped: `\t`, `\n`, `\\`, `\u{1b}`.
   func write() throws {
@@ -37,10 +37,10 @@ struct Table {
 }
 
 extension StoreKey {
-  /// What its columns are called.
+  /// The names of the columns.
   static let columnNames = ["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"]
 
-  /// Its parts; one that it has not is empty.
+  /// The parts of the key; a missing part is empty.
   var columns: [String] {
     [
       namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",

@@ -1,13 +1,13 @@
 import Glibc
 import SessionToolsBase
 
-/// Where values come from.
+/// Standard input, from which values are read.
 enum StandardInput {
   static let isTerminal = System.isTerminal(STDIN_FILENO)
 
   /// Reads a value byte for byte.
   ///
-  /// - Throws: `valueTooLarge`, or `io` when it cannot be read.
+  /// - Throws: `valueTooLarge`, or `io` if it cannot be read.
   static func readValue(atMost largestByteCount: Int) throws(StoreError) -> SecretBytes {
     do throws(SystemCallError) {
       if let value = try System.readAll(STDIN_FILENO, atMost: largestByteCount) { return value }

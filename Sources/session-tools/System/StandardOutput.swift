@@ -1,13 +1,13 @@
 import Glibc
 import SessionToolsBase
 
-/// Data, and nothing else.
+/// Standard output, which takes data and nothing else.
 enum StandardOutput {
   static let isTerminal = System.isTerminal(STDOUT_FILENO)
 
   /// Writes a text as it is.
   ///
-  /// - Throws: `io`; a reader who went away ends the process instead, as it does others.
+  /// - Throws: `io`; if the reader is gone, the process ends instead, like other programs.
   static func write(_ text: String) throws(StoreError) {
     try calling { () throws(SystemCallError) in try System.write(text, to: STDOUT_FILENO) }
   }
@@ -25,7 +25,7 @@ enum StandardOutput {
     } catch let error where error.errno == EPIPE {
       System.dieOfBrokenPipe()
     } catch {
-      // Not as for a store: what was asked for has been done, only not told.
+      // Unlike an error of a store: the work is done, and only its output is missing.
       throw StoreError(
         StoreError.io, store: "standard output",
         reason: "\(error.call): \(CurrentProcess.message(for: error.errno))", errno: error.errno)

@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 import SessionToolsBase
 
-/// What the tool asks of the kernel beyond the files of a store.
+/// The tool's system calls, other than those for the files of a store.
 ///
-/// The only file that makes these calls.
+/// No other file of the tool makes these calls, except for `signal`, `raise` and `exit`.
 enum System {
   // MARK: - This process
 
-  /// The largest core dump the process would have written when it started; `nil` is any.
+  /// The largest core dump the process would have written when it started; `nil` for no limit.
   static let coreDumpLimit = limit(RLIMIT_CORE)
-  /// The most memory the process may keep out of swap; `nil` is any amount.
+  /// The most memory the process may keep out of swap; `nil` for no limit.
   static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
 
   /// Keeps keys out of core dumps and backtraces, and away from debuggers of the same user.
@@ -21,7 +21,7 @@ enum System {
     // program, which the limit does not stop.
     _ = unsafe setrlimit(RLIMIT_CORE.resource, &none)
     _ = session_tools_forbid_dumping()
-    // On a terminal Swift's runtime answers a crash with registers and the memory they point
+    // On a terminal, Swift's runtime reports a crash with the registers and the memory they point
     // to, which may be a key.
     for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
       signal(crash, SIG_DFL)
@@ -31,8 +31,8 @@ enum System {
   /// Makes sure that no file of a store becomes standard input, output or error.
   ///
   /// A program started with one of them closed gets its number for the next file it opens, and
-  /// would write its output there. What is opened here cannot be read or written, so that the
-  /// tool notices.
+  /// would write its output there. The tool cannot read from the input opened here or write to the
+  /// outputs, so their use fails.
   static func occupyStandardDescriptors() {
     for (descriptor, access) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
       if fcntl(descriptor, F_GETFD) >= 0 { continue }
@@ -40,21 +40,21 @@ enum System {
     }
   }
 
-  /// Makes writing to a closed pipe, or beyond the limit on the size of files, an error instead of a
-  /// sudden death amid a change.
+  /// Makes a write to a closed pipe, or beyond the limit on the size of files, fail with an error
+  /// instead of a signal that ends the process during a change.
   static func ignoreSignalsOfWriting() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Ends as any program does whose reader has gone, such as before `| head`.
+  /// Ends the process as any program ends when its reader is gone, as before `| head`.
   static func dieOfBrokenPipe() -> Never {
     signal(SIGPIPE, SIG_DFL)
     raise(SIGPIPE)
     exit(128 + SIGPIPE)
   }
 
-  /// Whether every argument is UTF-8: Swift's own list has replaced whatever is not.
+  /// Whether every argument is UTF-8; Swift's own list has replaced invalid bytes.
   static var areArgumentsUTF8: Bool {
     (0..<Int(CommandLine.argc)).allSatisfy { position in
       guard let text = unsafe CommandLine.unsafeArgv[position] else { return true }
@@ -105,7 +105,7 @@ enum System {
     }
   }
 
-  /// Reads to the end, into memory that is wiped; `nil` when there is more than asked for.
+  /// Reads to the end, into memory that is wiped; returns `nil` if there is more than the limit.
   static func readAll(
     _ descriptor: Int32, atMost largestByteCount: Int
   ) throws(SystemCallError) -> SecretBytes? {
@@ -134,12 +134,12 @@ enum System {
     }
   }
 
-  /// Whether a descriptor is a terminal.
+  /// Returns whether a descriptor is a terminal.
   static func isTerminal(_ descriptor: Int32) -> Bool {
     isatty(descriptor) == 1
   }
 
-  /// The kind of file system a path is on, as statfs(2) numbers them; `nil` when it is unknown.
+  /// Returns the type of the file system a path is on, as in statfs(2); `nil` if it is unknown.
   static func fileSystemType(of path: String) -> UInt32? {
     var status = statfs()
     guard unsafe statfs(path, &status) == 0 else { return nil }
@@ -148,25 +148,25 @@ enum System {
 
   // MARK: - The terminal
 
-  /// The most a terminal hands over as one line; it drops the rest without a word.
+  /// The longest line that a terminal delivers, in bytes; it drops the rest silently.
   static let longestTerminalLine = 4094
 
-  /// What came of a question.
+  /// The outcome of a question.
   enum TerminalAnswer {
     /// The line without its end.
     case line(SecretBytes)
-    /// The person ended the input, or a signal ended what was under way.
+    /// The person ended the input, or a signal interrupted the operation.
     case ended
     case timedOut
-    /// Somebody else had something to say.
+    /// Another thread woke the thread that asks.
     case woken
   }
 
-  /// Asks at the terminal of the person in front, whatever standard input is.
+  /// Asks at the controlling terminal, whatever standard input is.
   ///
-  /// Echo is back on whatever happens short of SIGKILL: signals wait until it is.
+  /// Echo is restored whatever happens short of SIGKILL: signals wait until it is.
   ///
-  /// - Returns: The line without its end; `nil` when the person ended the input instead.
+  /// - Returns: The line without its end; `nil` if the person ended the input instead.
   static func askAtTerminal(
     _ question: String, isHidden: Bool
   ) throws(SystemCallError) -> SecretBytes? {
@@ -175,9 +175,9 @@ enum System {
     return line
   }
 
-  /// Asks at the terminal, as long as there is time and nobody wakes the asker.
+  /// Asks at the terminal, until the timeout or until the thread is woken.
   ///
-  /// What was typed of an answer that nobody waits for any more is thrown away.
+  /// In both cases, any part of an answer typed by then is discarded.
   static func askAtTerminal(
     _ question: String, isHidden: Bool, timeout: Duration?, wake: Wake? = nil
   ) throws(SystemCallError) -> TerminalAnswer {
@@ -203,7 +203,7 @@ enum System {
 
   private enum Outcome {
     case answer(TerminalAnswer)
-    /// A signal came, and the process is still there: it was stopped and goes on.
+    /// A signal arrived and did not end the process, which was stopped and continued, or caught it.
     case interrupted
   }
 
@@ -216,11 +216,11 @@ enum System {
     unsafe pthread_sigmask(SIG_BLOCK, nil, &before)
     unsafe sigemptyset(&signals)
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] {
-      // One that is blocked from outside is never delivered, and would be waiting for ever.
+      // A signal that was blocked before is never delivered, and would stay pending forever.
       if unsafe sigismember(&before, signal) == 0 { unsafe _ = sigaddset(&signals, signal) }
     }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    // Runs last: a signal that came is delivered here, when echo is on again.
+    // Runs last: a pending signal is delivered here, after echo is restored.
     defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
     let arrivals = unsafe signalfd(-1, &signals, Int32(SFD_CLOEXEC))
     guard arrivals >= 0 else { throw SystemCallError("signalfd", errno) }
@@ -238,7 +238,7 @@ enum System {
     defer {
       if isHidden { unsafe _ = tcsetattr(terminal, TCSADRAIN, &settings) }
     }
-    // The question comes after the setting: whoever sees it can type unseen.
+    // The question comes after the setting, so that an answer to it is never echoed.
     try write(question, to: terminal)
     let outcome = try readLine(terminal, arrivals, until: end, wake: wake)
     switch outcome {
@@ -259,7 +259,7 @@ enum System {
       var waiting = [
         pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
         pollfd(fd: arrivals, events: Int16(POLLIN), revents: 0),
-        // One below zero is passed over.
+        // `poll` ignores a negative descriptor.
         pollfd(fd: wake?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
       ]
       let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
@@ -284,22 +284,22 @@ enum System {
     return .answer(.line(line.secret(0..<byteCount)))
   }
 
-  /// Wakes a thread that waits for a person.
+  /// A means to wake a thread that waits for a person.
   final class Wake: Sendable {
     fileprivate let descriptor: Int32
 
-    /// - Throws: When the process has no descriptor left.
+    /// - Throws: An error if the process has no descriptor left.
     init() throws(SystemCallError) {
       descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
       guard descriptor >= 0 else { throw SystemCallError("eventfd", errno) }
     }
 
-    /// Wakes the one who waits, or who does so next.
+    /// Wakes the thread that waits, or the next one that does.
     func signal() {
       _ = eventfd_write(descriptor, 1)
     }
 
-    /// Forgets what was signalled.
+    /// Discards earlier signals.
     func clear() {
       var count: eventfd_t = 0
       unsafe _ = eventfd_read(descriptor, &count)
@@ -312,6 +312,6 @@ enum System {
 }
 
 extension __rlimit_resource {
-  /// The type that the calls take it as.
+  /// The limit's number, in the type that the calls take.
   fileprivate var resource: __rlimit_resource_t { __rlimit_resource_t(rawValue) }
 }

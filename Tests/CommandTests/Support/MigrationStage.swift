@@ -4,7 +4,7 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// Two sealed stores, some items of which have other values in the second one, and the tool.
+/// The tool and two sealed stores, the second of which has other values for some items.
 struct MigrationStage {
   let tool: Tool
   /// `migrate` with both stores and their key.
@@ -30,7 +30,7 @@ struct MigrationStage {
     }
   }
 
-  /// Puts both stores back to what they were before the migration.
+  /// Restores both stores as they were before the migration.
   func startAnew() throws {
     let files = FileManager.default
     for name in ["from", "to", "to.migration"] where files.fileExists(atPath: tool[name]) {
@@ -73,7 +73,7 @@ struct MigrationStage {
     return process.terminationStatus
   }
 
-  /// Every item is somewhere, whatever happened.
+  /// Expects every item in at least one of the stores.
   func expectNothingLost(_ before: [StoreKey: SecretBytes], _ comment: Comment) throws {
     let (source, target) = (try contents(of: "from"), try contents(of: "to"))
     for (key, value) in before {

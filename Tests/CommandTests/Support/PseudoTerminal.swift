@@ -2,16 +2,14 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// The tool in front of a person: its own session, with a pseudo terminal that controls it.
-///
-/// The only file of these tests that makes C calls.
+/// The tool in front of a person: in a session of its own, with a pseudo terminal that controls it.
 final class PseudoTerminal {
   struct Failed: Error {
     let call: String
     let errno: Int32
   }
 
-  /// The terminal's own end, at which the person sits.
+  /// The master end of the terminal, at which the person sits.
   private let master: Int32
   let process: pid_t
   private var unread: [UInt8] = []
@@ -25,7 +23,7 @@ final class PseudoTerminal {
     try self.init(tool, [Tool.program] + arguments, environment: environment)
   }
 
-  /// Starts any program with arguments; a file that is named is its descriptor 3.
+  /// Starts any program with arguments; if a file is named, it is the program's descriptor 3.
   init(
     _ tool: Tool, _ words: [String], descriptor3 file: String? = nil,
     environment: [String: String] = [:]
@@ -76,7 +74,7 @@ final class PseudoTerminal {
     close(master)
   }
 
-  /// Closes what other tests have open at the moment, whose readers would wait for its end.
+  /// The script that closes the descriptors of other tests, whose readers would wait for their end.
   private static let start = """
     for file in /proc/self/fd/*; do
       number=${file##*/}
@@ -86,8 +84,9 @@ final class PseudoTerminal {
 
     """
 
-  /// Reads until a text has been shown that was not waited for before; `false` when the
-  /// process ends without it or takes more than five minutes.
+  /// Reads until a text is shown, after the text that the last call found.
+  ///
+  /// - Returns: `false` if the process ends without it or takes more than five minutes.
   func shows(_ text: String) -> Bool {
     let wanted = Array(text.utf8)
     let deadline = Date(timeIntervalSinceNow: 300)
@@ -100,7 +99,7 @@ final class PseudoTerminal {
     }
   }
 
-  /// Types.
+  /// Types a text.
   func type(_ text: String) {
     type(Array(text.utf8))
   }
@@ -110,16 +109,16 @@ final class PseudoTerminal {
     unsafe _ = write(master, bytes, bytes.count)
   }
 
-  /// Whether the terminal shows what is typed.
+  /// Whether the terminal echoes typed text.
   var echoes: Bool {
     var settings = termios()
     guard unsafe tcgetattr(master, &settings) == 0 else { return false }
     return settings.c_lflag & tcflag_t(ECHO) != 0
   }
 
-  /// Waits for the end.
+  /// Waits for the end of the process.
   ///
-  /// - Returns: The exit status, or 128 and the number of the signal as shells have it.
+  /// - Returns: The exit status, or 128 plus the number of the signal, as in shells.
   func end() -> Int32 {
     let deadline = Date(timeIntervalSinceNow: 300)
     while read(timeout: 100) {
@@ -130,14 +129,14 @@ final class PseudoTerminal {
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
   }
 
-  /// Waits until the process has been stopped.
+  /// Waits until the process stops or ends, and returns whether it stopped.
   func isStopped() -> Bool {
     var status: Int32 = 0
     unsafe waitpid(process, &status, WUNTRACED)
     return status & 0xFF == 0x7F
   }
 
-  /// Lets a stopped process go on.
+  /// Continues a stopped process.
   func resume() {
     kill(process, SIGCONT)
   }
@@ -145,7 +144,7 @@ final class PseudoTerminal {
   /// All that has been shown, as text.
   var text: String { String(decoding: shown, as: UTF8.self) }
 
-  /// Whether there may be more to read.
+  /// Reads once, and returns whether there may be more to read.
   private func read(timeout: Int32) -> Bool {
     var waiting = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&waiting, 1, timeout) > 0 else { return true }
