@@ -8,12 +8,12 @@ let package = Package(
   name: "SessionToolsBenchmarks",
   dependencies: [
     .package(name: "SessionTools", path: ".."),
-    // Without its default trait, which counts allocations by way of jemalloc.
+    // Without its default trait, which counts allocations through jemalloc.
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
     .target(name: "Items", dependencies: [base]),
-    // The tool takes every executable right below a folder "Benchmarks" for one of its own.
+    // The tool takes every executable directly below a folder "Benchmarks" for one of its own.
     .executableTarget(
       name: "StoreBenchmarks",
       dependencies: ["Items", base, sealed, .product(name: "Benchmark", package: "benchmark")],
@@ -28,7 +28,7 @@ let package = Package(
   ]
 )
 
-// The rules of the package that is measured.
+// The same settings as in the measured package.
 for target in package.targets where target.name != "store-limit" && target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

@@ -3,7 +3,7 @@ import HotPathLimit
 import SealedStore
 import SessionToolsBase
 
-/// What becomes of an item before it is written, and after it was read.
+/// The work on an item before it is written and after it is read.
 struct CodingPaths {
   let item: Item
   let byteCount: Int
@@ -27,7 +27,7 @@ struct CodingPaths {
     try coders() + propertyLists() + sealing() + [encodeAndSeal(), openAndDecode()]
   }
 
-  /// The limit of coding is Foundation's own coder.
+  /// Compares the library's coding with its limit, Foundation's own coder.
   private func coders() -> [HotPath] {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     let (item, json, secret, key, coding) = (item, json, secret, key, coding)
@@ -55,7 +55,7 @@ struct CodingPaths {
     ]
   }
 
-  /// Another coder of Foundation's, beside its JSON coder.
+  /// Compares another of Foundation's coders with its JSON coder.
   private func propertyLists() throws -> [HotPath] {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary

@@ -1,34 +1,34 @@
 import Foundation
 import HotPathLimit
 
-/// Something that happens for every item, and the least that has to be done for it.
+/// An operation that is done for every item, and the least work that it needs.
 struct HotPath {
   let name: String
   /// The length of the encoded item.
   let byteCount: Int
-  /// How often each side is called for one time.
+  /// How often each side is called for one measured time.
   var batchCount = 1
   let ours: () throws -> Void
   let limit: () throws -> Void
 
-  /// What was measured, in nanoseconds a call.
+  /// The measured times, in nanoseconds per call.
   struct Result: Encodable {
     let operation: String
     let bytes: Int
     let ours: [Double]
     let limit: [Double]
-    /// How often the thread asked for memory, a call.
+    /// How often the thread allocated memory in one call.
     let allocations: Int
     let limitAllocations: Int
   }
 
-  /// Times both sides by turns, each first in every other pair.
+  /// Times both sides alternately, each first in every other pair.
   ///
   /// - Parameters:
-  ///   - pairCount: How many pairs, 1 or more.
-  ///   - batchTime: How long one side of a pair takes, about.
-  /// - Returns: The times, and how often memory was asked for.
-  /// - Throws: What either side throws.
+  ///   - pairCount: The number of pairs, 1 or more.
+  ///   - batchTime: The approximate duration of one side of a pair.
+  /// - Returns: The times, and the numbers of allocations.
+  /// - Throws: Any error that either side throws.
   func measured(pairCount: Int, batchTime: Duration) throws -> Result {
     var timed = self
     timed.batchCount = try calibrated(for: batchTime)
@@ -49,7 +49,7 @@ struct HotPath {
 
   private func calibrated(for batchTime: Duration) throws -> Int {
     var calibrated = self
-    // The first calls set up what later ones find.
+    // The first calls do the setup that later calls skip.
     _ = try time(ours)
     _ = try time(limit)
     while true {
@@ -59,7 +59,7 @@ struct HotPath {
     }
   }
 
-  /// By the suspending clock, which on Linux is `CLOCK_MONOTONIC`.
+  /// Measures by the suspending clock, which on Linux is `CLOCK_MONOTONIC`.
   private func time(_ body: () throws -> Void) throws -> Double {
     let time = try SuspendingClock().measure {
       for _ in 0..<batchCount { try body() }

@@ -1,7 +1,7 @@
 import Foundation
 import HotPathLimit
 
-/// `Limit/store.c`, with a store that has no files.
+/// A store of `Limit/store.c` that has no files.
 final class LimitStore {
   private var store = HotPathLimit.store()
   private var key = [UInt8](repeating: 0, count: LARGEST_KEY_BYTES)
@@ -15,13 +15,13 @@ final class LimitStore {
     unsafe item_tag(&store, key, keyByteCount, &tag)
   }
 
-  /// A record, as `malloc` gives it.
+  /// A record in memory from `malloc`.
   @safe final class Record {
     fileprivate let bytes: UnsafeMutablePointer<UInt8>
     let byteCount: Int
 
     fileprivate init(byteCount: Int) {
-      // Zeros, as the padding has to be.
+      // The padding must be zeros.
       unsafe bytes = calloc(byteCount, 1).assumingMemoryBound(to: UInt8.self)
       self.byteCount = byteCount
     }
@@ -39,7 +39,7 @@ final class LimitStore {
     return record
   }
 
-  /// Opens the value of a copy, as one that was read from a file.
+  /// Opens the value of a copy of the record, like one that was read from a file.
   func open(_ sealed: Record, valueByteCount: Int) -> Data {
     let record = unsafe malloc(sealed.byteCount).assumingMemoryBound(to: UInt8.self)
     defer { unsafe free(record) }
@@ -49,7 +49,7 @@ final class LimitStore {
     entry.tag = (tag[0], tag[1])
     entry.record_bytes = UInt32(sealed.byteCount)
     guard let value = unsafe open_record(&store, record, &entry, valueByteCount)
-    else { preconditionFailure("the limit leaves when a record does not open") }
+    else { preconditionFailure("the limit exits when a record does not open") }
     return unsafe Data(bytes: value, count: valueByteCount)
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 import SessionToolsBase
 import Synchronization
 
-/// One refresh that many tasks wait for, beside as many tasks that wait for another task.
+/// One refresh that many tasks wait for, compared with as many tasks that wait for one other task.
 struct RefreshPath {
   let waiterCount: Int
 
@@ -14,7 +14,7 @@ struct RefreshPath {
     static let fresh = Token(expirationDate: Date.distantFuture)
   }
 
-  /// Where all wait until the last has come, so that nobody comes when it is over.
+  /// A barrier that all tasks reach before the refresh ends, so that none comes too late for it.
   private final class Meeting: Sendable {
     private let missing: Atomic<Int>
 
@@ -31,12 +31,12 @@ struct RefreshPath {
     }
   }
 
-  /// Times both by turns, in nanoseconds for each who waits.
+  /// Times both alternately, in nanoseconds per waiter.
   ///
-  /// - Throws: What a session throws.
+  /// - Throws: Any error that a session throws.
   func measured(pairCount: Int) throws -> HotPath.Result {
     var times: (ours: [Double], limit: [Double]) = ([], [])
-    // The first pair sets up what later ones find.
+    // The first pair does the setup that later pairs skip.
     for pair in -1..<pairCount {
       for isOurs in pair.isMultiple(of: 2) ? [false, true] : [true, false] {
         let time = try wait { try await isOurs ? refresh() : shareTask() }
@@ -65,7 +65,7 @@ struct RefreshPath {
     let time = try await time {
       meeting.come()
       guard try await session.validItem().expirationDate == Date.distantFuture else {
-        throw Failure("an expired item is handed out")
+        throw Failure("an expired item was returned")
       }
     }
     guard refreshCount.load(ordering: .relaxed) == 1 else { throw Failure("refreshed twice") }

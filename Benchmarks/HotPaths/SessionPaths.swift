@@ -2,8 +2,9 @@ import Foundation
 import SessionAuthentication
 import SessionToolsBase
 
-/// What the layers above a store add, over a store in memory: their limit is to encode or decode the
-/// item and nothing else.
+/// The cost of the layers above a store, measured over a store in memory.
+///
+/// Their limit is to encode or decode the item and nothing else.
 struct SessionPaths {
   let byteCount: Int
   private let item: Item
@@ -58,7 +59,7 @@ struct SessionPaths {
     _ name: String, store: @escaping () throws -> Void, load: @escaping () throws -> Void
   ) throws -> [HotPath] {
     let (item, json) = (item, json)
-    // So that there is something to load.
+    // Loading needs an item in the store.
     try store()
     return [
       HotPath(name: "\(name), store", byteCount: byteCount, ours: store) {

@@ -5,9 +5,9 @@ let usage = """
   usage: hot-paths BYTES PAIRS
          hot-paths refresh WAITERS PAIRS
 
-  Times what happens for every item, at an encoded length from 100 to 16,777,216 bytes, or a refresh
-  that 1 to 10,000 tasks wait for, and the least that has to be done for it, by turns in one process.
-  Prints one line of JSON for each operation.
+  Times the operations that are done for every item, at an encoded length from 100 to 16,777,216
+  bytes, or a refresh that 1 to 10,000 tasks wait for. Compares each with the least work that it
+  needs, alternately in one process. Prints one line of JSON for each operation.
   """
 
 struct Failure: Error {
@@ -23,7 +23,7 @@ func fail(_ message: String, status: Int32) -> Never {
   exit(status)
 }
 
-/// Keeps the optimizer from leaving out what nobody looks at.
+/// Keeps the optimizer from removing the computation of an unused value.
 @inline(never) func consume<Value>(_ value: Value) {
   withExtendedLifetime(value) {}
 }

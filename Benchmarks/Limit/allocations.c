@@ -1,5 +1,5 @@
-// Counts how often a thread asks for memory: glibc takes a program's own functions of these names,
-// and has the real ones under others.
+// Counts how often a thread allocates memory: functions of these names in a program replace those
+// of glibc, which are still there under other names.
 
 #include "store.h"
 

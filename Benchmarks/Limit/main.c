@@ -1,12 +1,12 @@
-// The yardstick: the bytes and the system calls of the store's operations and nothing else.
+// The lower bound: the bytes and the system calls of the store's operations and nothing else.
 //
 //   store-limit durable-put DIRECTORY KEYFILE FIRST COUNT   one item at a time, each durable
 //   store-limit put-threads DIRECTORY KEYFILE FIRST COUNT   eight threads, each put durable
 //   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
-//   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random ones of the items 0..<ITEMS
+//   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random items of 0..<ITEMS
 //   store-limit list DIRECTORY KEYFILE ITEMS                the key of every item
 //   store-limit remove DIRECTORY KEYFILE FIRST COUNT        one item at a time, each durable
-//   store-limit compact DIRECTORY KEYFILE ITEMS             seal all items anew in another journal
+//   store-limit compact DIRECTORY KEYFILE ITEMS             reseal all items in another journal
 //   store-limit open DIRECTORY KEYFILE                      open the store, fill the index
 //   store-limit check DIRECTORY KEYFILE ITEMS               every item has its value
 //
@@ -74,9 +74,9 @@ static void print_time(const char *operation, size_t count, uint64_t nanoseconds
 }
 
 enum {
-  // More than a record takes here.
+  // Larger than any record here.
   MOST_RECORD_BYTES = 2048,
-  // What the length of a file with a reserve is a multiple of.
+  // The length of a file with a reserve is a multiple of this.
   RESERVE_BYTES = 32 << 10,
   // A removal is as long as what it removes, but no longer than this.
   LARGEST_REMOVED_BYTES = 4096,
@@ -85,10 +85,10 @@ enum {
 
 // MARK: looking
 
-// Whether a name still leads to a file; the file's length.
+// Requires that a name still leads to a file and returns the file's length.
 static uint64_t check_name(const store *store, const char *name, const file_identity *file) {
   struct statx status;
-  // Without the times, as the library does: whoever asks for them makes the next sync store them.
+  // Without the times, as the library does: a query for them makes the next sync store them.
   unsigned mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_INO | STATX_SIZE;
   require(statx(store->directory, name, AT_SYMLINK_NOFOLLOW, mask, &status) == 0, name);
   require(
@@ -104,7 +104,7 @@ static void check_mark(const store *store) {
   require(memcmp(mark, store->seen_mark, MARK_BYTES) == 0, "the mark was changed");
 }
 
-// What a reader looks at: always the mark, and from time to time the names.
+// Makes the checks of a reader: always of the mark, and from time to time of the names.
 static void look(store *store) {
   enum { LOOK_NANOSECONDS = 100000000 };
   check_mark(store);
@@ -124,7 +124,7 @@ static void set_lock(const store *store, short kind) {
   require(fcntl(store->lock, F_OFD_SETLK, &request) == 0, "lock");
 }
 
-// Locks, and looks at all that a writer looks at.
+// Locks, and makes all checks of a writer.
 static void begin_writing(const store *store) {
   static const uint8_t zeros[RESERVE_BYTES];
   static uint8_t behind[RESERVE_BYTES];
@@ -145,7 +145,7 @@ static void begin_writing(const store *store) {
 
 static void end_writing(const store *store) { set_lock(store, F_UNLCK); }
 
-// A nonce for one of so many records that are still to be sealed, fetched with those of others.
+// Returns the next nonce. `missing` records are still to be sealed; their nonces are made together.
 static const uint8_t *next_nonce(size_t missing) {
   static uint8_t nonces[NONCE_COUNT][NONCE_BYTES];
   static size_t used, filled;
@@ -171,13 +171,13 @@ static void write_mark(store *store) {
   require(pwrite(store->mark, store->seen_mark, MARK_BYTES, 0) == MARK_BYTES, "mark");
 }
 
-// What a change takes of the file: its own length, or with a new reserve if it does not fit.
+// The bytes to write for a change: its own length, and a new reserve if it does not fit.
 static size_t reserved(const store *store, size_t bytes) {
   uint64_t end = store->end + bytes, mask = RESERVE_BYTES - 1;
   return end <= store->length ? bytes : ((end + mask) & ~mask) - store->end;
 }
 
-// Writes a change that was sealed behind `start`, maybe with zeros behind it, and makes it count.
+// Writes a change that was sealed at `start`, maybe followed by zeros, and commits it.
 static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t start) {
   write_all(store->journal, records, bytes, start);
   if (start + bytes > store->length) store->length = start + bytes;
@@ -208,13 +208,13 @@ static uint64_t durable_put(store *store, size_t first, size_t count) {
   return now() - begin;
 }
 
-// Puts items in one change.
+// Puts all items in one change.
 static void put_change(
   store *store, const uint8_t *values, const identifier *names, size_t count) {
   uint8_t key[LARGEST_KEY_BYTES];
   begin_writing(store);
   uint64_t start = store->end;
-  // All identifiers have the same length, and so have the records.
+  // All identifiers have the same length, so the records do too.
   size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
   size_t bytes = 0, total = count * record_bytes(key_bytes, VALUE_BYTES);
   size_t written_bytes = reserved(store, total);
@@ -241,7 +241,7 @@ static uint64_t bulk(store *store, size_t first, size_t count) {
   return now() - begin;
 }
 
-// Eight threads that share each write: the last that comes writes for all and wakes them.
+// Eight threads share each write: the last to arrive writes for all and wakes the others.
 enum { WRITERS = 8 };
 
 static struct {
@@ -275,7 +275,7 @@ static uint64_t put_threads(store *store, size_t first, size_t count) {
   shared.values = values_of(first, count);
   shared.names = identifiers_of(first, count);
   shared.count = count;
-  require(count % WRITERS == 0, "as many items for every thread");
+  require(count % WRITERS == 0, "the same number of items for every thread");
   pthread_t threads[WRITERS];
   uint64_t begin = now();
   for (size_t at = 0; at < WRITERS; at += 1)
@@ -314,7 +314,7 @@ static uint64_t remove_each(store *store, const item_index *index, size_t first,
   return now() - begin;
 }
 
-// All records in the order of the journal, as nothing was put twice, in one change.
+// Writes all records in the journal's order, in one change. No item was put twice.
 static uint64_t compact(store *store, const item_index *index) {
   enum { BATCH_BYTES = 1 << 20 };
   require(index->count > 0, "items");
@@ -385,7 +385,7 @@ static void get(store *store, const item_index *index, const identifier *name, u
 static uint64_t get_many(
   store *store, const item_index *index, size_t item_count, size_t count
 ) {
-  // In the order in which they are asked for: where a program has its names is its own affair.
+  // In the order of the reads: how a program stores its names is not measured.
   identifier *names = malloc(count * sizeof(identifier));
   require(names != NULL, "memory");
   uint64_t random = 88172645463325252;
@@ -411,7 +411,7 @@ static void check(store *store, const item_index *index, size_t item_count) {
   }
 }
 
-// Anonymous memory of this process in bytes.
+// Returns the anonymous memory of this process in bytes.
 static size_t anonymous_bytes(void) {
   malloc_trim(0);
   FILE *file = fopen("/proc/self/smaps_rollup", "r");
@@ -444,7 +444,7 @@ static size_t number_of(const char *text) {
   char *end;
   unsigned long long number = strtoull(text, &end, 10);
   if (*text == 0 || *end != 0 || *text == '-' || number > 10000000) {
-    fprintf(stderr, "store-limit: \"%s\" is no number from 0 to 10,000,000\n", text);
+    fprintf(stderr, "store-limit: \"%s\" is not a number from 0 to 10,000,000\n", text);
     exit(2);
   }
   return (size_t)number;
@@ -483,7 +483,7 @@ int main(int argument_count, char **arguments) {
   int is_whole = is_list || is_compact || is_check;
   int is_part = is_get || is_put || is_threads || is_remove || is_bulk;
   if (!(is_whole && number_count == 1) && !(is_part && number_count == 2)) leave_with_usage();
-  // The first of these is not timed.
+  // The first put or removal is not timed.
   size_t untimed = is_put || is_remove;
   if (is_part && (numbers[1] < 1 + untimed || (is_get && numbers[0] == 0))) leave_with_usage();
 

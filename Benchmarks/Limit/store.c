@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the yardstick is for little-endian machines"
+#error "the lower bound is for little-endian machines"
 #endif
 
 enum {
@@ -20,17 +20,17 @@ enum {
   PAGE_BYTES = 4096,
   NAME_STEP = 64,
   SMALLEST_VALUE_BYTES = 64,
-  // Of the journal's head.
+  // Offsets in the journal's head.
   JOURNAL_ID_OFFSET = 32,
   VERSION_OFFSET = 48,
   PREDECESSOR_OFFSET = 56,
   HEAD_CHAIN_OFFSET = 72,
-  // What a record's chain value is made of: the one before, and of the record the first 32 bytes,
-  // the nonce, and both seals.
+  // The input of a record's chain value: the previous chain value, and the record's first 32 bytes,
+  // its nonce and both authentication tags.
   CHAINED_NAME_OFFSET = 16 + CHAIN_OFFSET,
   CHAINED_VALUE_OFFSET = CHAINED_NAME_OFFSET + TAG_BYTES,
   CHAINED_BYTES = CHAINED_VALUE_OFFSET + TAG_BYTES,
-  // As many places of the index as a processor waits for at the same time, and more.
+  // More places of the index than a processor fetches at the same time.
   PENDING_COUNT = 32,
 };
 
@@ -155,7 +155,7 @@ void store_open(store *store, const char *path, const char *key_path) {
   memcpy(store->journal_id, head + JOURNAL_ID_OFFSET, 16);
   memcpy(store->chain, chain, 16);
   memcpy(&store->version, head + VERSION_OFFSET, 8);
-  // The first change of a journal that has a predecessor is no change of the store.
+  // The first change of a journal that has a predecessor does not change the store.
   if (!sodium_is_zero(head + PREDECESSOR_OFFSET, 16)) store->version -= 1;
   store->end = HEAD_BYTES;
   store->chain_at = HEAD_CHAIN_OFFSET;
@@ -177,7 +177,7 @@ window window_of(int file) {
 
 uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
   if (offset < window->start || offset + count > window->start + window->count) {
-    // Whole pages to whole pages, which is what the kernel copies fastest.
+    // The kernel copies whole pages to whole pages fastest.
     window->start = offset & ~(uint64_t)(PAGE_BYTES - 1);
     ssize_t got = pread(window->file, window->bytes, CHUNK_BYTES, (off_t)window->start);
     require(got >= 0 && window->start + (uint64_t)got >= offset + count, "journal");
@@ -186,7 +186,7 @@ uint8_t *window_at(window *window, uint64_t offset, uint64_t count) {
   return window->bytes + (offset - window->start);
 }
 
-// Nothing but zeros from the end to the end of the file.
+// Requires only zeros between the end of the records and the end of the file.
 static void check_reserve(const store *store, window *window) {
   for (uint64_t at = store->end; at < store->length; at += PAGE_BYTES) {
     uint64_t left = store->length - at, count = left < PAGE_BYTES ? left : PAGE_BYTES;
@@ -195,7 +195,7 @@ static void check_reserve(const store *store, window *window) {
   }
 }
 
-// What a record's prefix says: its kind, and the tag of its item.
+// Returns a record's kind and writes the tag of its item, both from the prefix.
 static int unmask(const store *store, const uint8_t *prefix, uint64_t tag[2]) {
   uint64_t mask[2], masked[2];
   crypto_shorthash_siphashx24(
@@ -208,7 +208,7 @@ static int unmask(const store *store, const uint8_t *prefix, uint64_t tag[2]) {
   return (int)(masked[0] & 0xff);
 }
 
-// Puts into the index what was fetched ahead.
+// Puts the entries whose places were fetched ahead into the index.
 static void put_pending(item_index *index, const entry *pending, size_t *count) {
   for (size_t at = 0; at < *count; at += 1) index_put(index, pending + at);
   *count = 0;
@@ -246,7 +246,7 @@ void store_walk(store *store, item_index *index) {
     entry entry = {.offset = store->end, .record_bytes = bytes, .number_low = number};
     int kind = unmask(store, prefix, entry.tag);
     require(is_in_change != !!(kind & KIND_FIRST), "the kind of a record");
-    require(!(kind & KIND_REMOVED), "the yardstick's journals have no removals");
+    require(!(kind & KIND_REMOVED), "the measured journals have no removals");
     is_in_change = !(kind & KIND_LAST);
     store->version += !is_in_change;
     memcpy(input + 16, prefix, CHAIN_OFFSET);
@@ -258,7 +258,7 @@ void store_walk(store *store, item_index *index) {
     crypto_shorthash_siphashx24(check, input, CHAINED_BYTES, store->chain_key);
     require(memcmp(check, store->chain, 16) == 0, "chain");
     memcpy(input, store->chain, 16);
-    // As many as fit when all are as long as the first.
+    // Room for as many records as fit if all are as long as the first.
     if (index && number == 1) index_reserve(index, (length - HEAD_BYTES) / bytes + 1);
     if (index) {
       index_fetch(index, entry.tag);
@@ -274,7 +274,7 @@ void store_walk(store *store, item_index *index) {
   require(
     store->end == length && store->version == version && !is_in_change
       && memcmp(mark + 32, store->chain, 16) == 0,
-    "the journal is another one at the mark");
+    "the journal differs from the mark");
   check_reserve(store, &window);
   free(window.bytes);
 }
@@ -322,7 +322,7 @@ void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t
   tag[1] &= UINT64_MAX >> 8;
 }
 
-// What both sealings of a record bind.
+// Writes the associated data of both sealed parts of a record.
 static void associate(const store *store, const uint8_t *record, uint8_t out[16 + BOUND_BYTES]) {
   memcpy(out, store->journal_id, 16);
   memcpy(out + 16, record, BOUND_BYTES);
@@ -399,7 +399,7 @@ static void open_part(
   require(opened == 0, "the record does not open");
 }
 
-// The lengths of both sealed parts of the record that an entry is about.
+// Reads the lengths of both sealed parts of an entry's record.
 static void load_lengths(const uint8_t *record, const entry *entry, uint32_t lengths[2]) {
   memcpy(lengths, record, 8);
   require(
@@ -408,7 +408,7 @@ static void load_lengths(const uint8_t *record, const entry *entry, uint32_t len
     "the record of another item");
 }
 
-// The length of the canonical key that a name begins with.
+// Returns the length of the canonical key at the beginning of a name.
 static size_t parsed_key_bytes(const uint8_t *name, size_t name_bytes) {
   size_t at = 0;
   for (int part = 0; part < 4; part += 1) {

@@ -14,14 +14,14 @@ enum Scratch {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Makes a store, with the first items in it.
+  /// Creates a store with the first `itemCount` items in it.
   static func store(of itemCount: Int = 0) throws -> StoreAndKey {
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let name = "\(path)/\(UUID().uuidString)"
     let key = try RawKey(RawKey.random())
     let store = try SealedFileStore.create(at: name, key: key)
-    // By 100,000, because a change is in memory as a whole.
+    // In changes of 100,000, because a whole change is in memory.
     for first in stride(from: 0, to: itemCount, by: 100_000) {
       try store.apply(Items.puts(first..<min(first + 100_000, itemCount)))
     }
@@ -29,7 +29,7 @@ enum Scratch {
   }
 }
 
-/// A store and what opens it.
+/// A store and the key that opens it.
 struct StoreAndKey {
   let store: SealedFileStore
   let key: RawKey

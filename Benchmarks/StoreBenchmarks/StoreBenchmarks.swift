@@ -11,9 +11,9 @@ let benchmarks: @Sendable () -> Void = {
   manyItems()
 }
 
-/// How all are measured.
+/// Returns the configuration of all benchmarks.
 ///
-/// - Parameter scale: How often one iteration runs what it measures.
+/// - Parameter scale: How often one iteration runs the measured operation.
 /// - Returns: A configuration that removes all stores in the end.
 private func configuration(_ scale: BenchmarkScalingFactor = .one) -> Benchmark.Configuration {
   Benchmark.Configuration(
@@ -21,7 +21,7 @@ private func configuration(_ scale: BenchmarkScalingFactor = .one) -> Benchmark.
     maxDuration: .seconds(3), maxIterations: 100_000, teardown: { try Scratch.remove() })
 }
 
-/// An item becomes bytes, and back.
+/// Adds the benchmarks of encoding an item and decoding it.
 private func encoding() {
   Benchmark("JSON encode, 512 bytes", configuration: configuration(.kilo)) { benchmark in
     let encoder = JSONEncoder()
@@ -39,7 +39,9 @@ private func encoding() {
   }
 }
 
-/// The same item through a container: what encoding costs, and what sealing and the disk add.
+/// Adds the benchmarks of the same item through a container.
+///
+/// In memory they show the cost of encoding; with a sealed file, that of sealing and the disk too.
 private func containers() {
   Benchmark("Container store, memory", configuration: configuration(.kilo)) {
     (benchmark, container: StoreContainer<Profile>) in
@@ -72,7 +74,7 @@ private func containers() {
   }
 }
 
-/// Sealing and opening of single records, with the file they are in.
+/// Adds the benchmarks of sealing and opening single records, including the file access.
 private func singleItems() {
   Benchmark("Durable put", configuration: configuration()) { (benchmark, made: StoreAndKey) in
     let (key, value) = (try Items.key(0), Items.value(0))
@@ -103,7 +105,7 @@ private func singleItems() {
   }
 }
 
-/// Whole stores.
+/// Adds the benchmarks of whole stores.
 private func manyItems() {
   Benchmark("List 100,000", configuration: configuration()) { (benchmark, made: StoreAndKey) in
     blackHole(try made.store.keys(in: nil))

@@ -1,1 +1,1 @@
-"""What `Benchmarks/run` is made of."""
+"""The modules of `Benchmarks/run`."""

@@ -1,4 +1,4 @@
-"""Charts as SVG, with nothing but the standard library."""
+"""Charts as SVG, with only the standard library."""
 
 import html
 import math
@@ -23,7 +23,7 @@ def _svg(height: int, title: str, body: list[str]) -> str:
 
 
 def write_ratios(path: pathlib.Path, title: str, rows: list[Row]) -> None:
-    """Bars of the ratios to the limit, with the target of each as a mark."""
+    """Draws bars of the ratios to the limit, in another color where the target is missed."""
     rows = [row for row in rows if row.ratio is not None]
     if not rows:
         return
@@ -35,9 +35,11 @@ def write_ratios(path: pathlib.Path, title: str, rows: list[Row]) -> None:
     for at in range(int(largest) + 1):
         x = left + at * scale
         color = "#222" if at == 1 else "#ddd"
-        body.append(f"<line x1='{x:.1f}' y1='{top - 4}' x2='{x:.1f}' y2='{bottom}' stroke='{color}'/>")
         body.append(
-            f"<text x='{x:.1f}' y='{bottom + 16}' {TEXT} fill='#555' text-anchor='middle'>{at} ×</text>")
+            f"<line x1='{x:.1f}' y1='{top - 4}' x2='{x:.1f}' y2='{bottom}' stroke='{color}'/>")
+        body.append(
+            f"<text x='{x:.1f}' y='{bottom + 16}' {TEXT} fill='#555' text-anchor='middle'>"
+            f"{at} ×</text>")
     for at, row in enumerate(rows):
         y = top + at * step
         body.append(
@@ -54,7 +56,7 @@ def write_ratios(path: pathlib.Path, title: str, rows: list[Row]) -> None:
 
 
 def write_lines(path: pathlib.Path, title: str, series: dict[str, dict[int, float]]) -> None:
-    """Lines of nanoseconds by number of items, both axes logarithmic; the first is drawn wider."""
+    """Draws lines of nanoseconds by number of items, both axes logarithmic; the first is wider."""
     points = [(count, time) for line in series.values() for count, time in line.items()]
     if not points:
         return
@@ -84,7 +86,7 @@ def write_lines(path: pathlib.Path, title: str, series: dict[str, dict[int, floa
             f"{count:,}</text>")
     ends = sorted(
         (place(*max(line.items())), name) for name, line in series.items() if line)
-    # One below the other where lines end at the same number of items.
+    # Labels are placed one below the other where lines end at the same number of items.
     labels, last = {}, (-math.inf, -math.inf)
     for (x, y), name in ends:
         last = (x, max(y, last[1] + 16) if x == last[0] else y)
@@ -95,9 +97,10 @@ def write_lines(path: pathlib.Path, title: str, series: dict[str, dict[int, floa
         color = COLORS[at % len(COLORS)]
         path_points = [place(*point) for point in sorted(line.items())]
         body.append(
-            f"<polyline points='{' '.join(f'{x:.1f},{y:.1f}' for x, y in path_points)}' fill='none' "
-            f"stroke='{color}' stroke-width='{3 if at == 0 else 1.5}'/>")
-        body.extend(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3' fill='{color}'/>" for x, y in path_points)
+            f"<polyline points='{' '.join(f'{x:.1f},{y:.1f}' for x, y in path_points)}' "
+            f"fill='none' stroke='{color}' stroke-width='{3 if at == 0 else 1.5}'/>")
+        body.extend(
+            f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3' fill='{color}'/>" for x, y in path_points)
         x, y = path_points[-1]
         body.append(
             f"<text x='{x + 10:.1f}' y='{labels[name] + 4:.1f}' {TEXT} fill='{color}'>"

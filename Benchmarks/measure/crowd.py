@@ -1,4 +1,4 @@
-"""A service whose users' tokens have all run out at once, as after an outage of their server."""
+"""A service whose users' tokens have all expired at once, as after an outage of their server."""
 
 import json
 import pathlib
@@ -10,9 +10,9 @@ from . import programs, rows
 from .failure import Failure
 
 GROUP = "a crowd of users whose tokens have run out"
-# How many users, and how many seconds their server takes.
+# The number of users, and the seconds that their server takes.
 CROWDS = ((600, 4.0), (5000, 0.05))
-# So many refreshes of a process are under way at the same time.
+# The number of concurrent refreshes in a process.
 CONCURRENT = 64
 SERVER = programs.HERE.parent / "Tests" / "CrowdedServer" / "server.py"
 
@@ -20,7 +20,7 @@ SERVER = programs.HERE.parent / "Tests" / "CrowdedServer" / "server.py"
 def measure(
     built: programs.Programs, new_store: Callable[[str], pathlib.Path], is_quick: bool,
 ) -> list[rows.Row]:
-    """Has all users of a crowd ask for a token at once, and looks at the process meanwhile."""
+    """Lets all users of a crowd request a token at once, and measures the process meanwhile."""
     [worker] = programs.build(programs.HERE.parent, "SessionWorker")
     made = []
     for users, delay in CROWDS:
@@ -37,7 +37,10 @@ def measure(
 def _ask(
     worker: pathlib.Path, store: pathlib.Path, key: pathlib.Path, users: int, delay: float,
 ) -> dict[str, float]:
-    """What the process says of itself, if all were answered, and the server was asked once for each."""
+    """Returns the process's own figures.
+
+    Fails unless all users were answered and the server received one request for each.
+    """
     with subprocess.Popen(
         ["/usr/bin/python3", SERVER, str(delay)], stdout=subprocess.PIPE, text=True,
     ) as server:
@@ -55,12 +58,13 @@ def _ask(
     said = {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
     wanted = {"received": users, "answered": users, "reused": 0}
     if said["answered"] != users or counts != wanted:
-        raise Failure(f"{said['answered']:.0f} of {users} users were answered; the server: {counts}")
+        raise Failure(
+            f"{said['answered']:.0f} of {users} users were answered; the server: {counts}")
     return said
 
 
 def _rows(title: str, users: int, delay: float, runs: list[dict[str, float]]) -> list[rows.Row]:
-    # The server's time alone, with as many at a time as a process asks for.
+    # The server's time alone, with as many requests at a time as a process makes.
     least = -(-users // CONCURRENT) * delay * 1e9
 
     def largest(name: str, scale: float = 1) -> list[float]:

@@ -1,5 +1,5 @@
-"""Errors for a person."""
+"""Errors for the user."""
 
 
 class Failure(Exception):
-    """What went wrong, and what to do about it."""
+    """An error whose message says what went wrong and what to do."""

@@ -1,4 +1,4 @@
-"""What happens for every item in memory, beside the least that has to be done for it."""
+"""The operations for every item in memory, compared with the least work that they need."""
 
 from . import rows
 from .programs import Programs, progress, run_lines
@@ -7,7 +7,7 @@ SIZES = {100: "100 B", 512: "512 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "
 
 
 def measure(programs: Programs, is_quick: bool) -> list[rows.Row]:
-    """Times all of it at every size; each pair within one process."""
+    """Times all operations at every size; each pair within one process."""
     made: list[rows.Row] = []
     for size, title in SIZES.items():
         progress(f"hot paths, {title}")
@@ -15,7 +15,7 @@ def measure(programs: Programs, is_quick: bool) -> list[rows.Row]:
             operation = result["operation"]
             target = 1.10 if operation == "encode and seal" and size == 512 else None
             more = result["allocations"] - result["limitAllocations"]
-            # Not ours, and nobody's limit: what another coder would cost.
+            # Neither side is ours: this compares two of Foundation's coders.
             is_other_coder = operation.startswith("binary property list")
             group = "another coder, beside JSON" if is_other_coder else "hot paths"
             made.append(rows.of_pairs(

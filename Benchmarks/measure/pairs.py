@@ -1,4 +1,4 @@
-"""Measuring by turns."""
+"""Alternating measurements."""
 
 from typing import Callable
 
@@ -8,9 +8,9 @@ from .programs import progress
 def by_turns(
     title: str, count: int, sides: tuple[Callable[[int], dict], Callable[[int], dict]],
 ) -> tuple[list[dict], list[dict]]:
-    """Measures two sides by turns, each first in every other pair.
+    """Measures two sides alternately, each first in every other pair.
 
-    What slows the machine for a while slows both.
+    A temporary load on the machine then slows both sides.
     """
     results: tuple[list[dict], list[dict]] = ([], [])
     for pair in range(count):

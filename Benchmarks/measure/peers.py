@@ -1,4 +1,4 @@
-"""Other stores of secrets, with the same items, beside ours."""
+"""Other stores of secrets, compared with ours with the same items."""
 
 import json
 import pathlib
@@ -14,20 +14,20 @@ from .programs import HERE, Programs, progress
 INSTALL = HERE / "Peers" / "install"
 OURS = "SessionTools"
 OPERATIONS = ("put", "get", "list", "list-again", "remove")
-# What no step may take longer than.
+# The timeout of a step, in seconds.
 PATIENCE = 300
-# How long the timed operations of a step should take, about, and how many they are.
+# The approximate duration of a step's timed operations, and the limits of their number.
 STEP_SECONDS, FEWEST, MOST = 0.5, 5, 2000
-# How often each is timed, and what takes too long to be timed more than once.
+# How often each is timed, and the time of one operation above which it is timed only once.
 TURNS, SLOW_NANOSECONDS = 5, 0.1e9
 
 
 class Unbearable(Exception):
-    """A peer that takes too long, or fails."""
+    """A peer takes too long or fails."""
 
 
 class Peer:
-    """A store by the protocol that Peers/README.md describes."""
+    """A store with the protocol that Peers/README.md describes."""
 
     def __init__(self, name: str, program: pathlib.Path, folder: pathlib.Path):
         self.name = name
@@ -66,7 +66,7 @@ class Peer:
 
 
 class OurStore(Peer):
-    """The sealed store, by the program that is compared with the limit."""
+    """The sealed store, with the program that is compared with the limit."""
 
     def __init__(self, programs: Programs, folder: pathlib.Path):
         self.name = OURS
@@ -104,12 +104,12 @@ class OurStore(Peer):
 def measure(
     programs: Programs, folder: pathlib.Path, work: pathlib.Path, chosen: list[str], is_quick: bool,
 ) -> list[dict]:
-    """Installs peers, and times them by turns at each number of items, with our store.
+    """Installs peers, and times them and our store alternately at each number of items.
 
-    One dictionary each, with nanoseconds by operation and number of items, and with what could not be
-    had or borne.
+    Returns a dictionary for each, with nanoseconds by operation and number of items, and with the
+    reason if it is missing, fails or takes too long.
 
-    `chosen` has the names of the peers to measure; all of them when it is empty.
+    `chosen` has the names of the peers to measure; all are measured if it is empty.
     """
     done = subprocess.run([INSTALL, work], stdout=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
@@ -143,7 +143,7 @@ def measure(
 
 
 def gets_beside(found: list[dict]) -> list[rows.Row]:
-    """Our gets beside the fastest of all others, at each number of items."""
+    """Compares our gets with the fastest other store, at each number of items."""
     times = {peer["name"]: peer["times"]["get"] for peer in found if "times" in peer}
     ours = times.pop(OURS, {})
     made = []
@@ -161,9 +161,9 @@ def gets_beside(found: list[dict]) -> list[rows.Row]:
 
 
 def _measure_together(peers: list[Peer], item_count: int, reports: dict[str, dict]) -> list[Peer]:
-    """Times each operation of all peers by turns, so that what slows the machine slows all.
+    """Times each operation of all peers alternately, so that a load on the machine slows all.
 
-    Returns those who could bear it.
+    Returns the peers that neither failed nor took too long.
     """
     def keep(peers: list[Peer], what: str, step) -> list[Peer]:
         able = []
@@ -185,7 +185,7 @@ def _measure_together(peers: list[Peer], item_count: int, reports: dict[str, dic
 
         def step(peer: Peer) -> None:
             times = found[peer.name]
-            # Who takes seconds for one is timed once.
+            # A slow peer is timed only once.
             if operation in peer.operations and not (times and times[0] > SLOW_NANOSECONDS):
                 times.append(_time(peer, item_count, operation))
 
@@ -201,17 +201,18 @@ def _measure_together(peers: list[Peer], item_count: int, reports: dict[str, dic
 
 
 def _time(peer: Peer, item_count: int, operation: str) -> float:
-    """Nanoseconds for each, as many as take half a second."""
+    """Returns the nanoseconds per operation, measured over about half a second."""
     if operation == "list":
         return peer.measure(item_count, operation, 1)["nanoseconds"]
     first = _once(peer, item_count, operation, FEWEST)
-    count = max(FEWEST, min(MOST, int(STEP_SECONDS * 1e9 / (first["nanoseconds"] / first["count"]))))
+    count = max(
+        FEWEST, min(MOST, int(STEP_SECONDS * 1e9 / (first["nanoseconds"] / first["count"]))))
     result = _once(peer, item_count, operation, count) if count > FEWEST else first
     return result["nanoseconds"] / result["count"]
 
 
 def _once(peer: Peer, item_count: int, operation: str, count: int) -> dict:
-    """Measures an operation, and leaves the store as it was."""
+    """Measures an operation and restores the store's contents."""
     if operation == "remove":
         peer.measure(item_count, "put", count)
     result = peer.measure(item_count, operation, count)

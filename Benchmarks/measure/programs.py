@@ -22,7 +22,7 @@ class Programs:
     key: pathlib.Path
 
     def run(self, program: pathlib.Path, operation: str, store: pathlib.Path, *rest) -> dict:
-        """Runs an operation on a store; what it measured."""
+        """Runs an operation on a store and returns its measurement."""
         return run_json([program, operation, store, self.key, *rest])
 
 
@@ -31,7 +31,7 @@ def run_lines(command: list) -> list[dict]:
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.strip() or f"it ended with status {done.returncode}"
+        said = done.stderr.strip() or f"the program ended with status {done.returncode}"
         raise Failure(f"{pathlib.Path(command[0]).name} {command[1]}: {said}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -40,12 +40,12 @@ def run_json(command: list) -> dict:
     """Runs a program that prints one line of JSON."""
     lines = run_lines(command)
     if len(lines) != 1:
-        raise Failure(f"{pathlib.Path(command[0]).name} printed {len(lines)} lines, and not one")
+        raise Failure(f"{pathlib.Path(command[0]).name} printed {len(lines)} lines instead of one")
     return lines[0]
 
 
 def build(package: pathlib.Path, *products: str) -> list[pathlib.Path]:
-    """Builds products of a package, optimized; where they are."""
+    """Builds optimized products of a package and returns their paths."""
     command = ["swift", "build", "-c", "release", "--package-path", str(package)]
     for product in products:
         done = subprocess.run(
@@ -59,7 +59,7 @@ def build(package: pathlib.Path, *products: str) -> list[pathlib.Path]:
 
 
 def python_with_nacl() -> str:
-    """The interpreter that can run the independent reader of the format."""
+    """Returns an interpreter that can run the independent reader of the format."""
     choices = [os.environ.get("SESSION_TOOLS_PYTHON"), sys.executable, "/usr/bin/python3"]
     for python in filter(None, choices):
         command = [python, "-c", "import nacl.bindings"]
@@ -69,6 +69,6 @@ def python_with_nacl() -> str:
 
 
 def progress(text: str) -> None:
-    """Says on a terminal what is being measured."""
+    """Shows the current measurement if stderr is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

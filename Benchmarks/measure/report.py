@@ -1,4 +1,4 @@
-"""What was measured, as a file, and the comparison with an earlier one."""
+"""The report as a file, and the comparison with an earlier report."""
 
 import dataclasses
 import datetime
@@ -13,7 +13,7 @@ from .rows import Row, key_of
 
 
 def machine() -> dict:
-    """The kind of machine, without what would name it."""
+    """Describes the kind of machine without identifying it."""
     model = "unknown"
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -29,7 +29,7 @@ def machine() -> dict:
 
 
 def file_system_of(path: pathlib.Path) -> str:
-    """The type of the file system that a directory is on."""
+    """Returns the type of the file system that a directory is on."""
     path = path.resolve()
     best = ("", "unknown")
     for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
@@ -50,18 +50,19 @@ def write(path: pathlib.Path, rows: list[Row], peers: list[dict], file_system: s
 
 
 def read_baseline(path: pathlib.Path) -> dict[str, dict]:
-    """The rows of an earlier report, by their names."""
+    """Reads the rows of an earlier report, by their names."""
     try:
         rows = json.loads(path.read_text())["rows"]
         return {key_of(row["group"], row["operation"]): row for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise Failure(f"{path} is no report that --json wrote: {problem}") from None
+        raise Failure(f"{path} is not a report from --json: {problem}") from None
 
 
 def regressions(rows: list[Row], baseline: dict[str, dict], largest_ratio: float) -> list[str]:
-    """What is slower than it was, beside its limit, by more than a ratio.
+    """Returns a line for each row that is worse than in the baseline by more than a ratio.
 
-    Only ratios to the limit, and multiples, are compared: times of different runs say nothing.
+    Only ratios to the limit, multiples and sizes are compared: times of different runs are not
+    comparable.
     """
     found = []
     for row in rows:
@@ -80,5 +81,5 @@ def regressions(rows: list[Row], baseline: dict[str, dict], largest_ratio: float
         else:
             continue
         if change > largest_ratio:
-            found.append(f"{row.key}: {now}, and it was {was}")
+            found.append(f"{row.key}: {now}, previously {was}")
     return found

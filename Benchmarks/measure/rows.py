@@ -1,4 +1,4 @@
-"""What was measured, as rows of a report."""
+"""The measurements as rows of a report."""
 
 import dataclasses
 import statistics
@@ -6,7 +6,7 @@ import statistics
 
 @dataclasses.dataclass
 class Row:
-    """One line: what ours takes, what the limit takes, and the median of the ratios of pairs.
+    """One line: our figure, the limit's figure, and the median of the ratios of pairs.
 
     Times are in nanoseconds, sizes in bytes.
     """
@@ -25,12 +25,12 @@ class Row:
 
     @property
     def key(self) -> str:
-        """What names the row in every report."""
+        """The name of the row in every report."""
         return key_of(self.group, self.operation)
 
 
 def key_of(group: str, operation: str) -> str:
-    """The name of a row, also of one that a file has."""
+    """Returns the name of a row in a report or in a file."""
     return f"{group}: {operation}"
 
 
@@ -38,7 +38,7 @@ def of_pairs(
     group: str, operation: str, unit: str, ours: list[float], limit: list[float],
     largest_ratio: float | None = None, note: str | None = None,
 ) -> Row:
-    """A row of times that were taken by turns."""
+    """Makes a row of times that were measured alternately."""
     ratios = sorted(our / its for our, its in zip(ours, limit, strict=True))
     quarter = len(ratios) // 4
     ratio = statistics.median(ratios)
@@ -53,7 +53,7 @@ def of_values(
     group: str, operation: str, unit: str, values: list[float], most: float | None = None,
     limit: list[float] | None = None,
 ) -> Row:
-    """A row whose target is a value and no ratio."""
+    """Makes a row whose target is a value instead of a ratio."""
     value = statistics.median(values)
     target = None if most is None else f"≤ {figure(most, unit)}"
     return Row(
@@ -62,6 +62,8 @@ def of_values(
 
 
 def figure(value: float, unit: str) -> str:
-    """A value as it is read best."""
-    scale, digits = {"µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "MiB": (1 << 20, 1), "×": (1, 2), "": (1, 0)}[unit]
+    """Formats a value with its unit."""
+    scale, digits = {
+        "µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "MiB": (1 << 20, 1), "×": (1, 2),
+        "": (1, 0)}[unit]
     return f"{value / scale:,.{digits}f} {unit}".strip()

@@ -1,4 +1,4 @@
-"""Durable puts by several threads and processes at one store."""
+"""Durable puts into one store by several threads and processes."""
 
 import concurrent.futures
 import pathlib
@@ -16,7 +16,7 @@ LIMIT_GROUP = "durable puts at the same time, throughput as a multiple of the li
 def measure(
     programs: Programs, new_store: Callable[[str], pathlib.Path], is_quick: bool,
 ) -> list[rows.Row]:
-    """Times one and several by turns."""
+    """Times one and several threads or processes alternately."""
     pair_count = 3 if is_quick else 9
     made = []
     for thread_count in (2, 8):
@@ -47,7 +47,7 @@ def _multiples(title: str, pair_count: int, one, many) -> list[float]:
 
 
 def _beside_limit(programs: Programs, new_store, pair_count: int) -> rows.Row:
-    """What eight threads put, beside eight threads in C."""
+    """Compares the throughput of eight threads with that of eight threads in C."""
     title, count = "8 threads", 4000
     limits, ours = by_turns(f"{title} beside 8 in C", pair_count, (
         lambda pair: programs.run(
@@ -60,7 +60,7 @@ def _beside_limit(programs: Programs, new_store, pair_count: int) -> rows.Row:
 
 
 def _limit_of_threads(programs: Programs, new_store, pair_count: int) -> float:
-    """What eight threads gain in C, that share each write and do nothing else."""
+    """Returns the gain from eight threads in C that share each write and do nothing else."""
     def put(operation: str, store: pathlib.Path, count: int) -> dict:
         return programs.run(programs.limit, operation, store, 0, count)
 

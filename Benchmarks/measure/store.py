@@ -1,4 +1,4 @@
-"""The sealed store beside its limit, a C program that reads and writes the same bytes with
+"""The sealed store compared with its limit, a C program that reads and writes the same bytes with
 libsodium and the same system calls and does nothing else."""
 
 import json
@@ -14,18 +14,18 @@ from .programs import HERE, Programs, progress, python_with_nacl
 READER = HERE.parent / "Tests" / "FormatReader" / "read_store.py"
 GROUP = "sealed store, values of 512 bytes"
 MANY, VERY_MANY = 100_000, 1_000_000
-# Of how many items the library keeps the names once they were listed.
+# The number of items up to which the library keeps listed names.
 KEPT = 10_000
 RECORD_BYTES = 712
 
 
 def value_of(number: int) -> bytes:
-    """The value of an item, as all programs make it."""
+    """Returns the value of an item, the same as in all programs."""
     return number.to_bytes(8, "little") + bytes((number + at * 7) & 0xFF for at in range(8, 512))
 
 
 def needed_bytes(is_quick: bool) -> int:
-    """What the stores take on the disk."""
+    """Returns the disk space that the stores need."""
     return RECORD_BYTES * (4 * MANY if is_quick else VERY_MANY + 4 * MANY) + (64 << 20)
 
 
@@ -63,7 +63,7 @@ class StoreComparison:
         return path
 
     def filled(self, name: str, item_count: int) -> pathlib.Path:
-        """A store of so many items."""
+        """Creates a store of `item_count` items."""
         store = self.new_store(name)
         for first in range(0, item_count, MANY):
             count = min(MANY, item_count - first)
@@ -72,7 +72,7 @@ class StoreComparison:
         return store
 
     def check_format(self) -> None:
-        """Both programs write to one store by turns; both, and an independent reader, read it."""
+        """Lets both programs write to one store; both, and an independent reader, must read it."""
         limit, ours, run = self.programs.limit, self.programs.ours, self.programs.run
         store = self.new_store("same")
         first = 0
@@ -101,11 +101,11 @@ class StoreComparison:
         found = {item["identifier"]: item["value_hex"] for item in read["items"]}
         wanted = {f"item-{number:07}": value_of(number).hex() for number in range(first)}
         if found != wanted:
-            raise Failure(f"{READER.name} reads other items than were written")
+            raise Failure(f"{READER.name} read items that differ from those written")
         shutil.rmtree(store)
 
     def pairs(self, title: str, count: int, measure) -> tuple[list[dict], list[dict]]:
-        """Times both programs by turns: the limit's results, and ours."""
+        """Times both programs alternately; returns the limit's results and ours."""
         return by_turns(title, count, (
             lambda pair: measure(self.programs.limit, 0, pair),
             lambda pair: measure(self.programs.ours, 1, pair)))
@@ -114,9 +114,9 @@ class StoreComparison:
         self, operation: str, unit: str, results, largest_ratio: float | None = None,
         most: float | None = None,
     ) -> None:
-        """Adds a row of times an item, or of times of the whole where the unit is ms.
+        """Adds a row of times per item, or of the whole time if the unit is ms.
 
-        Its target is a ratio, or a time in nanoseconds.
+        The target is a ratio, or a time in nanoseconds.
         """
         limit, ours = (
             [one["nanoseconds"] / (1 if unit == "ms" else one["count"]) for one in side]
@@ -162,7 +162,7 @@ class StoreComparison:
         self, store: pathlib.Path, item_count: int, title: str,
         most_milliseconds: float | None = None,
     ) -> None:
-        # A process each, so that nobody has listed the names before.
+        # Each list is made by a new process, which has not listed the names before.
         results = self.pairs(
             title, 5 if self.is_quick else 11,
             lambda program, side, pair: self.programs.run(program, "list", store, item_count))
@@ -171,7 +171,7 @@ class StoreComparison:
             most=None if most_milliseconds is None else most_milliseconds * 1e6)
 
     def remove(self, stores: list[pathlib.Path]) -> None:
-        # The limit reads no journal that has removals: one pair, with a store each.
+        # The limit cannot read a journal with removals: there is one pair, with a store each.
         count = 2000
         results = self.pairs(
             "remove", 1,

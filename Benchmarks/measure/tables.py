@@ -4,7 +4,7 @@ from .rows import Row, figure
 
 
 def print_table(lines: list[tuple[str, ...]], left: int = 1) -> None:
-    """Prints columns, the first so many of them to the left."""
+    """Prints columns, the first `left` of them left-aligned."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
         cells = [
@@ -18,7 +18,7 @@ def print_rows(rows: list[Row]) -> None:
     """Prints the rows of each group under its name."""
     groups = list(dict.fromkeys(row.group for row in rows))
     for group in groups:
-        lines = [("operation", "limit", "ours", "ratio", "half of them in", "target", "")]
+        lines = [("operation", "limit", "ours", "ratio", "middle half", "target", "")]
         for row in (row for row in rows if row.group == group):
             lines.append((
                 row.operation,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints what a sealed store holds, as JSON. It never writes to the store.
+"""Prints the contents of a sealed store as JSON. It never writes to the store.
 
-The passphrase file's contents are the passphrase, less one newline at the end if there is one.
+The passphrase file contains the passphrase; a single newline at its end is removed.
 A key file holds exactly 32 bytes.
 """
 
@@ -35,10 +35,10 @@ def credentials(options) -> dict:
         return {"passphrase": text.removesuffix("\n")}
     named = {}
     for pair in options.named:
-        # Only the last "=" separates, because a reference may be a URI that has some of its own.
+        # Only the last "=" separates, because a reference may be a URI that contains "=" itself.
         reference, equals, path = pair.rpartition("=")
         if not equals:
-            raise Usage("--named takes REF=KEYFILE")
+            raise Usage("--named must be REF=KEYFILE")
         named[reference] = contents(path)
     return {"named": named}
 
@@ -55,7 +55,8 @@ def main() -> int:
     try:
         store = sealed_store.Store(options.directory, **credentials(options))
         answer, status = {
-            "items": [dict(item.name._asdict(), value_hex=item.value.hex()) for item in store.items()],
+            "items": [
+                dict(item.name._asdict(), value_hex=item.value.hex()) for item in store.items()],
             "slots": store.slots,
             "findings": [{"kind": kind, "what": text} for kind, text in store.check()],
         }, 0

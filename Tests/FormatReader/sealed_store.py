@@ -1,12 +1,12 @@
 """Reader for the sealed file store, format 1.
 
-Written from the format's specification alone, without sight of the Swift library, so that a
+Written from the format's specification alone, without looking at the Swift library, so that a
 disagreement between the two shows a mistake in one of them or a gap in the specification.
-It reads only: nothing is created, cut off, renewed or repaired, and no lock is taken. What
-stands behind the mark it counts for itself, as a reader that cannot write does.
+It only reads: it creates, truncates, renews and repairs nothing, and takes no lock. It counts the
+changes behind the mark itself, like any reader that cannot write.
 
-Where the specification leaves room this reader takes the strict reading. Above all: in a
-damaged journal no item is ever called absent and no superseded value is ever handed out.
+Where the specification leaves room, this reader takes the strict reading. Above all: in a
+damaged journal it never reports an item as absent and never returns a superseded value.
 """
 
 import errno
@@ -30,12 +30,12 @@ SEALED_KEY = 24 + 32 + 16         # nonce, key and AEAD tag
 JOURNAL_HEAD, PREFIX, BOUND, AEAD_TAG = 88, 72, 32, 16
 MAX_VALUE, MAX_PART, MAX_BEHIND = 16 << 20, 4096, (1 << 30) + (32 << 10)
 MAX_NAME = 16448
-# What every record starts with: a length of 16 more than a multiple of 64, and one below 32 MiB.
+# The start of every record: a length of 16 more than a multiple of 64, and a length below 32 MiB.
 START = re.compile(rb"(?s)(?=[\x10\x50\x90\xd0].\0\0...[\0\1])")
 
 
 class StoreError(Exception):
-    """Base of all answers other than a value; `kind` is the name used in JSON and in vectors."""
+    """Base of all results other than a value; `kind` is the name used in JSON and in vectors."""
     kind = "error"
 
 
@@ -48,7 +48,7 @@ class NotFound(StoreError): kind = "not_found"
 
 
 class Damaged(Exception):
-    """A header file that cannot be used, although the other copy still may (internal)."""
+    """A header file is unusable, but the other copy may still be usable (internal)."""
 
 
 # --- primitives -------------------------------------------------------------------------------
@@ -58,7 +58,8 @@ def keyed_hash(size: int, key: bytes, data: bytes) -> bytes:
 
 
 def derive(key: bytes, number: int) -> bytes:
-    """libsodium's crypto_kdf: BLAKE2b of nothing, the number as salt, the context as person."""
+    """Derives a key as libsodium's crypto_kdf: BLAKE2b of no data, with the number as salt and the
+    context as person."""
     return hashlib.blake2b(b"", digest_size=32, key=key, salt=struct.pack("<QQ", number, 0),
                            person=b"SSNTOOLS" + bytes(8)).digest()
 
@@ -68,7 +69,7 @@ def sip(key: bytes, data: bytes) -> bytes:
 
 
 def unseal(key: bytes, nonce: bytes, bound: bytes, sealed: bytes) -> Optional[bytes]:
-    """The plaintext, or None when it does not open."""
+    """Returns the plaintext, or None if it does not open."""
     try:
         return bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, bound, nonce, key)
     except CryptoError:
@@ -85,7 +86,7 @@ MAX_VALUE_PLAIN = padme(4 + MAX_VALUE)
 
 
 def possible_lengths(name: int, value: int) -> bool:
-    """Whether some name and some value have these sealed lengths."""
+    """Returns whether any name and any value have these sealed lengths."""
     name, value = name - AEAD_TAG, value - AEAD_TAG
     return (64 <= name <= MAX_NAME and name % 64 == 0
             and 64 <= value <= MAX_VALUE_PLAIN and padme(value) == value)
@@ -108,7 +109,8 @@ class Name(NamedTuple):
 
     @classmethod
     def parse(cls, data: bytes) -> "Name":
-        """Exactly one name, filled with zeros as far as the rule says; anything else is Corrupt."""
+        """Parses exactly one name, padded with zeros to the length in the rule; anything else is
+        Corrupt."""
         parts, at = [], 0
         for _ in range(4):
             presence = data[at:at + 1]
@@ -162,18 +164,18 @@ class Slot(NamedTuple):
 
 
 class Header:
-    """The parsed and checksummed header; nothing in it is trusted before `open`."""
+    """The header, parsed and with its checksum verified; nothing in it is trusted before `open`."""
 
     def __init__(self, data: bytes):
-        # The checksum comes first and is found from the end, so that accidental damage anywhere
-        # (a version or a length field too) reads as damage and leads to the copy.
+        # The checksum is verified first and located from the end, so that accidental damage
+        # anywhere (even in a version or a length field) counts as damage and the copy is used.
         if len(data) < 48:
             raise Damaged("it is too short")
         body = data[:-48]
         if hashlib.blake2b(body, digest_size=16).digest() != data[-48:-32]:
             raise Damaged("the checksum is wrong")
         if body[:8] != HEADER_MAGIC or len(body) < 32 + SEALED_KEY:
-            raise Corrupt("header: it has another magic or is too short")
+            raise Corrupt("header: wrong magic, or too short")
         version, count, zero, self.store_id = struct.unpack_from("<HHI16s", body, 8)
         if version != VERSION:
             raise UnsupportedVersion(f"header: format version {version}")
@@ -187,7 +189,9 @@ class Header:
             if at + SEALED_KEY > len(body):
                 raise Corrupt("header: slots run past the end")
             wrapped, commitment = at - SEALED_KEY, at - SEALED_KEY - 16
-            slot = Slot(kind, body[commitment - size:commitment], body[commitment:wrapped], body[wrapped:at])
+            slot = Slot(
+                kind, body[commitment - size:commitment], body[commitment:wrapped],
+                body[wrapped:at])
             if kind == SLOT_PASSPHRASE and size != 24:
                 raise Corrupt("header: a passphrase slot's parameters are not 24 bytes")
             if kind in (SLOT_RAW, SLOT_NAMED):
@@ -218,7 +222,7 @@ class Header:
                 continue
             store_key = self._unwrap(wrapping, slot.fields() + slot.commitment, slot.wrapped)
             if store_key is None:
-                raise Corrupt("header: a slot does not open although it is for this key")
+                raise Corrupt("header: a slot for this key does not open")
             mac = keyed_hash(32, derive(store_key, 1), self.data[:-32])
             if not hmac.compare_digest(mac, self.data[-32:]):
                 raise Corrupt("header: authentication failed although a slot opened")
@@ -233,16 +237,20 @@ class Header:
 
 
 class Credentials:
-    def __init__(self, raw_key=None, passphrase=None, named=None, max_passes=10, max_memory_kib=1 << 20,
-                 max_total_kib=40 << 20):
+    def __init__(self, raw_key=None, passphrase=None, named=None, max_passes=10,
+                 max_memory_kib=1 << 20, max_total_kib=40 << 20):
         self.raw_key, self.passphrase, self.named = raw_key, passphrase, named or {}
-        self.max_passes, self.max_memory_kib, self.max_total_kib = max_passes, max_memory_kib, max_total_kib
+        self.max_passes, self.max_memory_kib, self.max_total_kib = (
+            max_passes, max_memory_kib, max_total_kib)
         for key in [raw_key, *self.named.values()]:
             if key is not None and len(key) != 32:
                 raise WrongKey("a key must be exactly 32 bytes")
 
     def key_for(self, slot: Slot, spent: int) -> tuple:
-        """The wrapping key, if there is one, and passes times memory that it took on top of those spent."""
+        """Returns the wrapping key, or None, and its cost: passes times memory, in KiB.
+
+        `spent` is the cost of the earlier slots.
+        """
         if slot.kind == SLOT_RAW:
             return self.raw_key, 0
         if slot.kind == SLOT_NAMED:
@@ -250,7 +258,8 @@ class Credentials:
         if slot.kind != SLOT_PASSPHRASE or self.passphrase is None:
             return None, 0
         passes, memory, salt = struct.unpack("<II16s", slot.parameters)
-        # Anyone who can write the file chose these numbers, so they are judged before any is spent.
+        # Anyone who can write the file can choose these numbers, so they are checked before any
+        # cost.
         if (not 1 <= passes <= self.max_passes or not 8 << 10 <= memory <= self.max_memory_kib
                 or spent + passes * memory > self.max_total_kib):
             raise RefusedParameters(f"passphrase slot asks for {passes} passes over {memory} KiB")
@@ -283,13 +292,14 @@ def _vet(status, path: str, directory: bool) -> None:
     if status.st_mode & 0o077:
         raise RefusedFile(f"{path} is open to others: chmod {mode} {path}")
     if not directory and status.st_nlink != 1:
-        raise RefusedFile(f"{path} has more than one link: cp {path} {path}.new && mv {path}.new {path}")
+        raise RefusedFile(
+            f"{path} has more than one link: cp {path} {path}.new && mv {path}.new {path}")
 
 
 def _load(directory: str, name: str) -> Optional[bytes]:
     path = os.path.join(directory, name)
     try:
-        # O_NONBLOCK so that a pipe put in the file's place cannot hang the reader.
+        # With O_NONBLOCK, a pipe in the file's place cannot hang the reader.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as problem:
         if problem.errno == errno.ENOENT:
@@ -327,19 +337,20 @@ class Mark(NamedTuple):
 
 
 class Journal:
-    """The walk over one journal file, to its mark and over what stands behind that.
+    """The walk over one journal file, to its mark and over the bytes behind the mark.
 
-    fault         set when every read and every list must fail
-    hit           set (of tags) when chain values alone were damaged: reads of other items may answer
+    fault         set if every read and every list must fail
+    hit           set (of tags) if only chain values were damaged: other items may still be read
     newest        by tag, the newest record that counts; of a damaged journal, in front of the break
-    mark_finding  what is wrong with the mark, if that is so
-    tail          what stands behind the mark other than zeros, when that is no damage
+    mark_finding  the problem of the mark, if any
+    tail          a description of bytes behind the mark other than zeros, if they are not damage
     """
 
     def __init__(self, data: Optional[bytes], mark: Optional[bytes], keys: Keys, store_id: bytes):
         self.data, self.keys = data, keys
         self.fault, self.hit, self.mark_finding, self.tail = None, None, None, None
-        self.changes, self.change, self.newest = [], [], {}      # whole changes, and records of an open one
+        # Whole changes, the records of an unfinished one, and the newest records.
+        self.changes, self.change, self.newest = [], [], {}
         try:
             self._read_head(store_id)
             self._read_to_mark(mark)
@@ -348,7 +359,8 @@ class Journal:
 
     @property
     def damaged(self) -> Optional[Corrupt]:
-        return self.fault or (None if self.hit is None else Corrupt("journal: chain values are damaged"))
+        return self.fault or (
+            None if self.hit is None else Corrupt("journal: chain values are damaged"))
 
     @property
     def records(self) -> list:
@@ -356,7 +368,8 @@ class Journal:
 
     def _read_head(self, store_id: bytes) -> None:
         if not self.keys.fits(self.data):
-            what = "is missing" if self.data is None else "does not start with a head under this store's keys"
+            what = ("is missing" if self.data is None
+                    else "does not start with a head under this store's keys")
             raise Corrupt("journal: it " + what)
         magic, version, zero, owner, self.id, self.first_version, self.predecessor, self.chain = (
             struct.unpack_from("<8sH6s16s16sQ16s16s", self.data))
@@ -371,13 +384,13 @@ class Journal:
         if data is not None and hashlib.blake2b(data, digest_size=16).digest() == self.predecessor:
             self._walk(until=lambda: self.changes)
             if not self.changes:
-                raise Corrupt("journal: its first change is not whole, and no mark was written since")
+                raise Corrupt("journal: its first change is not whole, but it has no mark yet")
             self._settle()
-            self.mark_finding = "it is that of the journal before: this one has none yet"
+            self.mark_finding = "it belongs to the previous journal: this journal has no mark yet"
             return
         if data is None:
             self.mark_finding = "it is missing"
-        elif sip(self.keys.chain, data[:48]) != data[48:]:      # of another length, too
+        elif sip(self.keys.chain, data[:48]) != data[48:]:      # also if the length is wrong
             self.mark_finding = "it is damaged"
         elif data[:16] != self.id:
             self.mark_finding = "it belongs to another journal"
@@ -390,10 +403,10 @@ class Journal:
         else:
             self._take_stock(mark)
 
-    # One step of the walk. `offset`, `number` and `chain` are those of the last record that was taken.
+    # The steps of the walk. `offset`, `number` and `chain` are those behind the last record taken.
 
     def _record_at(self, offset: int) -> Optional[Record]:
-        """The record whose bytes lie here whole, with possible lengths; nothing is verified."""
+        """Returns the record here if it is complete and has possible lengths; checks no more."""
         if offset + PREFIX > len(self.data):
             return None
         a, b, number, masked, nonce, chain = struct.unpack_from("<IIQ16s24s16s", self.data, offset)
@@ -402,11 +415,11 @@ class Journal:
         if not possible_lengths(a, b) or end > len(self.data):
             return None
         kind, *tag = (x ^ y for x, y in zip(masked, sip(self.keys.mask, nonce)))
-        return Record(offset, kind, number, bytes(tag), nonce, chain, self.data[offset:offset + BOUND],
-                      self.data[name:value], self.data[value:end])
+        return Record(offset, kind, number, bytes(tag), nonce, chain,
+                      self.data[offset:offset + BOUND], self.data[name:value], self.data[value:end])
 
     def _due(self) -> Optional[Record]:
-        """The record that lies here if it may follow what came before; its chain value is not looked at."""
+        """Returns the record here if it may follow the last one; does not check its chain value."""
         record = self._record_at(self.offset)
         if record and (record.kind > 7 or record.number != self.number + 1
                        or bool(record.kind & FIRST) == bool(self.change)):
@@ -428,45 +441,51 @@ class Journal:
         while not until() and (record := self._due()) and self._link(record) == record.chain:
             self._take(record)
 
-    # What the walk comes to.
+    # The results of the walk.
 
     def _meets(self, mark: Mark) -> bool:
-        uncounted = 1 if self.has_predecessor else 0       # its first change puts what was there before
+        # The first change after a predecessor puts the items that were there before.
+        uncounted = 1 if self.has_predecessor else 0
         version = self.first_version + len(self.changes) - uncounted
         return (not self.change and len(self.changes) >= uncounted
                 and mark == (self.offset, version, self.chain))
 
     def _settle(self) -> None:
-        """Counts the whole changes behind the mark, and leaves out an unfinished one if it is no damage."""
+        """Counts whole changes behind the mark; ignores an unfinished one unless it is damage."""
         mark, counted = self.offset, len(self.changes)
         self._walk(until=lambda: False)
         walked = {r.offset for r in [*itertools.chain(*self.changes[counted:]), *self.change]}
         self.change = []
-        # Each change was synced before the next one was written, so only the last one can be torn.
+        # Each change was synced before the next was written, so only the last can be torn.
         if len(self.changes) > counted and not all(map(self._opens, self.changes[-1])):
             self.changes.pop()
         end = self.changes[-1][-1].end if self.changes else JOURNAL_HEAD
-        # A record may end in zeros, so this bounds no record.
+        # A record may end in zeros, so this is not the end of a record.
         rest = max(end, len(self.data.rstrip(b"\0")))
         if len(self.data) - end > MAX_BEHIND:
-            raise Corrupt(f"journal: more bytes than a change can have are behind {end}")
+            raise Corrupt(f"journal: more bytes behind {end} than a change can have")
         for found in START.finditer(self.data, end):
             record = None if found.start() in walked else self._record_at(found.start())
             if record and record.kind & FIRST and record.kind <= 7 and self._opens(record):
-                raise Corrupt(f"journal: the record at {record.offset} opens, but stands where none can")
+                raise Corrupt(
+                    f"journal: the record at {record.offset} opens, but no record can be there")
         self.newest = {record.tag: record for record in self.records}
         if rest > mark:
-            self.tail = f"{end - mark} bytes behind the mark count, {rest - end} are an unfinished write"
+            self.tail = (
+                f"{end - mark} bytes behind the mark count, {rest - end} are an unfinished write")
 
     def _take_stock(self, mark: Mark) -> None:
-        """Damage in front of the mark. Single reads stay possible if every byte from the break to the mark
-        belongs to a record that opens: the chain is computed again, and must meet the mark."""
+        """Handles damage in front of the mark.
+
+        Single reads stay possible if every byte from the break to the mark belongs to a record that
+        opens: the chain is computed again and must match the mark.
+        """
         self.newest = {record.tag: record for record in self.records}
         broken, hit = self.offset, set()
         while self.offset < mark.length:
             record = self._due()
             if not record or not self._opens(record):
-                raise Corrupt(f"journal: broken at {broken}, and what follows is not whole")
+                raise Corrupt(f"journal: broken at {broken}, and the rest is not whole")
             hit.add(record.tag)
             self._take(record)
         if not self._meets(mark) or any(self.data[self.offset:]):
@@ -490,11 +509,11 @@ class Journal:
             return False
 
     def name(self, record: Record) -> Optional[Name]:
-        """None in a removal that is void."""
+        """Opens the name of a record; returns None for a void removal."""
         plain = self._unseal(self.keys.name, record, record.name)
         name = None if record.kind & REMOVED and plain == bytes(64) else Name.parse(plain)
         if self.keys.tag(name.canonical() if name else b"") != record.tag:
-            raise Corrupt(f"journal: record {record.number} has another item's name than its tag says")
+            raise Corrupt(f"journal: record {record.number} has a name that does not match its tag")
         return name
 
     def value(self, record: Record) -> bytes:
@@ -508,7 +527,7 @@ class Journal:
             if end != 4:
                 raise Corrupt(f"journal: record {record.number} removes an item but has a value")
         elif len(plain) != padme(max(64, end)):
-            raise Corrupt(f"journal: record {record.number} has not the length of its value")
+            raise Corrupt(f"journal: record {record.number} does not have the length of its value")
         return plain[4:end]
 
 
@@ -516,8 +535,10 @@ class Journal:
 
 class Store:
     def __init__(self, directory: str, **credentials):
-        """Opens for reading; see Credentials for the keywords. Trouble in the journal is raised
-        by reads and lists, not here, so that `check` can still describe it."""
+        """Opens a store for reading; see Credentials for the keywords.
+
+        Damage of the journal is raised by reads and lists, not here, so that `check` can report it.
+        """
         directory = os.fspath(directory)
         credentials = Credentials(**credentials)
         try:
@@ -525,15 +546,16 @@ class Store:
         except FileNotFoundError:
             raise NotFound("there is no such directory") from None
         self.findings = []
-        main, copy, following = (_load(directory, name) for name in ("header", "header.copy", "header.next"))
+        main, copy, following = (
+            _load(directory, name) for name in ("header", "header.copy", "header.next"))
         mark, journal = self._load_state(directory)
-        # A journal is made before its header, so with no more than a head there never was a store.
+        # A journal is created before its header, so a journal with only a head never was a store.
         if main is copy is None and len(journal or b"") <= JOURNAL_HEAD:
             raise NotFound("the directory holds no store")
         header = self._choose_header(main, copy)
         keys = header.open(credentials)
         if following is not None:
-            self.findings.append(("rotation", "a rotation was not finished: header.next is there"))
+            self.findings.append(("rotation", "a rotation was not finished: header.next exists"))
             if not keys.fits(journal):
                 header, keys = self._follow(header, keys, following, journal, credentials)
         self.slots = [slot.describe() for slot in header.slots]
@@ -547,7 +569,7 @@ class Store:
 
     @staticmethod
     def _load_state(directory: str) -> tuple:
-        """The mark before the journal: the other way round, a write in between would look like a loss."""
+        """Reads the mark first: in the other order, a write in between would look like a loss."""
         return _load(directory, "mark"), _load(directory, "journal")
 
     def _choose_header(self, main: Optional[bytes], copy: Optional[bytes]) -> Header:
@@ -568,7 +590,7 @@ class Store:
 
     @staticmethod
     def _follow(header, keys, following, journal, credentials):
-        """After an interrupted rotation the journal may already belong to header.next."""
+        """Uses header.next if an interrupted rotation has already put its journal in place."""
         try:
             candidate = Header(following)
         except Damaged:
@@ -579,7 +601,10 @@ class Store:
         return (candidate, new_keys) if new_keys.fits(journal) else (header, keys)
 
     def items(self) -> list:
-        """All items, sorted by canonical key. Fails in any damaged store, for it could be incomplete."""
+        """Returns all items, sorted by canonical key.
+
+        Fails for any damaged store, because the list could be incomplete.
+        """
         journal = self.journal
         if journal.damaged:
             raise journal.damaged
@@ -597,19 +622,19 @@ class Store:
         record = journal.newest.get(tag)
         absent = record is None or record.kind & REMOVED
         if journal.hit is not None and (absent or tag in journal.hit):
-            raise Corrupt("journal: damaged, so it is not certain what this item is")
+            raise Corrupt("journal: damaged, so the state of this item is uncertain")
         if absent:
             raise NotFound("no such item")
         return journal.value(record)
 
     def check(self) -> list:
-        """Findings as (kind, text): header, header copy, rotation, mark, journal, tail."""
+        """Returns findings as (kind, text): header, header copy, rotation, mark, journal, tail."""
         found, journal = list(self.findings), self.journal
         if journal.mark_finding:
             found.append(("mark", journal.mark_finding))
         elif journal.damaged:
             found.append(("journal", str(journal.damaged)))
-        for record in journal.records:               # superseded ones too: nothing else ever opens them
+        for record in journal.records:          # superseded records too: nothing else opens them
             try:
                 journal.name(record)
                 journal.value(record)

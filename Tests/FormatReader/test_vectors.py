@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the reader over test vectors: test_vectors.py VECTORDIR. Their form is in VECTORDIR/README.md."""
+"""Runs the reader over test vectors: test_vectors.py VECTORDIR
+
+VECTORDIR/README.md describes their form.
+"""
 
 import hashlib
 import os
@@ -8,7 +11,8 @@ import tempfile
 
 import sealed_store
 
-EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt", "not found": "not_found",
+EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt",
+                "not found": "not_found",
                 "refused": "refused_parameters", "unsupported version": "unsupported_version"}
 ONCE = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex"}
 MANY = {"named-key", "item", "read", "finding"}
@@ -26,7 +30,7 @@ def part(text):
 def split_name(text):
     words = text.split(" ")
     if len(words) != 5:
-        raise Failure(f"five words are needed: {text}")
+        raise Failure(f"not five words: {text}")
     return sealed_store.Name(*map(part, words[:4])), words[4]
 
 
@@ -45,11 +49,12 @@ class Vector:
             if not colon or key not in ONCE | MANY or (key in ONCE and key in self.fields):
                 raise Failure(f"header line not understood: {line}")
             self.fields.setdefault(key, []).append(value)
-        if self.expect not in EXPECTATIONS or not FINDINGS.issuperset(self.fields.get("finding", [])):
+        if self.expect not in EXPECTATIONS or not FINDINGS.issuperset(self.fields.get("finding",
+                                                                                      [])):
             raise Failure("unknown expectation or finding")
         lines = payload.split("\n")
         if lines.pop() != "":
-            raise Failure("the last line has no end")
+            raise Failure("the last line does not end with a line feed")
         while lines:
             word, name, size = lines.pop(0).split(" ")
             rows = -(-int(size) // 32)
@@ -81,7 +86,8 @@ class Vector:
     def unpack(self, directory):
         os.chmod(directory, 0o700)
         for name, data in self.files.items():
-            descriptor = os.open(os.path.join(directory, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(os.path.join(directory, name),
+                                 os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
 
@@ -113,7 +119,7 @@ class Vector:
         found = {kind for kind, _ in store.check()}
         if found != set(self.fields.get("finding", [])):
             raise Failure(f"findings are {store.check()}")
-        # Reading must leave no trace.
+        # Reading must not change any file.
         for name in set(os.listdir(directory)) | set(self.files):
             with open(os.path.join(directory, name), "rb") as file:
                 if file.read() != self.files.get(name):
@@ -146,11 +152,11 @@ def main():
             with tempfile.TemporaryDirectory() as place:
                 vector.run(place)
             passed += 1
-        except Exception as problem:          # a crash of the reader is a failed vector, not the end
+        except Exception as problem:      # a crash of the reader must not end the run
             print(f"{file_name}: {type(problem).__name__}: {problem}")
             failed += 1
     print(f"{passed} passed, {failed} failed")
-    # No vectors at all must not look like success.
+    # A run without vectors must not look like a success.
     return 1 if failed or not passed else 0
 
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that users of the library never fetch what only this tool needs.
+// A separate package, so that users of the library never fetch the dependencies of this tool.
 let package = Package(
   name: "Mutation",
   dependencies: [

@@ -69,7 +69,7 @@ import Testing
     #expect(try scratch.open().keys(in: nil).count == 1001)
     #expect(try scratch.open().text("777") == "777")
 
-    // Cut anywhere within it, before it was marked, nothing of it counts.
+    // If the change is cut anywhere before it was marked, no part of it counts.
     let journal = try scratch.bytes(of: "journal")
     for length in [journal.count - 1, journal.count / 2, journal.count / 3] {
       try scratch.overwrite("journal", with: Array(journal[..<length]))

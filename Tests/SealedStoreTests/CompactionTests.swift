@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestSupport
 import Testing
 
-/// When a journal is compacted without being asked.
+/// Tests of the automatic compaction of a journal.
 @Suite struct CompactionTests {
   let scratch: Scratch
   let disk = FaultyFileSystem()
@@ -22,22 +22,21 @@ import Testing
     disk.calls.count { $0.kind == .rename && $0.name == "journal" }
   }
 
-  /// Waits for what happens on another thread.
+  /// Waits for the compaction on another thread.
   private func waitUntilCompacted() async throws {
     try await wait(until: "the journal is compacted") { compactionCount() > 0 }
-    // Whoever writes next has the compacted journal.
+    // The next write goes to the compacted journal.
     try store.put("behind", as: "behind")
   }
 
-  @Test func `compacting says how many bytes were freed, and none for a journal that grew`() throws
-  {
+  @Test func `compacting returns the number of freed bytes, 0 for a journal that grew`() throws {
     #expect(try store.compact() == 0)
     for value in ["1", "2"] { try store.put(value, as: "item") }
     #expect(try store.compact() > 0)
     #expect(try store.compact() == 0)
   }
 
-  @Test func `more than 16 MiB that are of no use are given back, and no newest value`()
+  @Test func `more than 16 MiB of superseded records are freed, but no newest value`()
     async throws
   {
     let value = String(repeating: "v", count: 1_000_000)
@@ -52,7 +51,7 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  @Test func `after a thousand changes more than 1 MiB that is of no use is given back`()
+  @Test func `after a thousand changes more than 1 MiB of superseded records is freed`()
     async throws
   {
     let value = String(repeating: "v", count: 1100)
@@ -65,7 +64,7 @@ import Testing
     #expect(try scratch.open().text("item") == "1000th")
   }
 
-  @Test func `a journal of which one half is of no more use is not compacted yet`() async throws {
+  @Test func `a journal of which one half is superseded is not compacted yet`() async throws {
     let value = SecretBytes([UInt8](repeating: 7, count: 16 << 20))
     try await store.put(value, for: name("item"))
     let recordByteCount = try byteCount() - 88
@@ -82,7 +81,7 @@ import Testing
     #expect(try byteCount() == 88 + recordByteCount)
   }
 
-  @Test func `the change that makes a compaction due is answered before it`() async throws {
+  @Test func `the change that makes a compaction due returns before it`() async throws {
     let mayCompact = Locked(false)
     let hasBegun = Locked(false)
     disk.setRule { call in
@@ -93,7 +92,7 @@ import Testing
     }
     let value = SecretBytes([UInt8](repeating: 7, count: 9 << 20))
     for _ in 0..<3 { try await store.put(value, for: name("item")) }
-    // Answered, and now it begins, on another thread; reads go on meanwhile.
+    // The put has returned, and the compaction begins on another thread; reads work meanwhile.
     try await wait(until: "a compaction begins") { hasBegun.value }
     #expect(compactionCount() == 0)
     let meanwhile = try await store.value(for: name("item"))
@@ -104,7 +103,7 @@ import Testing
     #expect(after == value)
   }
 
-  @Test func `a journal that another handle compacted meanwhile is not rewritten once more`()
+  @Test func `a journal that another handle compacted meanwhile is not rewritten again`()
     async throws
   {
     let other = try scratch.open()
@@ -124,15 +123,15 @@ import Testing
     }
     try await store.put(value, for: name("item"))
     try await wait(until: "another handle has compacted") { hasCompacted.value }
-    // The compaction that was due has the lock of this store's writer by then.
+    // By then the due compaction has had the lock of this store's writer.
     try store.put("behind", as: "behind")
     #expect(compactionCount() == 0)
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `locking compacts a small journal from 256 KiB on that are of no use`() throws {
+  @Test func `locking compacts a small journal with 256 KiB of superseded records`() throws {
     let value = String(repeating: "v", count: 50_000)
-    // The last of them is of use, and so few do not count while the store is open.
+    // The last record is current, and so few bytes do not matter while the store is open.
     for round in 0..<6 { try store.put("\(round)\(value)", as: "item") }
     let recordByteCount = (try byteCount() - 88) / 6
     #expect(5 * recordByteCount < 256 << 10)
@@ -144,14 +143,14 @@ import Testing
     #expect(6 * recordByteCount > 256 << 10)
     #expect(compactionCount() == 0)
     store.lock()
-    // At once, and not after it.
+    // The journal is compacted immediately, not after `lock` has returned.
     #expect(try byteCount() == 88 + recordByteCount)
     #expect(store.isLocked)
     #expect(try scratch.open().text("item") == "6\(value)")
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `locking compacts nothing while more is of use than not`() throws {
+  @Test func `locking compacts nothing while less than half is superseded`() throws {
     let value = SecretBytes([UInt8](repeating: 7, count: 1 << 20))
     for identifier in ["a", "b", "b"] { try store.put(value, for: name(identifier)) }
     let before = try byteCount()
@@ -192,7 +191,7 @@ import Testing
     #expect(try byteCount() == before)
   }
 
-  @Test func `of compactions that are due while one runs one is made after it`() async throws {
+  @Test func `compactions that become due while one runs are made as one after it`() async throws {
     let compaction = BackgroundCompaction()
     let mayEnd = DispatchSemaphore(value: 0)
     let (begun, running) = (Locked(0), Locked(0))
@@ -214,14 +213,14 @@ import Testing
     for _ in 0..<20 { compaction.schedule(body) }
     mayEnd.signal()
     let isOver = Locked(false)
-    try await wait(until: "a later one is made") {
+    try await wait(until: "a later one has run") {
       compaction.schedule { isOver.withLock { $0 = true } }
       return isOver.value
     }
     #expect(begun.value == 2)
   }
 
-  @Test func `locking a store that cannot be compacted wipes its keys all the same`() throws {
+  @Test func `locking a store that cannot be compacted still wipes its keys`() throws {
     let notices = Notices()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
     for _ in 0..<2 {

@@ -101,7 +101,7 @@ import Testing
         == "below")
   }
 
-  @Test func `a directory that others can read is refused with the command that mends it`() throws {
+  @Test func `a directory that others can read is refused with the command that fixes it`() throws {
     try makeDirectory(mode: 0o755)
     let error = try error { _ = try scratch.create() }
     #expect(error.code == StoreError.unsafePermissions)
@@ -142,7 +142,7 @@ import Testing
     try scratch.create().put("value", as: "item")
   }
 
-  @Test func `a key source is not asked for a store that cannot be`() throws {
+  @Test func `a key source is not asked if the store cannot be created`() throws {
     let source = CountingKey(key: scratch.key)
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch["absent/store"], key: source) }
@@ -163,11 +163,11 @@ import Testing
     #expect(source.questions.value == ["make"])
   }
 
-  @Test func `a store can be made over what an interrupted creation left, whatever call it was`()
+  @Test func `a store can be created over the remains of a creation interrupted at any call`()
     throws
   {
-    // Creation is cut short at every call in turn. Nothing is cleaned up: every later call
-    // fails as well, as if the process were gone.
+    // Creation is interrupted at every call in turn. Nothing is cleaned up: every later call
+    // fails too, as if the process had died.
     var callCount = 1
     while true {
       let scratch = try Scratch()
@@ -176,7 +176,7 @@ import Testing
         try scratch.create(StoreEnvironment(fileSystem: disk))
       }
       if case .success = result { break }
-      // A header makes it a store: then it has to open.
+      // With a header it is a store and must open.
       let hasHeader =
         try FileManager.default.fileExists(atPath: scratch.path)
         && !scratch.names().isDisjoint(with: ["header", "header.copy"])
@@ -189,7 +189,7 @@ import Testing
     #expect(callCount > 20)
   }
 
-  @Test func `a store without headers is corrupt when it has records and none when it has not`()
+  @Test func `a store without headers is corrupt with records, and absent without records`()
     throws
   {
     try scratch.create().put("value", as: "item")
@@ -200,14 +200,14 @@ import Testing
     #expect(try SealedFileStore.exists(at: scratch.path))
     #expect(try code { _ = try scratch.create() } == StoreError.alreadyExists)
 
-    // What an interrupted creation leaves.
+    // These are the remains of an interrupted creation.
     #expect(unsafe truncate(scratch.file("journal"), 64) == 0)
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
     #expect(try !SealedFileStore.exists(at: scratch.path))
     #expect(try scratch.create().text("item") == nil)
   }
 
-  @Test func `no store to open is unavailable, and a file in its place is refused`() throws {
+  @Test func `a missing store is unavailable, and a file in its place is refused`() throws {
     let absence = try error { _ = try scratch.open() }
     #expect(absence.code == StoreError.unavailable)
     #expect(absence.reason == "there is no store here")
@@ -222,7 +222,7 @@ import Testing
         == StoreError.unsafePermissions)
   }
 
-  @Test func `of eight threads that make one store at the same time, one makes it`() throws {
+  @Test func `only one of eight threads that create a store at the same time succeeds`() throws {
     let outcomes = Locked<[StoreError.Code?]>([])
     try inThreads(8) { [scratch] _ in
       let outcome = try code { _ = try scratch.create() }
@@ -234,7 +234,7 @@ import Testing
   }
 }
 
-/// A source that has no key.
+/// A key source without a key.
 private struct FailingKey: KeySource {
   private var failure: StoreError {
     StoreError(StoreError.keyMissing, store: "test", reason: "there is no key")
@@ -247,7 +247,7 @@ private struct FailingKey: KeySource {
   }
 }
 
-/// Notes what it is asked.
+/// A key source that records the calls to it.
 private struct CountingKey: KeySource {
   let key: RawKey
   let questions = Locked<[String]>([])

@@ -1,5 +1,5 @@
-// A file per item, in one directory, sealed by libsodium: nonce 24 ‖ ciphertext ‖ tag 16. The name
-// of the file is the identifier, which is the associated data.
+// A file per item, in one directory, sealed by libsodium: nonce 24 ‖ ciphertext ‖ tag 16. The
+// identifier is the file's name and the associated data.
 
 #define _GNU_SOURCE
 #include "peer.h"

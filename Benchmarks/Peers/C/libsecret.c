@@ -1,5 +1,5 @@
-// libsecret: its file backend, or, with SECRET_BACKEND=service, whoever has the Secret Service on
-// the session's bus.
+// libsecret: its file backend, or, with SECRET_BACKEND=service, the provider of the Secret Service
+// on the session bus.
 
 #include "peer.h"
 
@@ -17,7 +17,7 @@ description store_description(void) {
     .name = "libsecret-file",
     .version = VERSION_OF(SECRET_MAJOR_VERSION, SECRET_MINOR_VERSION, SECRET_MICRO_VERSION),
     .what = "A C program with libsecret's file backend, which keeps the items in memory and in "
-            "one file, by way of its variables for tests, as there is no portal to give a key.",
+            "one file; its test variables give the key, as there is no portal for that.",
     .durable = "no",
     .durable_because = "Under strace, a change syncs the new file and renames it, but not the "
                        "directory: a power cut may undo the last changes, and no more than these.",
@@ -42,7 +42,7 @@ void store_open(const char *directory) {
 
 void store_close(void) {}
 
-// It has no way to store several items at once.
+// libsecret cannot store several items at once.
 void store_begin(void) {}
 
 void store_end(void) {}
@@ -62,7 +62,7 @@ void store_put(const char *identifier, const uint8_t value[VALUE_BYTES]) {
   int is_stored = secret_password_storev_binary_sync(
     NULL, attributes, SECRET_COLLECTION_DEFAULT, identifier, secret, NULL, &error);
   require_no(error, "put");
-  if (!is_stored) fail("put", "it is not stored");
+  if (!is_stored) fail("put", "the item was not stored");
   secret_value_unref(secret);
   g_hash_table_unref(attributes);
 }

@@ -137,7 +137,7 @@ static uint64_t list_all(size_t item_count, size_t count) {
   for (size_t at = 0; at < count; at += 1) {
     listed_count = 0;
     store_list(count_listed);
-    if (listed_count < item_count) fail("list", "it leaves items out");
+    if (listed_count < item_count) fail("list", "items are missing from the list");
   }
   return now() - begin;
 }
@@ -146,12 +146,12 @@ static uint64_t remove_new(size_t first, size_t count) {
   identifier *names = identifiers_of(first, count);
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1)
-    if (!store_remove(names[at].text)) fail(names[at].text, "is not there to be removed");
+    if (!store_remove(names[at].text)) fail(names[at].text, "the item to remove is missing");
   return now() - begin;
 }
 
 static void measure(size_t item_count, const char *operation, size_t count) {
-  // What is done once, like a connection, is done here.
+  // One-time work, such as opening a connection, is done here.
   identifier *first_name = identifiers_of(0, 1);
   uint8_t (*first_value)[VALUE_BYTES] = values_of(0, 1);
   get(first_name->text, *first_value);

@@ -1,5 +1,5 @@
-// What every peer in C does: the operations of its store. `peer.c` has the items, the clock and the
-// protocol. No error handling beyond leaving: this measures, it does not keep secrets.
+// The operations that every peer in C has for its store. `peer.c` has the items, the clock and the
+// protocol. Any error ends the program: this code measures, it does not protect secrets.
 
 #pragma once
 
@@ -15,29 +15,29 @@ typedef struct {
   const char *name, *version, *what, *durable, *durable_because, *sealed, *start;
 } description;
 
-// MARK: what a peer has
+// MARK: implemented by a peer
 
 description store_description(void);
-// Opens the store in a directory, and makes it first if it is not there.
+// Opens the store in a directory, and creates it first if necessary.
 void store_open(const char *directory);
 void store_close(void);
-// Puts between these are durable at the end of them, all together, where the store can do that.
+// Makes the puts between these two calls durable together at the end, if the store can do that.
 void store_begin(void);
 void store_end(void);
 void store_put(const char *identifier, const uint8_t value[VALUE_BYTES]);
-// Whether there is such an item with a value of that length.
+// Reads an item's value; returns whether the item exists and its value has that length.
 int store_get(const char *identifier, uint8_t value[VALUE_BYTES]);
-// Tells of every identifier.
+// Calls `found` with every identifier.
 void store_list(void (*found)(const char *identifier));
-// Whether there was such an item.
+// Removes an item; returns whether it existed.
 int store_remove(const char *identifier);
 
-// MARK: what a peer may use
+// MARK: used by peers
 
 noreturn void fail(const char *what, const char *why);
-// Leaves with errno's text when something is not as it has to be.
+// Prints errno's text and ends the program if a condition is not met.
 void require(int condition, const char *what);
-// Reads the key in the directory, and makes it first if it is not there.
+// Reads the key in the directory, and creates it first if necessary.
 void read_key(const char *directory, uint8_t key[KEY_BYTES]);
-// A path in a directory, to be freed.
+// Returns a path in a directory, which the caller frees.
 char *path_in(const char *directory, const char *name);

@@ -1,5 +1,5 @@
 // A table in SQLite with values sealed by libsodium (nonce 24 ‖ ciphertext ‖ tag 16), or, with
-// SQLCIPHER defined, in SQLCipher, which seals the pages. Both with a write-ahead log that is
+// SQLCIPHER defined, in SQLCipher, which seals the pages. Both have a write-ahead log that is
 // synced at every commit.
 
 #include "peer.h"
@@ -42,13 +42,13 @@ description store_description(void) {
   return (description){
 #ifdef SQLCIPHER
     .name = "sqlcipher",
-    .what = "A C program with a table in SQLCipher; the key is raw, so none is derived.",
+    .what = "A C program with a table in SQLCipher; the key is raw, so there is no derivation.",
     .version = cipher_version(),
     .sealed = "AES-256-CBC with HMAC for each page, identifiers too",
 #else
     .name = "sqlite-sodium",
     .what = "A C program with a table in SQLite, whose values are sealed by libsodium; "
-            "identifiers are in clear.",
+            "identifiers are in plain text.",
     .version = sqlite3_libversion(),
     .sealed = "XChaCha20-Poly1305, bound to the identifier",
 #endif

@@ -1,4 +1,4 @@
-"""Fernet of Python's cryptography, a file per item."""
+"""Fernet from Python's cryptography package, a file per item."""
 
 import collections.abc
 import contextlib

@@ -1,4 +1,4 @@
-"""What the two keyrings in a file have in common, which are one another's ancestor."""
+"""The common parts of the two keyrings in a file, of which one descends from the other."""
 
 import base64
 import collections.abc
@@ -12,12 +12,12 @@ PASSWORD = "pw"
 
 
 def description(name: str, package: str, keyring: str, sealed: str) -> peer.Description:
-    """What is to be said of a keyring, of which only this differs."""
+    """Returns the description of a keyring; only these parts of it differ."""
     return peer.Description(
         name=name,
         version=importlib.metadata.version(package),
         what=f"Python's keyring with {keyring}, one INI file that is read at every get and "
-        "written at every put, with a key derived for each; values are text, so base64; it "
+        "written at every put, each time with a derived key; values are text, so base64; it "
         "cannot list.",
         durable="no",
         durableBecause="Under strace, nothing is synced, and the file is emptied before it is "
@@ -33,7 +33,7 @@ class FileKeyring(peer.Peer):
 
     keyring_type: type
     escape: collections.abc.Callable[[str], str]
-    """How it writes a name in its file."""
+    """Escapes a name as the keyring does in its file."""
 
     @contextlib.contextmanager
     def opened(self) -> collections.abc.Iterator[None]:
@@ -50,7 +50,7 @@ class FileKeyring(peer.Peer):
         self.keyring.set_password(peer.SERVICE, identifier, peer.text_of(value))
 
     def put_all(self, items: dict[str, bytes]) -> None:
-        """Seals each by itself, as the keyring does, and writes the file once."""
+        """Seals each item by itself, as the keyring does, and writes the file once."""
         file = configparser.RawConfigParser()
 
         class Bulk(self.keyring_type):  # type: ignore
@@ -72,7 +72,7 @@ class FileKeyring(peer.Peer):
         return None if text is None else peer.value_in(text)
 
     def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
-        """Reads the file once, and opens each by itself, as the keyring does."""
+        """Reads the file once, and opens each item by itself, as the keyring does."""
         file = configparser.RawConfigParser()
         file.read(self.keyring.file_path, encoding="utf-8")
         section = file[self.escape(peer.SERVICE)]

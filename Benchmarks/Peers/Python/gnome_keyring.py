@@ -1,4 +1,4 @@
-"""gnome-keyring on a bus of its own, asked by the program in C that asks libsecret."""
+"""gnome-keyring on a private bus, called by the C program for libsecret."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ import private_bus
 DESCRIPTION = peer.Description(
     name="gnome-keyring",
     version=private_bus.version(),
-    what="gnome-keyring's daemon on a bus of its own, asked by a C program with libsecret; "
+    what="gnome-keyring's daemon on a private bus, called by a C program with libsecret; "
     "it writes its whole file at every removal, and twice at every put.",
     durable="no",
     durableBecause="Under strace, a change syncs the new file and renames it before the answer, "
@@ -23,12 +23,12 @@ DESCRIPTION = peer.Description(
 
 
 def main() -> None:
-    # Asked about itself, it answers; all else is the client's.
+    # This program answers `describe`; the client handles all other commands.
     if sys.argv[1:] == ["describe"]:
         print(json.dumps(dataclasses.asdict(DESCRIPTION), ensure_ascii=False))
         return
     if len(sys.argv) < 4:
-        print("gnome_keyring: README.md has the protocol", file=sys.stderr)
+        print("gnome_keyring: wrong usage; README.md describes the protocol", file=sys.stderr)
         sys.exit(2)
     directory = pathlib.Path(sys.argv[2])
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)

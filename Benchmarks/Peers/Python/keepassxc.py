@@ -1,4 +1,4 @@
-"""KeePassXC's command-line tool: a process of it for each operation."""
+"""KeePassXC's command-line tool: one process for each operation."""
 
 import collections.abc
 import contextlib
@@ -8,7 +8,7 @@ import xml.etree.ElementTree as xml
 import peer
 
 PASSWORD = b"pw\n"
-# The least it takes, in milliseconds; the default derives the key for a whole second.
+# The smallest value that it accepts, in milliseconds; the default derives the key for one second.
 DECRYPTION_TIME = "100"
 
 
@@ -20,7 +20,7 @@ class KeePassXC(peer.Peer):
             name="keepassxc",
             version=said.decode().strip(),
             what="keepassxc-cli with one file; each operation is a process that derives the key, "
-            f"set to take {DECRYPTION_TIME} ms, the least it allows, and reads the whole file; "
+            f"which is set to take {DECRYPTION_TIME} ms, the minimum, and reads the whole file; "
             "values are text, so base64.",
             durable="no",
             durableBecause="Under strace, a change syncs the new file and renames it before it "
@@ -49,12 +49,12 @@ class KeePassXC(peer.Peer):
     def put(self, identifier: str, value: bytes) -> None:
         arguments = ["--password-prompt", str(self.file), identifier]
         text = peer.text_of(value).encode() + b"\n"
-        # It adds new ones only.
+        # `add` fails for an item that exists.
         if self.ran("add", *arguments, given=text).returncode != 0:
             self.call("edit", *arguments, given=text)
 
     def put_all(self, items: dict[str, bytes]) -> None:
-        """Imports all of them into a new file."""
+        """Imports all items into a new file."""
         plain = self.directory / "items.xml"
         plain.touch(0o600)
         plain.write_bytes(exported(items))
@@ -69,7 +69,7 @@ class KeePassXC(peer.Peer):
         return peer.value_in(done.stdout.decode()) if done.returncode == 0 else None
 
     def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
-        """Exports all of them."""
+        """Exports all items."""
         found: dict[str, bytes | None] = {}
         for entry in xml.fromstring(self.call("export", str(self.file))).iter("Entry"):
             strings = {part.findtext("Key"): part.findtext("Value") or ""
@@ -85,7 +85,7 @@ class KeePassXC(peer.Peer):
 
 
 def exported(items: dict[str, bytes]) -> bytes:
-    """A database in KeePass's XML, without a bin, so that what is removed is gone."""
+    """Returns a database in KeePass's XML without a recycle bin, so that removals delete items."""
     file = xml.Element("KeePassFile")
     meta = xml.SubElement(file, "Meta")
     xml.SubElement(meta, "RecycleBinEnabled").text = "False"

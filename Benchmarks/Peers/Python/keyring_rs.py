@@ -1,4 +1,4 @@
-"""The keyring crate of Rust, by way of Python, with gnome-keyring on a bus of its own."""
+"""Rust's keyring crate, called from Python, with gnome-keyring on a private bus."""
 
 import collections.abc
 import contextlib

@@ -1,4 +1,4 @@
-"""pass, the standard Unix password manager: a process of it, and of GnuPG, for each operation."""
+"""pass, the standard Unix password manager: one process of pass and of GnuPG for each operation."""
 
 import collections.abc
 import contextlib
@@ -20,11 +20,11 @@ class PasswordStore(peer.Peer):
             name="pass",
             version=version(),
             what="pass with a key without a passphrase, a file per item; a put or a get is a "
-            "process of pass that starts GnuPG, whose agent goes on; identifiers are the names "
-            "of the files.",
+            "process of pass that starts GnuPG, whose agent keeps running; identifiers are the "
+            "names of the files.",
             durable="no",
             durableBecause="Under strace, nothing is synced, and an item's file is emptied before "
-            "it is written: a power cut may lose what was put, and what it replaced.",
+            "it is written: a power cut may lose the new value and the one that it replaced.",
             sealed="OpenPGP to a Curve25519 key, not bound to the identifier",
             start="process each",
         )
@@ -50,7 +50,7 @@ class PasswordStore(peer.Peer):
 
     @contextlib.contextmanager
     def agent(self) -> collections.abc.Iterator[None]:
-        """GnuPG's agent as a child, which ends with this process; one that gpg starts does not."""
+        """Runs GnuPG's agent as a child. Unlike gpg's own agent it ends with this process."""
         self.required("gpgconf", "--create-socketdir", may_fail=True)
         told = self.required("gpgconf", "--list-dirs", "agent-socket")
         path = pathlib.Path(told.decode().strip())
@@ -58,7 +58,7 @@ class PasswordStore(peer.Peer):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
             listener.listen()
-            # It takes the descriptors from 3 on that these tell of.
+            # It takes the number of descriptors in LISTEN_FDS, beginning with descriptor 3.
             os.dup2(listener.fileno(), 3)
             environment = {**self.environment, "LISTEN_FDS": "1", "LISTEN_FDNAMES": "std"}
             with open(self.directory / "agent.log", "wb") as log, peer.running(
@@ -77,7 +77,7 @@ class PasswordStore(peer.Peer):
         self.required("pass", "insert", "--multiline", "--force", name, given=value)
 
     def put_all(self, items: dict[str, bytes]) -> None:
-        """By one process of GnuPG that seals many files."""
+        """Seals all files with one process of GnuPG."""
         folder = self.store / peer.SERVICE
         for identifier, value in items.items():
             (folder / identifier).write_bytes(value)
@@ -94,7 +94,7 @@ class PasswordStore(peer.Peer):
         return done.stdout if done.returncode == 0 else None
 
     def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
-        """By one process of GnuPG that opens copies of many files."""
+        """Opens copies of all files with one process of GnuPG."""
         with tempfile.TemporaryDirectory(dir=self.directory) as name:
             folder = pathlib.Path(name)
             for identifier in identifiers:

@@ -1,6 +1,6 @@
 """The protocol of a peer in Python, its items and its clock; README.md describes it.
 
-A peer is a subclass of Peer and calls main(). Nothing but the standard library here.
+A peer is a subclass of Peer and calls main(). This file needs only the standard library.
 """
 
 import abc
@@ -26,7 +26,7 @@ PROCESS = os.getpid()
 
 
 class Failure(Exception):
-    """What went wrong, for a person."""
+    """An error with a message for the user."""
 
 
 class Lost(Failure):
@@ -46,7 +46,7 @@ class Description:
 
 
 class Peer(abc.ABC):
-    """A store, by its own ways; `directory` has all that it keeps."""
+    """A store, used through its own interface; all of its files are in `directory`."""
 
     def __init__(self, directory: pathlib.Path):
         self.directory = directory
@@ -58,7 +58,7 @@ class Peer(abc.ABC):
 
     @contextlib.contextmanager
     def opened(self) -> collections.abc.Iterator[None]:
-        """Makes the store if it is not there, and has it open meanwhile."""
+        """Opens the store for the time of the context, and creates it first if necessary."""
         yield
 
     @abc.abstractmethod
@@ -74,16 +74,16 @@ class Peer(abc.ABC):
         ...
 
     def identifiers(self) -> collections.abc.Iterable[str]:
-        """For a peer that describes itself as one that can list."""
+        """Returns all identifiers; only for a peer whose description has the operation `list`."""
         raise NotImplementedError
 
     def put_all(self, items: dict[str, bytes]) -> None:
-        """Puts many items, by a way for that if there is one."""
+        """Puts many items, all at once if the store can do that."""
         for identifier, value in items.items():
             self.put(identifier, value)
 
     def get_all(self, identifiers: list[str]) -> dict[str, bytes | None]:
-        """Gets many items, by a way for that if there is one."""
+        """Gets many items, all at once if the store can do that."""
         return {identifier: self.get(identifier) for identifier in identifiers}
 
 
@@ -103,7 +103,7 @@ def items_of(numbers: range) -> dict[str, bytes]:
 
 
 def text_of(value: bytes) -> str:
-    """A value for a peer that takes text alone."""
+    """Encodes a value for a peer that stores only text."""
     return base64.b64encode(value).decode()
 
 
@@ -112,7 +112,7 @@ def value_in(text: str) -> bytes:
 
 
 def random_numbers(count: int, bound: int) -> list[int]:
-    """Numbers that look random, below a bound: those of `peer.c`."""
+    """Returns pseudorandom numbers below a bound, the same as `peer.c`."""
     state, numbers = 88_172_645_463_325_252, []
     for _ in range(count):
         state = (state ^ state << 13) & 0xFFFF_FFFF_FFFF_FFFF
@@ -154,7 +154,7 @@ def timed_list(peer: Peer, item_count: int, count: int) -> int:
         listed = set(peer.identifiers())
     nanoseconds = time.perf_counter_ns() - begin
     if not {identifier_of(number) for number in range(item_count)} <= listed:
-        raise Failure("the list leaves items out")
+        raise Failure("items are missing from the list")
     return nanoseconds
 
 
@@ -169,9 +169,9 @@ def timed_remove(peer: Peer, item_count: int, count: int) -> int:
     for identifier in new:
         try:
             peer.remove(identifier)
-        # Each has its own error for an item that is not there.
+        # Each store has its own error for a missing item.
         except Exception as problem:
-            raise Failure(f"{identifier} is not removed: {problem}") from problem
+            raise Failure(f"{identifier} cannot be removed: {problem}") from problem
     return time.perf_counter_ns() - begin
 
 
@@ -181,7 +181,7 @@ TIMED = {
 
 
 def measure(peer: Peer, item_count: int, operation: str, count: int) -> None:
-    # What is done once, like a connection, is done here.
+    # One-time work, such as opening a connection, is done here.
     first, value = identifier_of(0), value_of(0)
     require_value(first, peer.get(first), value)
     if operation == "put":
@@ -198,7 +198,7 @@ def check(peer: Peer, item_count: int) -> None:
 
 
 def sync_file_system(directory: pathlib.Path) -> None:
-    """Makes durable at once what was written in bulk."""
+    """Makes all files that were written in bulk durable at once."""
     file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     status = LIBC.syncfs(file)
     os.close(file)
@@ -210,9 +210,9 @@ def sync_file_system(directory: pathlib.Path) -> None:
 
 
 def end_with_parent() -> None:
-    """For a child that is about to start a program: it is killed when this process ends."""
+    """Lets the kernel kill this child, which is about to start a program, when its parent ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # It may have ended before that.
+    # The parent may have ended before the call.
     if os.getppid() != PROCESS:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -221,7 +221,7 @@ def end_with_parent() -> None:
 def running(
     command: list[str], environment: dict[str, str], **options
 ) -> collections.abc.Iterator[subprocess.Popen]:
-    """A daemon that ends with this process, however that ends."""
+    """Runs a daemon that ends with this process, however this process ends."""
     daemon = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, preexec_fn=end_with_parent, **options)
     try:
@@ -238,14 +238,14 @@ def running(
 def run(
     command: list[str], environment: dict[str, str], given: bytes = b""
 ) -> subprocess.CompletedProcess:
-    """Runs a program to its end; its status is the caller's to look at."""
+    """Runs a program to its end; the caller checks its status."""
     return subprocess.run(
         command, env=environment, input=given, capture_output=True, check=False,
         preexec_fn=end_with_parent)
 
 
 def required(done: subprocess.CompletedProcess) -> bytes:
-    """What a program wrote that had to succeed."""
+    """Returns the output of a program that must have succeeded."""
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise Failure(f"{done.args[0]}: {said or f'it ended with status {done.returncode}'}")
@@ -257,7 +257,7 @@ def wait_until(what: str, condition: collections.abc.Callable[[], bool]) -> None
         if condition():
             return
         time.sleep(0.01)
-    raise Failure(f"waited in vain until {what}")
+    raise Failure(f"timed out waiting until {what}")
 
 
 # Arguments
@@ -289,7 +289,7 @@ def obey(options: argparse.Namespace, kind: type[Peer]) -> None:
         print(json.dumps(dataclasses.asdict(kind.description()), ensure_ascii=False))
         return
     if options.command == "measure" and options.operation not in kind.description().operations:
-        raise Failure(f"it has no way to {options.operation}")
+        raise Failure(f"this peer cannot {options.operation}")
     options.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     peer = kind(options.directory.resolve())
     with peer.opened():
@@ -302,7 +302,7 @@ def obey(options: argparse.Namespace, kind: type[Peer]) -> None:
 
 
 def leaving_with_failures(action: collections.abc.Callable[[], None]) -> None:
-    # So that ending it ends its daemons, too.
+    # SIGTERM must end the daemons too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         action()

@@ -1,4 +1,4 @@
-"""A message bus that nobody else is on, with gnome-keyring, whose files are in a directory."""
+"""A private message bus with gnome-keyring, whose files are in a directory."""
 
 import collections.abc
 import contextlib
@@ -10,7 +10,7 @@ import peer
 NAME = "org.freedesktop.secrets"
 PASSWORD = b"pw"
 
-# The limits are a desktop's: libsecret needs a rule and a reply for each item that it lists.
+# The limits are those of a desktop: libsecret needs a rule and a reply for each item that it lists.
 CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
   "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -39,7 +39,7 @@ def has_owner(environment: dict[str, str], name: str) -> bool:
 
 @contextlib.contextmanager
 def gnome_keyring(directory: pathlib.Path) -> collections.abc.Iterator[dict[str, str]]:
-    """The environment of those on the bus."""
+    """Runs the bus and the keyring, and yields the environment for their clients."""
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     for variable, name in {
         "HOME": "home", "XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": "config",

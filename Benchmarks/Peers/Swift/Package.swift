@@ -9,7 +9,7 @@ let package = Package(
     .executableTarget(
       name: "crypto-peer",
       dependencies: ["CLinux", .product(name: "Crypto", package: "swift-crypto")],
-      // The rules of the package that is compared with this.
+      // The same settings as in the package that is compared with this one.
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,19 +1,19 @@
-/// What a session of a program keeps, 512 bytes as JSON.
+/// An item as an app's session stores it, 512 bytes as JSON.
 public struct Profile: Codable, Sendable {
-  /// Who it is.
+  /// The user's name.
   public let name: String
-  /// Where mail goes.
+  /// The user's mail address.
   public let address: String
-  /// When it was made, in seconds since 1970.
+  /// The time of creation, in seconds since 1970.
   public let made: Int
-  /// What the service gave.
+  /// The access token from the service.
   public let accessToken: String
-  /// What renews it.
+  /// The token that renews the access token.
   public let refreshToken: String
-  /// What it is good for.
+  /// The scopes that the tokens grant.
   public let scopes: [String]
 
-  /// The one profile that is measured.
+  /// The profile that is measured.
   public static let example = Profile(
     name: "Ada Lovelace", address: "ada@example.com", made: 1_700_000_000,
     accessToken: String(repeating: "a1B2", count: 48),

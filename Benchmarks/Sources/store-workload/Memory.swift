@@ -3,8 +3,9 @@ import Foundation
 
 /// The memory of this process.
 enum Memory {
-  /// Bytes of memory that belongs to this process alone and to no file, what `malloc` keeps
-  /// for later given back first.
+  /// Returns the bytes of memory that belong to this process alone and to no file.
+  ///
+  /// Memory that `malloc` keeps for later is returned to the system first.
   static func anonymousByteCount() throws -> Int {
     malloc_trim(0)
     let text = try String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)
@@ -13,6 +14,6 @@ enum Memory {
         return kibibytes * 1024
       }
     }
-    throw WorkloadError("/proc/self/smaps_rollup does not tell the anonymous memory")
+    throw WorkloadError("/proc/self/smaps_rollup does not contain the anonymous memory")
   }
 }

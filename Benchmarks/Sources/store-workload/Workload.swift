@@ -5,7 +5,7 @@ import SealedStore
 import SessionToolsBase
 import Synchronization
 
-/// What went wrong, for a person.
+/// An error with a message for the user.
 struct WorkloadError: Error {
   let message: String
 
@@ -14,19 +14,19 @@ struct WorkloadError: Error {
   }
 }
 
-/// The operations of `Limit/main.c` by way of the public interface, each timed by itself.
+/// The operations of `Limit/main.c` through the public interface, each timed by itself.
 struct Workload {
   let path: String
   let key: KeyFile
 
-  /// What was measured.
+  /// The result of one operation.
   struct Measurement {
     let operation: String
     let count: Int
     let time: Duration
     var memoryByteCount: Int?
 
-    /// One line, as `Limit/main.c` prints it, with when it ended by the clock of all processes.
+    /// A line like those of `Limit/main.c`, with the end time by a clock that all processes share.
     var json: String {
       let memory = memoryByteCount.map { ", \"memoryBytes\": \($0)" } ?? ""
       return "{\"operation\": \"\(operation)\", \"count\": \(count), "
@@ -34,7 +34,7 @@ struct Workload {
     }
   }
 
-  /// Makes an empty store.
+  /// Creates an empty store.
   func create() throws -> Measurement {
     let time = try timed { _ = try SealedFileStore.create(at: path, key: key) }
     return Measurement(operation: "create", count: 0, time: time)
@@ -42,7 +42,7 @@ struct Workload {
 
   /// Puts items, one at a time, each durable before the next.
   ///
-  /// The first is not timed: once after opening, a writer looks for what a crash may have left.
+  /// The first is not timed: once after opening, a writer checks for traces of a crash.
   func durablePut(_ numbers: Range<Int>) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
     let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
@@ -53,7 +53,7 @@ struct Workload {
     return Measurement(operation: "durable-put", count: numbers.count - 1, time: time)
   }
 
-  /// Puts items by several threads, each its own, one at a time and each durable before the next.
+  /// Puts different items from several threads, each item durable before its thread's next.
   func durablePut(_ numbers: Range<Int>, threads threadCount: Int) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
     let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
@@ -107,10 +107,10 @@ struct Workload {
     return Measurement(operation: "bulk", count: numbers.count, time: time)
   }
 
-  /// Reads random ones of the first items.
+  /// Reads random items of the first `itemCount`.
   func get(of itemCount: Int, times count: Int) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
-    // In the order in which they are asked for: where a program has its keys is its own affair.
+    // In the order of the reads: how a program stores its keys is not measured.
     var random = Xorshift()
     let keys = try (0..<count).map { _ in try Items.key(random.next(below: itemCount)) }
     let time = try timed {
@@ -133,7 +133,7 @@ struct Workload {
     return Measurement(operation: "list", count: count, time: time)
   }
 
-  /// Lists all items again, which nobody has changed since they were listed.
+  /// Lists all items again, without a change since they were listed.
   func list(_ itemCount: Int, again count: Int) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
     func list() throws {
@@ -145,14 +145,14 @@ struct Workload {
     return Measurement(operation: "list-again", count: count, time: time)
   }
 
-  /// Opens the store, and tells what that costs in time and in memory.
+  /// Opens the store, and measures the time and the memory that this needs.
   ///
   /// - Parameters:
-  ///   - itemCount: How many items there are.
-  ///   - emptyPath: An empty store, opened before: what the libraries keep for themselves is no
-  ///     cost of an item.
-  /// - Returns: The time and the memory that belongs to the open store.
-  /// - Throws: When a store cannot be opened or has other items.
+  ///   - itemCount: The number of items in the store.
+  ///   - emptyPath: An empty store, which is opened first so that memory which libraries allocate
+  ///     once is not counted.
+  /// - Returns: The time and the memory of the open store.
+  /// - Throws: An error if a store cannot be opened or has other items.
   func open(with itemCount: Int, after emptyPath: String) throws -> Measurement {
     let empty = try SealedFileStore.open(at: emptyPath, key: key)
     let before = try Memory.anonymousByteCount()
@@ -167,7 +167,7 @@ struct Workload {
       operation: "open", count: itemCount, time: time, memoryByteCount: max(0, after - before))
   }
 
-  /// Checks that there are the first items, each with its value, and that all is sound.
+  /// Checks that the store is undamaged and has exactly the first items with their values.
   func check(_ itemCount: Int) throws -> Measurement {
     let store = try SealedFileStore.open(at: path, key: key)
     let time = try timed {
@@ -190,9 +190,9 @@ struct Workload {
   }
 }
 
-/// `CLOCK_MONOTONIC`, which is what the suspending clock reads on Linux.
+/// `CLOCK_MONOTONIC`, the clock that the suspending clock reads on Linux.
 private enum Clock {
-  /// Nanoseconds, by a clock that all processes share.
+  /// The current time in nanoseconds, by a clock that all processes share.
   static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

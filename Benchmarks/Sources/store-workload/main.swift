@@ -20,12 +20,12 @@ func fail(_ message: String, status: Int32) -> Never {
 
 func number(_ text: String) -> Int {
   guard let number = Int(text), 0...10_000_000 ~= number else {
-    fail("store-workload: \"\(text)\" is no number from 0 to 10,000,000", status: 2)
+    fail("store-workload: \"\(text)\" is not a number from 0 to 10,000,000", status: 2)
   }
   return number
 }
 
-/// Runs what the arguments ask for; `nil` when they ask for nothing there is.
+/// Runs the operation that the arguments name, or returns `nil` if they are invalid.
 func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
   guard arguments.count >= 3 else { return nil }
   let workload = Workload(path: arguments[1], key: KeyFile(arguments[2]))

@@ -3,7 +3,7 @@ import Foundation
 import FuzzTargets
 import ProgramFuzzTargets
 
-// Runs libFuzzer on the target that FUZZ_TARGET names; without one it lists them.
+// Runs libFuzzer on the target that FUZZ_TARGET names; if it is not set, lists all targets.
 let targets = FuzzTarget.store + FuzzTarget.program
 guard let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] else {
   for target in targets { print("\(target.name) \(target.largestByteCount)") }
@@ -13,11 +13,11 @@ guard let found = targets.first(where: { $0.name == name }) else {
   print("there is no target \(name)")
   exit(2)
 }
-/// A global, because a C callback captures nothing.
+/// The target, which is global because a C callback cannot capture anything.
 let target = found
 
 var count = CommandLine.argc
-// As main gets them: with a null behind the last; libFuzzer keeps them for good.
+// The arguments as main gets them, with a null at the end; libFuzzer keeps them permanently.
 var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + [nil]
 let status = unsafe arguments.withUnsafeMutableBufferPointer { buffer in
   var start = buffer.baseAddress

@@ -1,7 +1,7 @@
 import FuzzTargets
 import WebLogin
 
-/// What a browser, or anybody on the machine, sends to the port of a login.
+/// A request that a browser, or any program on the machine, sends to the port of a login.
 enum CallbackTarget {
   static func check(_ bytes: [UInt8]) throws {
     let request: LoopbackRequest
@@ -10,21 +10,21 @@ enum CallbackTarget {
     } catch {
       return
     }
-    try require(bytes.count <= LoopbackRequest.largestByteCount, "it is too long")
-    try require(bytes.suffix(4).elementsEqual([13, 10, 13, 10]), "it has no end")
+    try require(bytes.count <= LoopbackRequest.largestByteCount, "the request is too long")
+    try require(bytes.suffix(4).elementsEqual([13, 10, 13, 10]), "the request has no end")
     try require(
-      request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) }, "\(request.method) is none")
+      request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) }, "not a method")
     try require(request.path.hasPrefix("/") && !request.path.contains("?"), "no path")
     for part in [request.path, request.query, request.host] {
       try require(
-        part.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }, "a control in a request")
+        part.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }, "a control character")
     }
     guard let fields = Form.decode(request.query) else { return }
     let again = Form.encode(fields.map { (name: $0.key, value: $0.value) })
     try require(
-      fields.isEmpty || Form.decode(again) == fields, "\(request.query) is another when encoded")
+      fields.isEmpty || Form.decode(again) == fields, "\(request.query) changes when encoded")
     try require(
-      again.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(again) is not of an address's characters"
+      again.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(again) has characters not valid in a URL"
     )
   }
 }

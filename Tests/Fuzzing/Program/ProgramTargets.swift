@@ -4,7 +4,7 @@ import SecretServiceStore
 import SessionToolsBase
 
 extension FuzzTarget {
-  /// What people type, and what browsers send.
+  /// The targets for input that people type or browsers send.
   package static let program = [
     FuzzTarget("location", largestByteCount: 256, check: LocationTarget.check),
     FuzzTarget("arguments", largestByteCount: 512, check: ArgumentsTarget.check),
@@ -12,8 +12,9 @@ extension FuzzTarget {
   ]
 }
 
-/// The argument that names a store: `PATH`, `sealed:PATH`, `secret-service:` with a collection or
-/// without.
+/// The argument that names a store.
+///
+/// It is `PATH`, `sealed:PATH`, or `secret-service:` with or without a collection.
 enum LocationTarget {
   static func check(_ bytes: [UInt8]) throws {
     let text = String(decoding: bytes, as: UTF8.self)
@@ -24,7 +25,7 @@ enum LocationTarget {
       return try require(
         isRefused(text) && !error.message.isEmpty, "\(text) is refused: \(error.message)")
     }
-    try require(!isRefused(text), "\(text) is taken for \(location)")
+    try require(!isRefused(text), "\(text) is accepted as \(location)")
     let path: String
     switch location {
     case .sealed(let given): path = given
@@ -32,20 +33,20 @@ enum LocationTarget {
       let name = text.utf8.dropFirst("secret-service:".utf8.count)
       return try require(
         text.utf8.starts(with: "secret-service:".utf8)
-          && name.elementsEqual((collection.name ?? "").utf8), "\(text) is taken for \(location)")
+          && name.elementsEqual((collection.name ?? "").utf8), "\(text) is parsed as \(location)")
     }
     try require(!path.isEmpty, "an empty path")
     try require(path.utf8.count == 1 || path.utf8.last != 0x2F, "\(path) ends with a slash")
     let rest = text.utf8.starts(with: "sealed:".utf8) ? text.utf8.dropFirst(7) : text.utf8[...]
-    try require(rest.starts(with: path.utf8), "\(path) is not what \(text) says")
+    try require(rest.starts(with: path.utf8), "\(path) is not the path in \(text)")
     try require(
       rest.dropFirst(path.utf8.count).allSatisfy { $0 == 0x2F }, "\(text) lost more than slashes")
     let again = try StoreLocation("sealed:" + path)
     try require(
-      "\(again)".utf8.elementsEqual(path.utf8), "\(path) is \(again) when named so")
+      "\(again)".utf8.elementsEqual(path.utf8), "\(path) becomes \(again) when parsed again")
   }
 
-  /// Whether there is another kind of store in front, or no path behind.
+  /// Returns whether the text begins with an unknown kind of store, or has no path.
   private static func isRefused(_ text: String) -> Bool {
     let utf8 = Array(text.utf8)
     guard let colon = utf8.firstIndex(of: 0x3A) else { return utf8.isEmpty }
@@ -65,16 +66,16 @@ enum ArgumentsTarget {
     }
     do {
       let command = try RootCommand.parseAsRoot(arguments)
-      // Parsed again, the same arguments say the same.
+      // The same arguments must give the same command again.
       let again = try RootCommand.parseAsRoot(arguments)
-      try require("\(type(of: command))" == "\(type(of: again))", "another command the second time")
+      try require("\(type(of: command))" == "\(type(of: again))", "a different command this time")
     } catch let finding as Finding {
       throw finding
     } catch {
       let code = RootCommand.exitCode(for: error)
       try require(
         code == .success || code == .validationFailure, "\(arguments) ends with \(code)")
-      try require(!RootCommand.fullMessage(for: error).isEmpty, "\(arguments) gets no answer")
+      try require(!RootCommand.fullMessage(for: error).isEmpty, "\(arguments) gets no message")
     }
   }
 }

@@ -1,13 +1,13 @@
 import SessionToolsBase
 
-/// Bytes that may be a canonical key.
+/// Bytes that may or may not be a canonical key.
 enum CanonicalKeyTarget {
   static func check(_ bytes: [UInt8]) throws {
     let key = StoreKey(canonicalBytes: bytes)
     let parts = parts(of: bytes)
-    try require((key != nil) == (parts != nil), "read as \(key as Any), is \(parts as Any)")
+    try require((key != nil) == (parts != nil), "\(parts as Any) is read as \(key as Any)")
     guard let key, let parts else { return }
-    try require(key.canonicalBytes == bytes, "the encoding of what was read differs")
+    try require(key.canonicalBytes == bytes, "the encoding of the key differs")
     try require(key.canonicalByteCount == bytes.count, "the length of the encoding is wrong")
     let space = key.namespace
     let texts = [space.service, space.accessGroup, space.install?.rawValue, key.identifier]
@@ -15,11 +15,12 @@ enum CanonicalKeyTarget {
     let again = try StoreKey(
       key.identifier,
       in: Namespace(service: space.service, accessGroup: space.accessGroup, install: space.install))
-    try require(again == key && again.hashValue == key.hashValue, "made again it is another key")
+    try require(again == key && again.hashValue == key.hashValue, "a key of these parts differs")
   }
 
-  /// Service, group, install and identifier as the format describes them; `nil` when the bytes
-  /// are no canonical key.
+  /// Parses service, group, install and identifier as the format describes them.
+  ///
+  /// Returns `nil` if the bytes are not a canonical key.
   static func parts(of bytes: [UInt8]) -> [[UInt8]?]? {
     var parts: [[UInt8]?] = []
     var offset = 0
@@ -36,7 +37,7 @@ enum CanonicalKeyTarget {
       offset += 4
       guard 1...4096 ~= byteCount, offset + byteCount <= bytes.count else { return nil }
       let part = Array(bytes[offset..<offset + byteCount])
-      // What is not UTF-8 is repaired by this, and differs.
+      // Invalid UTF-8 is repaired by this initializer, so the result differs.
       guard String(decoding: part, as: UTF8.self).utf8.elementsEqual(part) else { return nil }
       parts.append(part)
       offset += byteCount

@@ -1,4 +1,4 @@
-/// Takes an input apart, front to back; zeros follow its end.
+/// An input that is consumed from front to back; zeros follow its end.
 package struct FuzzInput {
   private var rest: ArraySlice<UInt8>
 
@@ -10,22 +10,22 @@ package struct FuzzInput {
 
   package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  /// Two bytes, little-endian.
+  /// Takes two bytes, little-endian.
   package mutating func word() -> Int { Int(byte()) | Int(byte()) << 8 }
 
-  /// So many bytes, or as many as there are.
+  /// Takes `count` bytes, or the rest if there are fewer.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     defer { rest = rest.dropFirst(count) }
     return Array(rest.prefix(count))
   }
 
-  /// All that is left.
+  /// Takes all remaining bytes.
   package mutating func remaining() -> [UInt8] {
     defer { rest = [] }
     return Array(rest)
   }
 
-  /// Bytes up to a separator, which is taken and left out.
+  /// Takes the bytes up to a separator and skips the separator.
   package mutating func bytes(upTo separator: UInt8) -> [UInt8] {
     let part = Array(rest.prefix { $0 != separator })
     rest = rest.dropFirst(part.count + 1)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// One function that takes any bytes and must find nothing wrong.
+/// A function that takes any bytes and must not find a broken promise.
 ///
-/// The fuzzer calls it with inputs it makes, and a test with those of the corpus.
+/// The fuzzer calls it with generated inputs, and a test calls it with those of the corpus.
 package struct FuzzTarget: Sendable, CustomStringConvertible {
-  /// The name of its corpus, and how the fuzzer is told to run it.
+  /// The name of the target and of its corpus.
   package let name: String
-  /// The longest input that is of interest.
+  /// The length of the longest useful input.
   package let largestByteCount: Int
-  /// Throws a ``Finding`` when a promise is broken.
+  /// Checks an input; throws a ``Finding`` if a promise is broken.
   package let check: @Sendable ([UInt8]) throws -> Void
 
   package init(
@@ -21,7 +21,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// What needs no program.
+  /// The targets that do not need a program.
   package static let store = [
     FuzzTarget("header", largestByteCount: 4096, check: HeaderTarget.check),
     FuzzTarget("journal", largestByteCount: 2048, check: JournalTarget.check),
@@ -46,13 +46,13 @@ package func require(_ condition: Bool, _ otherwise: @autoclosure () -> String) 
 }
 
 extension FuzzTarget {
-  /// An input that is kept.
+  /// An input of the corpus.
   package struct Input: Sendable {
     package let name: String
     package let bytes: [UInt8]
   }
 
-  /// What inputs break a promise, and how.
+  /// Returns a text for each input that breaks a promise.
   package func problems(with inputs: [Input]) -> [String] {
     inputs.compactMap { input in
       do {
@@ -64,7 +64,7 @@ extension FuzzTarget {
     }
   }
 
-  /// The inputs that are kept for this target.
+  /// Reads the inputs in the corpus of this target.
   package func corpus() throws -> [Input] {
     let directory = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../Corpus/\(name)").standardizedFileURL

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// How the format's description judges a header and its copy, for a raw key.
+/// The result that the format's description requires for a header and its copy, for a raw key.
 enum HeaderJudgement {
   private enum Verdict {
     case damaged
@@ -8,7 +8,7 @@ enum HeaderJudgement {
     case opens
   }
 
-  /// What opening must come to, and the header that is used if it opens.
+  /// Returns the error that opening must throw, or `nil`, and the header that must be used.
   static func judge(_ files: [String: [UInt8]]) -> (code: StoreError.Code?, used: [UInt8]) {
     for name in ["header", "header.copy"] {
       guard let file = files[name] else { continue }
@@ -18,7 +18,7 @@ enum HeaderJudgement {
       case .opens: return (nil, file)
       }
     }
-    // Something was there: a store whose headers are both missing is judged by its journal.
+    // At least one header exists: if both are missing, the store is judged by its journal.
     return (StoreError.corrupt, [])
   }
 

@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A header, with checksum and MAC right or wrong as the input says, and one of several copies.
+/// A header with one of several copies; the input decides whether checksum and MAC are right.
 enum HeaderTarget {
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
@@ -48,35 +48,35 @@ enum HeaderTarget {
     do throws(StoreError) {
       store = try KnownStore.open(disk)
     } catch {
-      try require(error.code == expected, "\(error), and not \(expected as Any)")
+      try require(error.code == expected, "\(error) instead of \(expected as Any)")
       try require(error.store.hasPrefix(KnownStore.path), "\(error) names no file")
-      try require(error.remedy != nil, "\(error) says nothing of what to do")
+      try require(error.remedy != nil, "\(error) does not say what to do")
       try require(try KnownStore.files(of: disk) == files, "opening changed something")
       try require(disk.descriptorCount == 0, "\(disk.descriptorCount) files stay open")
       return
     }
-    try require(expected == nil, "it opens, and should be \(expected as Any)")
+    try require(expected == nil, "the store opens, but should throw \(expected as Any)")
     let slots = try store.keySlots()
     try require(slots.count == Int(used.integer(at: 10, byteCount: 2)), "\(slots.count) slots")
     try require(slots.allSatisfy { "\($0)".count > 0 }, "no description")
     try checkRewriting(store, disk, slots.count, used)
   }
 
-  /// What is written of what was read is what was read.
+  /// Checks that adding and removing a slot restores the headers that were read.
   private static func checkRewriting(
     _ store: SealedFileStore, _ disk: MemoryFileSystem, _ count: Int, _ used: [UInt8]
   ) throws {
     let code = code { () throws(StoreError) in try store.addSlot(KnownStore.key()) }
     guard count < 16 else {
-      return try require(code == StoreError.invalidKey, "a slot beyond 16: \(code as Any)")
+      return try require(code == StoreError.invalidKey, "a 17th slot gave \(code as Any)")
     }
     try require(code == nil, "no slot could be added: \(code as Any)")
     let changed = try KnownStore.files(of: disk)
-    try require(changed["header"] != used, "a slot was added, and the header is the same")
+    try require(changed["header"] != used, "a slot was added, but the header is the same")
     try store.removeSlot(count + 1)
     let restored = try KnownStore.files(of: disk)
     for name in ["header", "header.copy"] {
-      try require(restored[name] == used, "\(name) is another one with the same content")
+      try require(restored[name] == used, "\(name) was not restored")
     }
   }
 }

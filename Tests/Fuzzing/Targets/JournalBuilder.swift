@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Writes a journal of the known store, in order and out of order.
+/// A writer of journals of the known store, valid and invalid ones.
 struct JournalBuilder {
-  /// What a record of an item seals.
+  /// The sealed contents of an item's record.
   struct Item: Hashable {
     let key: StoreKey
     let value: [UInt8]
@@ -23,25 +23,25 @@ struct JournalBuilder {
 
   private(set) var bytes = KnownStore.journalHead()
   private(set) var mark: [UInt8]? = KnownStore.firstMark
-  /// Everything that was ever sealed.
+  /// All items that were ever sealed.
   private(set) var items: Set<Item> = []
   private var number: UInt64 = 0
   private var version: UInt64 = 0
   private var chain = Array(KnownStore.journalHead().suffix(16))
   private var records: [[UInt8]] = []
 
-  /// A mark that says that everything is confirmed.
+  /// A mark that confirms everything.
   var markAtEnd: [UInt8] {
     KnownStore.mark(
       KnownStore.journalIdentifier, byteCount: bytes.count, version: version, chain: chain)
   }
 
-  /// Appends a record as a writer does, whatever it seals.
+  /// Appends a record as a writer does, with any contents.
   mutating func append(
     name: [UInt8], value: [UInt8], kind: UInt8, tag: [UInt8], numberStep: UInt64 = 1
   ) {
     number &+= numberStep
-    // Another one each time, but the same in every run.
+    // A different nonce for each record, but the same in every run.
     let nonce = Primitives.hash(24, KnownStore.nonce + UInt32(records.count).littleEndianBytes)
     let bound =
       UInt32(name.count + 16).littleEndianBytes + UInt32(value.count + 16).littleEndianBytes
@@ -57,7 +57,7 @@ struct JournalBuilder {
     if kind & 4 != 0 { version &+= 1 }
   }
 
-  /// The chain value of a record.
+  /// Returns the chain value of a record.
   static func chain(after chain: [UInt8], _ prefix: [UInt8], tags: [[UInt8]]) -> [UInt8] {
     Primitives.sip(key: KnownStore.chainKey, chain + prefix + tags.joined())
   }
@@ -68,9 +68,9 @@ struct JournalBuilder {
     let key = Self.keys[Int(choice & 3)]
     let kind = choice >> 2 & 7 ^ mask
     let isRemoved = kind & 1 != 0
-    // Without a name, a removal is void.
+    // A removal without a name is void.
     let canonicalKey = isRemoved && choice & 0x40 != 0 ? [] : key.canonicalBytes
-    // Another value each time, so that an old one is not taken for a new one.
+    // A different value each time, so that an old value cannot pass for a new one.
     let value =
       isRemoved ? [] : [UInt8](repeating: UInt8(records.count & 255), count: valueByteCount)
     if !isRemoved { items.insert(Item(key: key, value: value)) }
@@ -81,7 +81,7 @@ struct JournalBuilder {
       kind: kind, tag: KnownStore.tag(of: canonicalKey), numberStep: numberStep)
   }
 
-  /// Does one thing that the input says, right or wrong.
+  /// Performs one operation from the input, which may be valid or invalid.
   mutating func perform(_ input: inout FuzzInput) {
     let operation = input.byte()
     switch operation & 15 {
@@ -108,8 +108,9 @@ struct JournalBuilder {
     }
   }
 
-  /// Leaves no mark, one that was changed, or that of another journal, in whose place this one was
-  /// put or not.
+  /// Removes the mark, changes it, or replaces it with that of another journal.
+  ///
+  /// The other journal may or may not be the predecessor of this one.
   private mutating func forgetMark(_ choice: UInt8) {
     guard choice > 0 else { return mark = nil }
     guard choice > 1 else {
@@ -122,11 +123,11 @@ struct JournalBuilder {
     guard choice & 1 == 0, bytes.count == KnownStore.headByteCount else { return }
     bytes = KnownStore.journalHead(version: 4, predecessor: earlier)
     chain = Array(bytes.suffix(16))
-    // The first change puts what there was, and is none of the four.
+    // The first change puts the items that there were, and does not count as one of the four.
     version = 3
   }
 
-  /// Changes one byte, or makes a run of equal ones.
+  /// Changes one byte, or writes a run of equal bytes.
   private mutating func overwrite(_ input: inout FuzzInput, runByteCount: Int) {
     guard !bytes.isEmpty else { return }
     let offset = input.word() % bytes.count
@@ -139,7 +140,7 @@ struct JournalBuilder {
     if !records.isEmpty { bytes += records[choice % records.count] }
   }
 
-  /// Makes the chain right again over whatever stands in the journal.
+  /// Recomputes the chain over the current contents of the journal.
   private mutating func chainAgain() {
     let headByteCount = KnownStore.headByteCount
     guard bytes.count >= headByteCount else { return }
@@ -160,7 +161,7 @@ struct JournalBuilder {
 }
 
 extension Array<UInt8> {
-  /// With zeros behind.
+  /// Returns the bytes padded with zeros.
   func filled(to byteCount: Int) -> [UInt8] {
     self + [UInt8](repeating: 0, count: byteCount - count)
   }

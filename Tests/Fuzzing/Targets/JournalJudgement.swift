@@ -1,26 +1,26 @@
 import SessionToolsBase
 
-/// What the format's description makes of a journal and a mark.
+/// The result that the format's description requires for a journal and a mark.
 struct JournalJudgement {
-  /// What the newest record of an item says.
+  /// The contents of the newest record of an item.
   struct Newest {
     let isRemoved: Bool
-    /// The item's key, when the name opens and is the item's.
+    /// The item's key, if the name opens and matches the item.
     let key: StoreKey?
     let value: [UInt8]?
   }
 
-  /// Whether the head is that of a journal of this store and version.
+  /// Whether the head is valid for a journal of this store and version.
   private(set) var isUsable = false
-  /// Whether every answer but those about ``certainTags`` is refused.
+  /// Whether every read except of ``certainTags`` must fail.
   private(set) var isDamaged = true
-  /// What the items are, by their tags.
+  /// The newest records, by the tags of their items.
   private(set) var newest: [[UInt8]: Newest] = [:]
-  /// The items of a damaged journal that may be read all the same.
+  /// The items of a damaged journal that may still be read.
   private(set) var certainTags: Set<[UInt8]> = []
-  /// The end of what counts after the store was opened.
+  /// The end of the records that count after the store was opened.
   private(set) var byteCount = 0
-  /// Whether something behind the mark counts or is dropped then.
+  /// Whether opening counts or drops any bytes behind the mark.
   private(set) var isSettled = false
 
   private struct Position: Equatable {
@@ -32,7 +32,7 @@ struct JournalJudgement {
   private let bytes: [UInt8]
   private var number: UInt64 = 0
   private var position = Position(byteCount: 0, version: 0, chain: [])
-  /// The records of the change that is not whole yet.
+  /// The records of the change that is not complete yet.
   private var change: [JournalRecord] = []
   private var passed: Set<Int> = []
 
@@ -67,7 +67,7 @@ struct JournalJudgement {
     judgeBehindMark()
   }
 
-  /// Where a mark says that this journal ends.
+  /// Returns the end of this journal in a mark, or `nil` if the mark is not for this journal.
   private func goal(of mark: [UInt8]) -> Position? {
     guard Primitives.sip(key: KnownStore.chainKey, Array(mark[..<48])) == Array(mark[48...]),
       Array(mark[..<16]) == journal
@@ -77,7 +77,9 @@ struct JournalJudgement {
       version: mark.integer(at: 24, byteCount: 8), chain: Array(mark[32..<48]))
   }
 
-  /// Goes on by a record; `false` where the chain breaks or changes do not begin and end in turns.
+  /// Advances by a record.
+  ///
+  /// Returns `false` if the chain breaks or if changes do not begin and end alternately.
   private mutating func walk(upTo end: Int) -> Bool {
     guard let record = JournalRecord(bytes, at: position.byteCount), record.range.upperBound <= end,
       record.number == number &+ 1, record.kind < 8,
@@ -106,10 +108,9 @@ struct JournalJudgement {
     }
   }
 
-  /// The items of which a journal that breaks in front of its mark still says for certain what they
-  /// are.
+  /// Finds the items whose state is still certain in a journal that breaks in front of its mark.
   private mutating func findCertainTags(upTo goal: Position) {
-    // What stands in front of the break counts, although its change does not go on.
+    // The records in front of the break count, although their change does not continue.
     apply(change)
     let end = min(goal.byteCount, bytes.count)
     guard bytes[end...].allSatisfy({ $0 == 0 }) else { return }
@@ -156,7 +157,7 @@ struct JournalJudgement {
     let remainsEnd = (bytes[byteCount...].lastIndex { $0 != 0 } ?? byteCount - 1) + 1
     isSettled = position != marked || remainsEnd > byteCount
     isDamaged = (byteCount...remainsEnd).contains { offset in
-      // Quickly, since nearly every offset fails here.
+      // These checks come first because they are fast and nearly every offset fails them.
       guard !passed.contains(offset), offset + 232 <= bytes.count, bytes[offset + 2] == 0,
         let record = JournalRecord(bytes, at: offset), record.kind < 8, record.isFirst
       else { return false }

@@ -1,18 +1,18 @@
 import SessionToolsBase
 
-/// A record as it stands in a journal, read as the description of the format says.
+/// A record in a journal, parsed as the format's description requires.
 struct JournalRecord {
   let range: Range<Int>
   let number: UInt64
   let kind: UInt8
   let tag: [UInt8]
-  /// What the chain covers in front of its value.
+  /// The bytes in front of the chain value, which the chain covers.
   let prefix: [UInt8]
   let chain: [UInt8]
   let name: [UInt8]
   let value: [UInt8]
 
-  /// `nil` when there is none that is whole and of possible lengths.
+  /// Parses a record, or returns `nil` unless it is complete and its lengths are possible.
   init?(_ bytes: [UInt8], at offset: Int) {
     guard offset + 232 <= bytes.count else { return nil }
     let nameByteCount = Int(bytes.integer(at: offset, byteCount: 4))
@@ -40,7 +40,7 @@ struct JournalRecord {
   /// The tags of both sealed parts.
   var tags: [[UInt8]] { [Array(name.suffix(16)), Array(value.suffix(16))] }
 
-  /// What the chain value has to be behind another one.
+  /// Returns the right chain value after the given one.
   func chain(after chain: [UInt8]) -> [UInt8] {
     JournalBuilder.chain(after: chain, prefix, tags: tags)
   }
@@ -50,26 +50,26 @@ struct JournalRecord {
       part, key: key, nonce: Array(prefix[32...]), binding: journal + prefix[..<32])
   }
 
-  /// The canonical key; empty in a void record, `nil` when it does not open.
+  /// Returns the canonical key: empty for a void record, `nil` if the name does not open.
   func canonicalKey(journal: [UInt8]) -> [UInt8]? {
     open(name, key: KnownStore.nameKey, journal: journal).flatMap(Self.canonicalKey)
   }
 
-  /// The value; `nil` when it does not open.
+  /// Returns the value, or `nil` if it does not open.
   func content(journal: [UInt8]) -> [UInt8]? {
     open(value, key: KnownStore.valueKey, journal: journal).flatMap {
       Self.content(of: $0, isRemoved: isRemoved)
     }
   }
 
-  /// Whether both parts open, and the tag is that of the name.
+  /// Returns whether both parts open and the tag matches the name.
   func isAuthentic(journal: [UInt8]) -> Bool {
     guard kind < 8, let key = canonicalKey(journal: journal), content(journal: journal) != nil
     else { return false }
     return KnownStore.tag(of: key) == tag
   }
 
-  /// The canonical key in a name; empty in that of a void record.
+  /// Returns the canonical key in a name; it is empty for a void record.
   static func canonicalKey(in name: [UInt8]) -> [UInt8]? {
     let byteCount = (name.lastIndex { $0 != 0 } ?? -1) + 1
     if byteCount == 0 { return name.count == 64 ? [] : nil }
@@ -80,7 +80,7 @@ struct JournalRecord {
     return nil
   }
 
-  /// The value in what was sealed; `nil` when that breaks a rule.
+  /// Returns the value in a plaintext, or `nil` if the plaintext breaks a rule.
   static func content(of sealed: [UInt8], isRemoved: Bool) -> [UInt8]? {
     let byteCount = Int(sealed.integer(at: 0, byteCount: 4))
     guard 4 + byteCount <= sealed.count, sealed[(4 + byteCount)...].allSatisfy({ $0 == 0 }),

@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A journal that somebody with or without the keys made, opened, read, changed and repaired.
+/// A journal, made with or without the keys, that is opened, read, changed and repaired.
 enum JournalTarget {
   private static let largestJournalByteCount = 64 << 10
 
@@ -16,7 +16,7 @@ enum JournalTarget {
     let files = KnownStore.files(journal: journal.bytes, mark: journal.mark)
     let judgement = JournalJudgement(journal.bytes, mark: journal.mark)
     try checkReading(files, judgement)
-    // One of them, because each costs as much as the rest.
+    // Only one of the two, because each costs as much as everything else.
     if choice & 1 == 0 {
       try checkWriting(files, judgement)
     } else {
@@ -35,8 +35,8 @@ enum JournalTarget {
       item.key.flatMap { key in item.value.map { JournalBuilder.Item(key: key, value: $0) } }
     }
     let isListed = !judgement.isDamaged && expected.count == items.count
-    try require((contents != nil) == isListed, "sound: \(isListed), and listed as the opposite")
-    if let contents { try require(contents == Set(expected), "\(contents) is not what was put") }
+    try require((contents != nil) == isListed, "valid: \(isListed), but listed: \(!isListed)")
+    if let contents { try require(contents == Set(expected), "\(contents) was never put") }
     for key in JournalBuilder.keys { try check(store, key, judgement) }
     _ = try succeeds { () throws(StoreError) in
       let report = try store.verify()
@@ -45,7 +45,7 @@ enum JournalTarget {
     try checkSettling(files, try KnownStore.files(of: disk), judgement)
   }
 
-  /// Whether a store says of an item what it has to say.
+  /// Checks that a store returns the required result for an item.
   private static func check(
     _ store: SealedFileStore, _ key: StoreKey, _ judgement: JournalJudgement
   ) throws {
@@ -59,12 +59,12 @@ enum JournalTarget {
     }
     try require(
       isAnswered == (isCertain && (isAbsent || newest?.value != nil)),
-      "\(key) is answered: \(isAnswered), and should be the opposite")
+      "\(key) is readable: \(isAnswered), but should be: \(!isAnswered)")
     guard isAnswered else { return }
     try require(value == (isAbsent ? nil : newest?.value), "\(key) is not \(value as Any)")
   }
 
-  /// Opening writes what it settles, and nothing else.
+  /// Checks that opening writes only the settled changes.
   private static func checkSettling(
     _ before: [String: [UInt8]], _ after: [String: [UInt8]], _ judgement: JournalJudgement
   ) throws {
@@ -77,9 +77,9 @@ enum JournalTarget {
     let journal = after["journal"] ?? []
     try require(
       before["journal"]?.prefix(judgement.byteCount) == journal.prefix(judgement.byteCount),
-      "opening changed what counts")
+      "opening changed records that count")
     let again = JournalJudgement(journal, mark: after["mark"])
-    try require(!again.isDamaged && !again.isSettled, "something is left to be settled")
+    try require(!again.isDamaged && !again.isSettled, "opening left changes unsettled")
   }
 
   private static func checkWriting(
@@ -92,13 +92,13 @@ enum JournalTarget {
     guard
       try succeeds({ () throws(StoreError) in try store.put(SecretBytes(value), for: key) })
     else {
-      try require(judgement.isDamaged, "a journal in order could not be written")
+      try require(judgement.isDamaged, "an undamaged journal could not be written")
       return try require(
         try KnownStore.files(of: disk) == files, "a refused change changed something")
     }
     try require(!judgement.isDamaged, "a damaged journal was written")
     for store in [store, try KnownStore.open(disk)] {
-      try require(try store.value(for: key)?.copyBytes() == value, "another value than was put")
+      try require(try store.value(for: key)?.copyBytes() == value, "not the value that was put")
       guard let before else { continue }
       let others = before.filter { $0.key != key }
       try require(
@@ -115,18 +115,18 @@ enum JournalTarget {
     let before = try contents(of: store)
     guard
       try succeeds({ () throws(StoreError) in _ = try store.repair() })
-    else { return try require(before == nil, "a journal in order could not be repaired") }
+    else { return try require(before == nil, "an undamaged journal could not be repaired") }
     let reopened = try KnownStore.open(disk)
     let report = try reopened.verify()
     try require(report.isSound, "damaged after a repair: \(report.findings)")
     guard let after = try contents(of: reopened) else {
       throw Finding("a repaired journal cannot be listed")
     }
-    try require(after.isSubset(of: sealed), "repaired into something that was never put")
-    if let before { try require(before == after, "a repair changed a journal in order") }
+    try require(after.isSubset(of: sealed), "a repair kept items that were never put")
+    if let before { try require(before == after, "a repair changed an undamaged journal") }
   }
 
-  /// All items; `nil` when they are not told.
+  /// Returns all items, or `nil` if they cannot be listed.
   private static func contents(of store: SealedFileStore) throws -> Set<JournalBuilder.Item>? {
     var items: Set<JournalBuilder.Item> = []
     let isListed = try succeeds { () throws(StoreError) in
@@ -138,7 +138,7 @@ enum JournalTarget {
     return isListed ? items : nil
   }
 
-  /// Whether an operation succeeds; a failure must be one that a journal can be the reason of.
+  /// Returns whether an operation succeeds; the cause of a failure must be the journal.
   private static func succeeds(_ body: () throws(StoreError) -> Void) throws -> Bool {
     guard let code = code(body) else { return true }
     try require(

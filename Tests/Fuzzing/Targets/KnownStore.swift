@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A store all of whose keys are known, so that any content can be sealed for it.
+/// A store with known keys, for which any content can be sealed.
 enum KnownStore {
   static let path = "/fuzzed"
   static let wrappingKey = [UInt8](repeating: 7, count: 32)
@@ -20,7 +20,7 @@ enum KnownStore {
 
   private static let binding = Array("SSNTOOLS".utf8) + [1, 0] + identifier
 
-  /// A slot that opens when it is of kind 1.
+  /// Returns a slot that opens if its kind is 1.
   static func slot(kind: UInt16, parameters: [UInt8]) -> [UInt8] {
     let head = kind.littleEndianBytes + UInt16(parameters.count).littleEndianBytes + parameters
     let leading = head + commitment(of: head, store: identifier)
@@ -28,12 +28,12 @@ enum KnownStore {
       + Primitives.seal(storeKey, key: wrappingKey, nonce: nonce, binding: binding + leading)
   }
 
-  /// What commits a slot with this kind and these parameters to the wrapping key.
+  /// Returns the commitment of a slot with this kind and these parameters to the wrapping key.
   static func commitment(of head: [UInt8], store: [UInt8]) -> [UInt8] {
     Primitives.hash(16, key: wrappingKey, Array("SSNTOOLS slot".utf8) + store + head)
   }
 
-  /// A header without checksum and MAC.
+  /// Returns a header without checksum and MAC.
   static func header(slots: [[UInt8]]) -> [UInt8] {
     Array("SSNTOOLS".utf8) + [1, 0] + UInt16(slots.count).littleEndianBytes + [0, 0, 0, 0]
       + identifier + slots.flatMap(\.self)
@@ -41,7 +41,7 @@ enum KnownStore {
         dataKey, key: storeKey, nonce: nonce, binding: binding + Array("data".utf8))
   }
 
-  /// Bytes with the checksum and the MAC of a header behind them.
+  /// Returns a header with its checksum and its MAC at the end.
   static func finished(_ header: [UInt8]) -> [UInt8] {
     let checked = header + Primitives.hash(16, header)
     return checked + Primitives.hash(32, key: headerKey, checked)
@@ -51,7 +51,7 @@ enum KnownStore {
 
   static let headByteCount = 88
 
-  /// The bytes before the first record.
+  /// Returns the bytes before the first record.
   static func journalHead(version: UInt64 = 0, predecessor: [UInt8]? = nil) -> [UInt8] {
     let bound =
       Array("SSNTJRN1".utf8) + [1, 0] + [0, 0, 0, 0, 0, 0] + identifier + journalIdentifier
@@ -59,7 +59,7 @@ enum KnownStore {
     return bound + Primitives.sip(key: chainKey, bound)
   }
 
-  /// A mark that the chain key made.
+  /// Returns a mark that is authenticated with the chain key.
   static func mark(
     _ journal: [UInt8], byteCount: Int, version: UInt64, chain: [UInt8]
   ) -> [UInt8] {
@@ -67,15 +67,15 @@ enum KnownStore {
     return bound + Primitives.sip(key: chainKey, bound)
   }
 
-  /// What a journal keeps of the mark of the journal whose place it takes.
+  /// Returns the digest of its predecessor's mark that a journal contains.
   static func digest(of mark: [UInt8]) -> [UInt8] { Primitives.hash(16, mark) }
 
-  /// The item tag of a canonical key.
+  /// Returns the item tag of a canonical key.
   static func tag(of canonicalKey: [UInt8]) -> [UInt8] {
     Array(Primitives.sip(key: tagKey, canonicalKey)[..<15])
   }
 
-  /// Kind and item tag, masked or not: the mask goes on and off in the same way.
+  /// Masks or unmasks kind and item tag, which is the same operation.
   static func masked(_ kindAndTag: [UInt8], nonce: [UInt8]) -> [UInt8] {
     zip(kindAndTag, Primitives.sip(key: maskKey, nonce)).map { $0 ^ $1 }
   }
@@ -85,7 +85,7 @@ enum KnownStore {
     journalIdentifier, byteCount: headByteCount, version: 0,
     chain: Array(journalHead().suffix(16)))
 
-  /// The store's files in good order, with another journal and mark.
+  /// Returns the files of an undamaged store with the given journal and mark.
   static func files(journal: [UInt8], mark: [UInt8]?) -> [String: [UInt8]] {
     var files = [
       "header": soundHeader, "header.copy": soundHeader, "journal": journal, "lock": [],
@@ -96,12 +96,12 @@ enum KnownStore {
 
   static func key() throws(StoreError) -> RawKey { try RawKey(SecretBytes(wrappingKey)) }
 
-  /// A disk on which the store has these files.
+  /// Makes a disk on which the store has these files.
   static func disk(_ files: MemoryFileSystem.Content) throws(SystemCallError) -> MemoryFileSystem {
     try MemoryFileSystem(path, files)
   }
 
-  /// The store's files on a disk.
+  /// Reads the store's files on a disk.
   static func files(
     of disk: MemoryFileSystem
   ) throws(SystemCallError) -> MemoryFileSystem.Content {
@@ -116,7 +116,7 @@ enum KnownStore {
   }
 }
 
-/// The code of the error that a closure throws; `nil` when it returns.
+/// Returns the code of the error that a closure throws, or `nil` if it returns.
 func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
   do throws(StoreError) {
     try body()

@@ -1,26 +1,27 @@
 import SessionToolsBase
 
-/// Two names of items, made of any texts.
+/// Two names of items that consist of arbitrary texts.
 enum NamesTarget {
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
     guard let one = try key(&input), let other = try key(&input) else { return }
     let (parts, others) = (try parts(of: one), try parts(of: other))
-    try require((one == other) == (parts == others), "\(one) and \(other) are taken for equal")
-    if one == other { try require(one.hashValue == other.hashValue, "equal, and hash differently") }
+    try require((one == other) == (parts == others), "\(one) == \(other) is \(one == other)")
+    if one == other { try require(one.hashValue == other.hashValue, "equal, but hashes differ") }
     try require((one < other) == precedes(parts, others), "\(one) and \(other) in wrong order")
     try require((other < one) == precedes(others, parts), "\(other) and \(one) in wrong order")
     let moved = one.moved(to: other.namespace)
-    try require(moved.namespace == other.namespace, "moved elsewhere")
+    try require(moved.namespace == other.namespace, "moved to a different namespace")
     try require(moved.identifier.utf8.elementsEqual(one.identifier.utf8), "renamed when moved")
     try require(!"\(moved)".isEmpty, "no description")
   }
 
-  /// A key from four texts, the middle two if a byte in front says so; `nil` when a part is
-  /// refused, rightly.
+  /// Makes a key from four texts; a byte in front decides whether the middle two are present.
+  ///
+  /// Returns `nil` if a part is rightly refused.
   private static func key(_ input: inout FuzzInput) throws -> StoreKey? {
     let presence = input.byte()
-    // No UTF-8 has this byte.
+    // UTF-8 never contains this byte.
     let texts = (0..<4).map { _ in String(decoding: input.bytes(upTo: 0xFF), as: UTF8.self) }
     let group = presence & 1 == 0 ? nil : texts[1]
     let install = presence & 2 == 0 ? nil : texts[2]
@@ -37,18 +38,18 @@ enum NamesTarget {
       try require(!isAllowed && error.code == StoreError.invalidName, "\(texts): \(error)")
       return nil
     }
-    try require(isAllowed, "\(texts) was taken")
+    try require(isAllowed, "\(texts) was accepted")
     return key
   }
 
   private static func parts(of key: StoreKey) throws -> [[UInt8]?] {
     guard let parts = CanonicalKeyTarget.parts(of: key.canonicalBytes) else {
-      throw Finding("the encoding of \(key) is none")
+      throw Finding("the encoding of \(key) is invalid")
     }
     return parts
   }
 
-  /// Part by part and byte by byte, an absent part first.
+  /// Compares part by part and byte by byte; an absent part comes first.
   private static func precedes(_ one: [[UInt8]?], _ other: [[UInt8]?]) -> Bool {
     for (part, otherPart) in zip(one, other) where part != otherPart {
       guard let part else { return true }

@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A journal of one record that is sealed and chained as it should be, whatever is in it.
+/// A journal of one record that is properly sealed and chained but has any contents.
 enum PlaintextTarget {
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
@@ -18,7 +18,7 @@ enum PlaintextTarget {
         value[offset - name.count] ^= mask
       }
     }
-    // As much as is needed, or one step more.
+    // The right length, or one step more.
     let nameByteCount = Primitives.padded(name: name.count)
     name = name.filled(to: choice & 4 == 0 ? nameByteCount : nameByteCount + 64)
     let valueByteCount = Primitives.padded(value.count)
@@ -37,14 +37,14 @@ enum PlaintextTarget {
       value: JournalRecord.content(of: value, isRemoved: isRemoved), isNamed: isNamed)
   }
 
-  /// Any bytes for name and value.
+  /// Takes any bytes for name and value.
   private static func raw(_ input: inout FuzzInput) -> (name: [UInt8], value: [UInt8]) {
     let byteCount = Int(input.byte())
     let name = input.bytes(byteCount)
     return (name, input.remaining())
   }
 
-  /// A key and a value with its length.
+  /// Makes a key, and a value with its length.
   private static func wellFormed(_ input: inout FuzzInput) -> (name: [UInt8], value: [UInt8]) {
     let parts = (0..<2).map { _ in
       let byteCount = input.byte()
@@ -64,7 +64,7 @@ enum PlaintextTarget {
     let store = try KnownStore.open(disk)
     let isValid = isNamed && value != nil
     try require(
-      try store.verify().isSound == isValid, "valid: \(isValid), and verified as the opposite")
+      try store.verify().isSound == isValid, "valid: \(isValid), but verified as: \(!isValid)")
     var keys: [StoreKey]?
     let listing = code { () throws(StoreError) in keys = try store.keys(in: nil) }
     if isRemoved { return try require(keys == [], "a removed item is listed: \(keys as Any)") }
@@ -79,7 +79,7 @@ enum PlaintextTarget {
     for store in [store, try KnownStore.open(disk)] {
       try require(try store.keys(in: nil) == [key], "\(keys as Any) is not \(key)")
       try require(try store.value(for: key)?.copyBytes() == value, "the value differs")
-      // Sealed again from what was read, it is the same, for the other store as well.
+      // Resealing must not change the item, for the other store object either.
       try store.rotate()
     }
   }

@@ -1,11 +1,12 @@
 import CSodium
 
-/// The format's cryptography, written from its description and not with what the store uses:
-/// so inputs get behind checksums and MACs, and results can be judged.
+/// The format's cryptography, written from its description and independent of the store's code.
+///
+/// With it, inputs pass checksums and MACs, and results can be verified.
 enum Primitives {
   private static let isReady = sodium_init() >= 0
 
-  /// `HASH-count`.
+  /// Computes `HASH-count`.
   static func hash(_ count: Int, key: [UInt8]? = nil, _ data: [UInt8]) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: count)
     _ = unsafe crypto_generichash(
@@ -13,7 +14,7 @@ enum Primitives {
     return out
   }
 
-  /// `KDF`.
+  /// Computes `KDF`.
   static func derive(_ identifier: UInt64, from key: [UInt8]) -> [UInt8] {
     precondition(isReady, "libsodium found no source of randomness")
     var out = [UInt8](repeating: 0, count: 32)
@@ -22,21 +23,21 @@ enum Primitives {
     return out
   }
 
-  /// `SIP`.
+  /// Computes `SIP`.
   static func sip(key: [UInt8], _ data: [UInt8]) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: 16)
     _ = unsafe crypto_shorthash_siphashx24(&out, data, UInt64(data.count), key)
     return out
   }
 
-  /// A nonce and `SEAL`.
+  /// Returns the nonce and the result of `SEAL`.
   static func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
   ) -> [UInt8] {
     nonce + sealed(plaintext, key: key, nonce: nonce, binding: binding)
   }
 
-  /// `SEAL`.
+  /// Computes `SEAL`.
   static func sealed(
     _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
   ) -> [UInt8] {
@@ -47,13 +48,13 @@ enum Primitives {
     return out
   }
 
-  /// What was sealed behind a nonce; `nil` when it is not authentic.
+  /// Opens a nonce and sealed bytes; returns `nil` if they are not authentic.
   static func open(_ sealed: [UInt8], key: [UInt8], binding: [UInt8]) -> [UInt8]? {
     guard sealed.count >= 40 else { return nil }
     return open(Array(sealed[24...]), key: key, nonce: Array(sealed[..<24]), binding: binding)
   }
 
-  /// What was sealed; `nil` when it is not authentic.
+  /// Opens sealed bytes; returns `nil` if they are not authentic.
   static func open(
     _ rest: [UInt8], key: [UInt8], nonce: [UInt8], binding: [UInt8]
   ) -> [UInt8]? {
@@ -63,12 +64,12 @@ enum Primitives {
     return status == 0 ? out : nil
   }
 
-  /// The length that a name is filled up to.
+  /// Returns the padded length of a name.
   static func padded(name byteCount: Int) -> Int {
     max(64, (byteCount + 63) / 64 * 64)
   }
 
-  /// The length that a value with its length in front is filled up to.
+  /// Returns the padded length of a value with its length in front.
   static func padded(_ byteCount: Int) -> Int {
     let length = max(64, byteCount)
     // ⌊log₂ L⌋ and ⌊log₂ E⌋ + 1, by counting.
@@ -89,7 +90,7 @@ extension FixedWidthInteger {
 }
 
 extension Array<UInt8> {
-  /// A little-endian integer of so many bytes.
+  /// Reads a little-endian integer of `byteCount` bytes.
   func integer(at offset: Int, byteCount: Int) -> UInt64 {
     (0..<byteCount).reduce(0) { $0 | UInt64(self[offset + $1]) << (8 * UInt64($1)) }
   }

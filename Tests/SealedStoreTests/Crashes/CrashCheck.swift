@@ -2,17 +2,17 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// What has to hold of a store that is found after a crash.
+/// The conditions that a store must meet after a crash.
 struct CrashCheck: Sendable {
   let life: CrashLife
 
-  /// What is wrong; `nil` when nothing is.
+  /// Checks a store and returns a description of the first problem, or `nil`.
   ///
   /// - Parameters:
-  ///   - content: What was found; `nil` when not even the directory was.
-  ///   - allowed: Which moments of the life may be found.
-  ///   - isThorough: Whether every record is verified as well, before and after writing on.
-  /// - Returns: A sentence for a person.
+  ///   - content: The files found, or `nil` if not even the directory exists.
+  ///   - allowed: The moments of the life that may be found.
+  ///   - isThorough: Whether every record is verified too, before and after more writing.
+  /// - Returns: A description for people.
   func problem(
     with content: RecordedDisk.Content?, allowed: ClosedRange<Int>, isThorough: Bool
   ) -> String? {
@@ -45,17 +45,17 @@ struct CrashCheck: Sendable {
     var found: [String: String]?
     var writer: (store: SealedFileStore, key: RawKey)?
     for name in life.keys.keys.sorted() {
-      // Keys that never open are tried where some key comes or goes.
+      // Keys that never open are tried if a key is added or removed.
       guard let key = life.keys[name], mayOpen.contains(name) || life.changesKeys else { continue }
       guard let store = try openUnlessRefused(key, environment, notices) else {
         if mustOpen.contains(name) { return "\(name) does not open \(moments.map(\.keys))" }
         continue
       }
       guard mayOpen.contains(name) else { return "\(name) opens again" }
-      // What was damaged before is repaired, whether an earlier repair was finished or not.
+      // A store that was damaged before is repaired, whether or not an earlier repair was finished.
       if isDamaged { _ = try store.repair() }
       let items = try store.texts()
-      if let found, found != items { return "\(name) finds something else" }
+      if let found, found != items { return "\(name) finds different items" }
       found = items
       writer = (store, key)
     }
@@ -65,7 +65,7 @@ struct CrashCheck: Sendable {
       if !report.isSound { return "not sound: \(report.findings)" }
     }
     if !life.items(in: allowed).contains(found) {
-      return "found \(found.mapValues { $0.prefix(8) }), which is none of \(allowed)"
+      return "found \(found.mapValues { $0.prefix(8) }), which is not in \(allowed)"
     }
     if let problem = problem(with: found, notices.all, in: content, mayBeDamaged: isDamaged) {
       return problem
@@ -77,14 +77,14 @@ struct CrashCheck: Sendable {
     return try problemOfWriting(writer.store, writer.key, found, environment, isThorough)
   }
 
-  /// What differs from what the commit protocol prescribes for these files.
+  /// Returns a difference from the result that the commit protocol requires for these files.
   private func problem(
     with found: [String: String], _ notices: [StoreNotice], in content: RecordedDisk.Content,
     mayBeDamaged: Bool
   ) -> String? {
     guard let judge = life.judge else { return nil }
     guard let verdict = judge.verdict(on: content) else {
-      return mayBeDamaged ? nil : "the protocol calls it damaged"
+      return mayBeDamaged ? nil : "by the protocol the store is damaged"
     }
     if let items = verdict.items, items != found {
       return "found \(found.mapValues { $0.prefix(8) }) instead of "
@@ -102,11 +102,12 @@ struct CrashCheck: Sendable {
       default: false
       }
     }
-    return Set(told) == expected ? nil : "told \(told) instead of \(expected)"
+    return Set(told) == expected ? nil : "notices are \(told) instead of \(expected)"
   }
 
-  /// Writes on where the crash stopped: nothing that was left behind may be in the way, and what did
-  /// not count does not come back.
+  /// Writes to the store after the crash.
+  ///
+  /// The remains of the crash must not interfere, and changes that did not count must not return.
   private func problemOfWriting(
     _ writer: SealedFileStore, _ key: RawKey, _ found: [String: String],
     _ environment: StoreEnvironment, _ isThorough: Bool
@@ -122,7 +123,7 @@ struct CrashCheck: Sendable {
     return findings.isEmpty ? nil : "\(findings)"
   }
 
-  /// A creation that was not confirmed can be done again, or has made a store.
+  /// Checks that an unconfirmed creation can be repeated, or has created a store.
   private func problemOfUnfinishedCreation(
     _ environment: StoreEnvironment, _ isThorough: Bool
   ) throws -> String? {

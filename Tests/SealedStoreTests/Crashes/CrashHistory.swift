@@ -5,10 +5,10 @@ import StoreTestSupport
 import TestSupport
 import Testing
 
-/// What processes did and saw of one store, and every step of it on the disk.
+/// A history of the operations of several processes on one store, with every step on the disk.
 ///
-/// A thread with a store of its own stands for each process: locks belong to open files, as those of
-/// the kernel do. A moment is a number of steps.
+/// A thread with its own store object represents each process: locks belong to open files, like
+/// those of the kernel. A moment is a number of steps.
 struct CrashHistory: Sendable {
   private static let path = "/store"
   private static let clientCount = 8
@@ -17,12 +17,12 @@ struct CrashHistory: Sendable {
   private let initial: RecordedDisk.Content
   private let key: RawKey
   private(set) var steps: [RecordedStep]
-  /// For each group of items.
+  /// The operations of each group of items.
   private let operations: [[HistoryOperation]]
-  /// How many changes the disk did not confirm.
+  /// The number of changes that were not confirmed.
   let unknownCount: Int
 
-  /// Lets processes work, two of which rewrite the journal besides, while a few syncs fail.
+  /// Records processes at work; two of them also rewrite the journal, and a few syncs fail.
   init(seed: UInt64) throws {
     let key = try RawKey(SecretBytes(SeededRandom.bytes(32, seed: seed, number: 1)))
     let memory = MemoryFileSystem()
@@ -42,7 +42,7 @@ struct CrashHistory: Sendable {
     unknownCount = operations.joined().count { $0.responded == .max }
   }
 
-  /// The same on a disk that ignores the syncs of a file.
+  /// Makes the same history for a disk that ignores the syncs of a file.
   init(_ history: CrashHistory, ignoringSyncsOf name: String) {
     self = history
     steps = steps.filter { step in
@@ -77,28 +77,30 @@ struct CrashHistory: Sendable {
       } catch let error as StoreError
         where [StoreError.outcomeUnknown, StoreError.io].contains(error.code)
       {
-        // A sync failed, on its own behalf or while it settled what another had left.
+        // A sync failed, for this client's change or while it settled another client's.
         continue
       }
     }
     return client.operations
   }
 
-  /// What came of it.
+  /// The result of a replay.
   struct Outcome: Sendable {
     var stateCount = 0
-    /// Those that nothing explains, for a person.
+    /// Descriptions of the states that no order explains.
     var problems: [String] = []
   }
 
-  /// Lets the power fail at some steps, and asks whether there is one order that explains what
-  /// everybody had read or was told by then, and what is found afterwards.
+  /// Lets the power fail at some steps.
+  ///
+  /// Checks that one order of the operations explains everything that any process had read or
+  /// received by then, and the items found afterwards.
   ///
   /// - Parameters:
-  ///   - pointCount: How many steps are chosen by chance.
-  ///   - limits: How many of the states that may be found are looked at.
-  ///   - seed: What chance begins with.
-  /// - Returns: What came of it.
+  ///   - pointCount: The number of randomly chosen steps.
+  ///   - limits: The limits on the states that are checked.
+  ///   - seed: The seed of the random choices.
+  /// - Returns: The result.
   func replay(pointCount: Int, _ limits: CrashLimits, seed: UInt64) -> Outcome {
     var random = SeededGenerator(seed: seed)
     let points = Set((0..<pointCount).map { _ in Int.random(in: 0...steps.count, using: &random) })
@@ -142,10 +144,9 @@ struct CrashHistory: Sendable {
 }
 
 extension HistoryOperation {
-  /// The operation as far as it came until a moment; `nil` when nobody had its answer then, and it
-  /// changed nothing.
+  /// Returns the operation cut at a moment, or `nil` if it had not returned and changes nothing.
   ///
-  /// A change that was under way may have happened before the power failed, or never.
+  /// A change that was in progress may have happened before the power failed, or never.
   fileprivate func cut(at moment: UInt64) -> HistoryOperation? {
     if invoked > moment { return nil }
     if responded <= moment { return self }

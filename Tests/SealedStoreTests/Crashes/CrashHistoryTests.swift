@@ -3,13 +3,14 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// What eight processes did and saw is explained by one order also when the power fails under them:
-/// nothing that anybody had read is missing afterwards.
+/// Tests that one order explains the history of eight processes even if the power fails.
+///
+/// Nothing that a process had read may be missing afterwards.
 @Suite(.onOwnThread, .serialized) struct CrashHistoryTests {
   private static let historyCount = TestSize.choose(small: 4, medium: 16, large: 400)
   private static let limits = CrashLimits(complete: 16, chosen: 16)
 
-  @Test func `nothing that anybody had read is missing after a power cut`() throws {
+  @Test func `nothing that a process had read is missing after a power cut`() throws {
     let outcomes = Locked<[CrashHistory.Outcome]>([])
     let unknownCount = Locked(0)
     try inThreads(2) { half in
@@ -27,7 +28,7 @@ import Testing
     #expect(unknownCount.value > 0)
   }
 
-  @Test func `something is missing where the journal's syncs are ignored`() throws {
+  @Test func `something is missing if the journal's syncs are ignored`() throws {
     let history = try CrashHistory(seed: 1)
     let broken = CrashHistory(history, ignoringSyncsOf: "journal")
     #expect(broken.replay(pointCount: 60, Self.limits, seed: 1).problems != [])

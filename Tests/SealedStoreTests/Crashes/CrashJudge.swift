@@ -3,16 +3,17 @@ import SessionToolsBase
 import StoreModel
 import StoreTestSupport
 
-/// Says of every directory that a crash may leave what exactly has to be found in it: the model's
-/// oracle does, for what stands there of all that the life wrote.
+/// A judge that determines the exact result of opening any directory that a crash may leave.
+///
+/// It compares the directory with everything that the life wrote, and asks the model's oracle.
 struct CrashJudge: Sendable {
-  /// What opening has to come to.
+  /// The required result of opening.
   struct Verdict: Sendable {
-    /// What is found; `nil` when the store is damaged then as well.
+    /// The items found; `nil` if the store is still damaged.
     let items: [String: String]?
-    /// Whether a change counts that was not marked.
+    /// Whether an unmarked change counts.
     let isFinished: Bool
-    /// How many bytes are dropped.
+    /// The number of bytes that are dropped.
     let droppedByteCount: Int
   }
 
@@ -24,7 +25,7 @@ struct CrashJudge: Sendable {
   private struct Change: Sendable {
     let start: Int
     let bytes: [UInt8]
-    /// Where its records begin; none when not even one was written in full.
+    /// The offsets of its records; empty if not even one was written in full.
     let records: [Int]
     /// Whether its last record was written to the end.
     let isComplete: Bool
@@ -32,7 +33,7 @@ struct CrashJudge: Sendable {
     var end: Int { start + bytes.count }
   }
 
-  /// What the operations come to, by their numbers; before the first one, what was there.
+  /// The items after each operation, by its number; the first entry is the initial state.
   private let states: [[String: String]?]
   private var life = RecordedLife()
   private var heads: [[UInt8]] = []
@@ -42,10 +43,10 @@ struct CrashJudge: Sendable {
   private var disk: RecordedDisk
   private var names: [Int: String] = [:]
   private var operation = 0
-  /// Where the journal was cut, as long as nothing else happened.
+  /// The offset at which the journal was cut, if nothing has happened since.
   private var cut: Int?
 
-  /// Goes through a life.
+  /// Makes a judge from the steps of a life.
   init(_ initial: RecordedDisk.Content, _ steps: [RecordedStep], states: [[String: String]?]) {
     self.states = states
     disk = RecordedDisk(initial)
@@ -86,7 +87,7 @@ struct CrashJudge: Sendable {
     }
   }
 
-  /// A journal: its head, and what stands behind it as one change.
+  /// Notes a journal: its head, and the records behind it as one change.
   private mutating func begin(_ journal: [UInt8]) {
     guard journal.count >= Self.headByteCount else { return }
     let head = Array(journal[..<Self.headByteCount])
@@ -126,7 +127,7 @@ struct CrashJudge: Sendable {
         state: isVoid ? life.state(at: previous) : operation))
   }
 
-  /// The change in what was written, which zeros may follow.
+  /// Returns the change in the written bytes, which zeros may follow.
   private static func change(_ bytes: [UInt8], at start: Int) -> Change {
     var records: [Int] = []
     var end = 0
@@ -161,7 +162,7 @@ struct CrashJudge: Sendable {
 }
 
 extension CrashJudge {
-  /// What opening a directory has to come to; `nil` for damage.
+  /// Returns the required result of opening a directory, or `nil` for damage.
   func verdict(on content: RecordedDisk.Content) -> Verdict? {
     let bytes = content["journal"] ?? []
     let journal = ByteBuffer(bytes)
@@ -182,7 +183,7 @@ extension CrashJudge {
 
   private func standing(of change: Change, _ journal: ByteBuffer) -> FoundStore.Standing {
     let written = ByteBuffer(change.bytes)
-    // Of the bytes that the file is too short for, none is there.
+    // The bytes behind the end of the file are missing.
     let byteCount = min(change.end, journal.byteCount) - change.start
     guard byteCount > 0 else { return .absent }
     let isThere = { (part: Range<Int>) in
@@ -192,7 +193,7 @@ extension CrashJudge {
           ByteBuffer(written.bytes(part)))
     }
     if change.isComplete, isThere(0..<change.bytes.count) { return .whole }
-    // What arrives are sectors, and the last one may be cut.
+    // The disk writes sectors, and the last one may be cut.
     let borders = [0] + stride(from: 512 - change.start % 512, to: byteCount, by: 512)
     let isAbsent = zip(borders, borders.dropFirst() + [byteCount]).allSatisfy { start, end in
       written.isZero(start..<end) || !isThere(start..<end)

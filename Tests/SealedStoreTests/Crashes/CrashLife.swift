@@ -2,13 +2,13 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A recorded life of a store: the steps, and what it held when each operation had returned.
+/// A recorded life of a store: the steps, and its contents after each operation.
 struct CrashLife: Sendable {
-  /// What a store holds between two operations.
+  /// The contents of a store between two operations.
   struct Moment: Hashable, Sendable {
-    /// `nil` when journal or mark are damaged.
+    /// The items; `nil` if the journal or the mark is damaged.
     let items: [String: String]?
-    /// The names of the keys that open it; none when there is no store.
+    /// The names of the keys that open the store; empty if there is no store.
     let keys: Set<String>
   }
 
@@ -16,26 +16,27 @@ struct CrashLife: Sendable {
 
   let initial: RecordedDisk.Content
   let steps: [RecordedStep]
-  /// One more than there are operations: what was before comes first.
+  /// The initial moment and the moment after each operation.
   let moments: [Moment]
   let keys: [String: RawKey]
-  /// What each operation comes to when nothing gets in its way; what was before comes first.
+  /// The initial items, and the items after each operation if nothing interferes with it.
   let states: [[String: String]?]
-  /// What other processes read.
+  /// The items that other processes read.
   let reads: [[String: String]]
-  /// Why other processes could not read.
+  /// The errors of other processes that could not read.
   let refusals: Set<StoreError.Code>
-  /// What exactly has to be found; `nil` where the life began with what a crash left, and one
-  /// answer is allowed anyway.
+  /// The judge of the exact result.
+  ///
+  /// It is `nil` if the life began with the remains of a crash, where only one result is allowed.
   let judge: CrashJudge?
 
-  /// Does what a scenario says, and records it.
+  /// Runs a scenario and records it.
   ///
   /// - Parameters:
-  ///   - scenario: What to do.
-  ///   - isWatched: Whether other processes read the store after each step, and settle what a process
-  ///     left that died; the next writer does that otherwise.
-  /// - Throws: What the scenario throws.
+  ///   - scenario: The scenario.
+  ///   - isWatched: Whether other processes read the store after each step, and settle the remains
+  ///     of a process that died; otherwise the next writer does that.
+  /// - Throws: Any error that the scenario throws.
   init(of scenario: CrashScenario, isWatched: Bool) throws {
     let disk = MemoryFileSystem()
     let before = try CrashWorld(Self.path, in: disk, seed: 1)
@@ -46,12 +47,12 @@ struct CrashLife: Sendable {
       isWatched: isWatched, isJudged: true)
   }
 
-  /// A store that is found after a crash, opened, and written to.
+  /// Records a store that is opened and written to after a crash.
   ///
   /// - Parameters:
-  ///   - content: What is found.
-  ///   - key: The name of a key that opens it.
-  /// - Throws: What the store throws.
+  ///   - content: The files after the crash.
+  ///   - key: The name of a key that opens the store.
+  /// - Throws: Any error that the store throws.
   init(goingOnWith content: RecordedDisk.Content, by key: String) throws {
     let disk = try MemoryFileSystem(Self.path, content)
     let world = try CrashWorld(Self.path, in: disk, content: content, seed: 3)
@@ -86,7 +87,7 @@ struct CrashLife: Sendable {
     judge = isJudged ? CrashJudge(initial, steps, states: states) : nil
   }
 
-  /// What an operation comes to when nothing gets in its way, tried with a copy of the store.
+  /// Returns the items after an operation without interference, run on a copy of the store.
   private static func state(
     after operation: CrashScenario.Operation, in world: CrashWorld, number: Int
   ) throws -> [String: String]? {
@@ -98,7 +99,7 @@ struct CrashLife: Sendable {
     return try moment(of: copy).items
   }
 
-  /// The same life on a disk that ignores some syncs.
+  /// Makes the same life for a disk that ignores some syncs.
   init(_ life: CrashLife, ignoring isIgnored: (Int, RecordedStep) -> Bool) {
     initial = life.initial
     moments = life.moments
@@ -113,16 +114,18 @@ struct CrashLife: Sendable {
   /// A point at which the machine may stop.
   struct Point: Sendable {
     let disk: RecordedDisk
-    /// What was done last.
+    /// The last step.
     let step: String
-    /// The moments that may be found, by their numbers: none before what was confirmed or read, none
-    /// behind what had begun.
+    /// The numbers of the moments that may be found.
+    ///
+    /// They begin with the last moment that was confirmed or read, and end with the last operation
+    /// that had begun.
     let allowed: ClosedRange<Int>
   }
 
-  /// Before the first step, and after each.
+  /// Returns the points before the first step and after each step.
   ///
-  /// - Throws: When somebody read what the store never held.
+  /// - Throws: An error if a process read items that the store never held.
   func points() throws -> [Point] {
     var disk = RecordedDisk(initial)
     var (first, last) = (0, 0)
@@ -143,40 +146,39 @@ struct CrashLife: Sendable {
     return points
   }
 
-  /// Somebody read what the store never held, or held before what was read or confirmed.
+  /// A process read items that the store never held, or that had been superseded by then.
   private struct WrongRead: Error {
     let items: [String: String]
     let allowed: ClosedRange<Int>
   }
 
-  /// Whether some key opens the store at one time and not at another.
+  /// Whether any key opens the store only at some of the moments.
   var changesKeys: Bool { Set(moments.map(\.keys)).count > 1 }
 
-  /// The journal that a repair has to keep.
+  /// The journal that a repair must keep.
   var damagedJournal: [UInt8]? {
     moments[0].items == nil && !moments[0].keys.isEmpty ? initial["journal"] : nil
   }
 
-  /// What may be found, and after a repair where the store is damaged.
+  /// Returns the sets of items that may be found, if necessary after a repair.
   ///
-  /// What an operation left for the next process may be less or more than what the disk has of it,
-  /// as long as nothing is confirmed or read of it. A store that is not there yet is as empty as a
-  /// new one: who reads nothing loses nothing.
+  /// The remains of an operation may be less or more than the disk has of it, as long as no part of
+  /// it was confirmed or read. A store that does not exist yet is as empty as a new store.
   func items(in allowed: ClosedRange<Int>) -> Set<[String: String]> {
     let left = allowed.compactMap { number in moments[number...].lazy.compactMap(\.items).first }
     return Set(left + allowed.dropFirst().compactMap { states[$0] })
   }
 
-  /// What a store holds now, as the next process would find it.
+  /// Returns the current contents of a store, as the next process would find them.
   ///
-  /// Looks at a copy, because opening a store may settle what is behind its mark.
+  /// Reads a copy, because opening a store may settle the changes behind its mark.
   static func moment(of world: CrashWorld) throws -> Moment {
     let content = try world.content()
     var keys: Set<String> = []
     var items: [String: String]?
     for (name, key) in world.keys {
       let environment = StoreEnvironment(fileSystem: try MemoryFileSystem(path, content))
-      // A key that does not open the store, or no store yet.
+      // A failure means that the key does not open the store, or that there is no store yet.
       guard
         let store = try? SealedFileStore.open(
           at: path, key: key, options: .init(), environment: environment)
@@ -189,7 +191,7 @@ struct CrashLife: Sendable {
 }
 
 extension RecordedStep {
-  /// The step without its bytes.
+  /// A description of the step without its bytes.
   var summary: String {
     if case .write(let file, let offset, let bytes) = self {
       return "write of \(bytes.count) bytes at \(offset) of file \(file)"

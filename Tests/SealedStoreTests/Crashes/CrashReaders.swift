@@ -2,29 +2,31 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// Other processes that look at a store whenever the disk may have changed: one that has it open for
-/// as long as it can, and one that opens it each time.
+/// Two other processes that read a store whenever the disk may have changed.
 ///
-/// Used by one thread alone, which makes the unchecked conformance true.
+/// One keeps the store open as long as possible, and one opens it each time. Only one thread uses
+/// this class, so the unchecked conformance is safe.
 final class CrashReaders: @unchecked Sendable {
   private let recorder: RecordingFileSystem
   private let keys: [RawKey]
   private let open: (RawKey) throws -> SealedFileStore
   private var standing: SealedFileStore?
   private var isLooking = false
-  /// What was read, one after the other; the recorder has the moments.
+  /// The items of all reads in order; the recorder has their moments.
   private(set) var reads: [[String: String]] = []
-  /// Why something could not be read.
+  /// The errors of reads that failed.
   private(set) var refusals: Set<StoreError.Code> = []
 
+  /// Makes the two readers of a store.
+  ///
   /// - Parameters:
-  ///   - recorder: Where the store is, and what the reads are noted in.
-  ///   - keys: What may open the store.
-  ///   - random: For what a reader settles.
+  ///   - recorder: The file system with the store, which also records the reads.
+  ///   - keys: The keys that may open the store.
+  ///   - random: The source of randomness for changes that a reader settles.
   init(_ recorder: RecordingFileSystem, keys: [RawKey], random: SeededRandom) {
     self.recorder = recorder
     self.keys = keys
-    // A writer of this thread holds the lock as long as it is waited for.
+    // A writer on this thread holds the lock, so waiting for it would never succeed.
     let options = SealedFileStore.Options(lockTimeout: .zero)
     let environment = StoreEnvironment(fileSystem: recorder, random: random)
     open = { key in
@@ -33,7 +35,7 @@ final class CrashReaders: @unchecked Sendable {
     }
   }
 
-  /// Reads everything, unless it is a reader whose settling made the step.
+  /// Reads everything, unless a reader that settles changes made the step.
   func look() {
     guard !isLooking else { return }
     isLooking = true
@@ -64,7 +66,7 @@ final class CrashReaders: @unchecked Sendable {
     note(items)
   }
 
-  /// Notes what was read, unless that was read before.
+  /// Notes the items of a read, unless they are the same as in the previous read.
   func note(_ items: [String: String]) {
     guard items != reads.last else { return }
     reads.append(items)

@@ -2,30 +2,31 @@ import CSodium
 import StoreTestSupport
 import Synchronization
 
-/// Stops the machine at every point of a recorded life, and looks at what may be found then.
+/// A replay that stops the machine at every point of a recorded life and checks all resulting
+/// states.
 struct CrashReplay {
-  /// One state of so many is verified record by record, which takes as long as all the rest.
+  /// One state of this many is verified record by record, which takes as long as all other checks.
   private static let thoroughShare: UInt64 = 4
 
-  /// How a second crash is tried, while the store is opened after the first one, and written to.
+  /// The settings for a second crash, while the store is opened and written to after the first.
   struct Second: Sendable {
-    /// One state of so many is gone on with.
+    /// One state of this many is continued.
     let share: UInt64
     let limits: CrashLimits
   }
 
-  /// What came of it.
+  /// The result of a replay.
   struct Outcome: Sendable {
-    /// How many different directories were looked at.
+    /// The number of different directories that were checked.
     var stateCount = 0
-    /// How many of them were left by a second crash.
+    /// The number of those that a second crash left.
     var secondCount = 0
-    /// What was wrong, for the first few.
+    /// Descriptions of the first few problems.
     var problems: [String] = []
   }
 
   private struct Progress {
-    /// What was seen at all, and what was checked against which promise.
+    /// All states that were seen, and the states that were checked against a range of moments.
     var seen: Set<Digest> = []
     var checked: Set<Check> = []
     var secondCount = 0
@@ -46,9 +47,9 @@ struct CrashReplay {
   let limits: CrashLimits
   var second: Second?
   var threadCount = 2
-  /// The first point to look at; those before it are known to be fine.
+  /// The first point to check; the points before it are known to have no problem.
   var firstPoint = 0
-  /// Enough to see what is wrong; a broken store would fill the log.
+  /// The largest number of reported problems, because a broken store would fill the log.
   var mostProblems = 5
 
   /// Replays the life.
@@ -109,7 +110,7 @@ struct CrashReplay {
     }
   }
 
-  /// Opens what the crash left, writes to it, and stops the machine at every point of that.
+  /// Opens the remains of the crash, writes to them, and stops the machine at every point of that.
   private func crashAgain(
     _ content: RecordedDisk.Content, _ point: CrashLife.Point, _ second: Second
   ) throws -> Outcome {

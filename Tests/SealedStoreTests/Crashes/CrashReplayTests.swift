@@ -5,11 +5,11 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// The machine stops at every point of everything that a store does, and any part of what was
-/// not synced by then is lost.
+/// Tests in which the machine stops at every point of a store's operations.
 ///
-/// Other processes read the store all the while. What may be found is known exactly: the model of
-/// the commit protocol says it for what stands on the disk (``CrashJudge``).
+/// Any part of the unsynced writes is then lost. Other processes read the store meanwhile. The
+/// model of the commit protocol determines the exact result for the contents of the disk
+/// (``CrashJudge``).
 @Suite(.onOwnThread, .serialized) struct CrashReplayTests {
   private static let limits = TestSize.choose(
     small: CrashLimits(complete: 16, chosen: 8),
@@ -21,7 +21,7 @@ import Testing
     medium: CrashReplay.Second(share: 128, limits: CrashLimits(complete: 8, chosen: 4)),
     large: CrashReplay.Second(share: 512, limits: CrashLimits(complete: 64, chosen: 60)))
 
-  @Test func `a crash, and another one after it, loses nothing that was confirmed or read`()
+  @Test func `a crash, and a second crash after it, lose nothing that was confirmed or read`()
     throws
   {
     var counts: [String: Int] = [:]
@@ -39,7 +39,7 @@ import Testing
         secondCount += outcome.secondCount
       }
     }
-    // At the large size the figures are of interest whatever they are.
+    // At the large size the figures are printed in any case.
     if TestSize.current == .large { print(counts.sorted { $0.key < $1.key }) }
     let total = counts.values.reduce(0, +)
     #expect(total >= TestSize.choose(small: 10_000, medium: 20_000, large: 2_000_000), "\(counts)")

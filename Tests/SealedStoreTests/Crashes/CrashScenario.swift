@@ -3,18 +3,18 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// Something that is done to a store while the machine may stop at any moment.
+/// A series of operations on a store, during which the machine may stop at any moment.
 struct CrashScenario: Sendable, CustomStringConvertible {
   typealias Operation = @Sendable (CrashWorld) throws -> Void
 
   let description: String
-  /// What was done long before, and is on the disk.
+  /// The earlier operations, which are already on the disk.
   var preparation: [Operation] = []
-  /// What is recorded, an answer after each.
+  /// The recorded operations; each is followed by its confirmation.
   let operations: [Operation]
   /// Whether processes die or calls fail.
   var isDisturbed = false
-  /// What readers are told besides that the lock is taken.
+  /// The errors that readers may receive in addition to that of a held lock.
   var refusals: Set<StoreError.Code> = []
 
   static func named(_ name: String) -> CrashScenario {
@@ -24,11 +24,11 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     return scenario
   }
 
-  /// What programs do that nothing gets in the way of.
+  /// The scenarios without interference.
   static let undisturbed =
     changes + slots + [creation, compaction, rotation, revocation] + repairs
 
-  /// What happens when processes die, disks are full, or calls fail.
+  /// The scenarios in which processes die, disks are full, or calls fail.
   static let disturbed =
     [
       unfinishedWrite, unconfirmedChange, unfinishedSettling, unfinishedCompaction,
@@ -42,7 +42,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
 
   static let all = undisturbed + disturbed
 
-  /// A text that differs in every sector.
+  /// Returns a text whose sectors all differ.
   static func long(_ byteCount: Int) -> String {
     String((0...byteCount / 8).map { String(format: "%07d ", $0) }.joined().prefix(byteCount))
   }
@@ -156,11 +156,12 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { world in try world.store().revoke(keeping: [world.key("third")]) { _ in true } },
       { try $0.store().put("4", as: "a") },
     ],
-    // Whoever has the store open needs a key again after a revocation.
+    // A process that has the store open needs a key again after a revocation.
     refusals: [StoreError.wrongKey])
 
-  /// The process dies when the new journal counts and the headers are the old ones; the next
-  /// one finishes.
+  /// A rotation whose process dies when the new journal counts but the headers are still old.
+  ///
+  /// The next process finishes it.
   static let unfinishedRotation = CrashScenario(
     description: "rotation finished by another",
     preparation: filling + [{ world in try world.store().addSlot(world.key("second")) }],
@@ -178,7 +179,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     ],
     refusals: [StoreError.wrongKey])
 
-  /// The n-th rename is the last thing that is done.
+  /// Returns a rule that lets all calls after the n-th rename fail.
   private static func failAfterInstalling(
     _ count: Int
   ) -> @Sendable (FaultyFileSystem.Call) -> FaultyFileSystem.Fault? {
@@ -191,7 +192,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The process dies half-way through a write; the next one drops what it left.
+  /// A write during which the process dies; the next process drops its remains.
   static let unfinishedWrite = CrashScenario(
     description: "unfinished write", preparation: filling,
     operations: [
@@ -207,7 +208,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().remove(name("b")) },
     ])
 
-  /// The process dies between the write of a change and its mark; the next one finds all of it.
+  /// A change whose process dies between the write and the mark; the next process finds all of it.
   static let unconfirmedChange = CrashScenario(
     description: "unconfirmed change", preparation: filling,
     operations: [
@@ -223,7 +224,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().rotate() },
     ])
 
-  /// Processes die while they settle what others left.
+  /// Processes that die while they settle the remains of others.
   static let unfinishedSettling = CrashScenario(
     description: "unfinished settling", preparation: filling,
     operations: [
@@ -239,7 +240,9 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().put("3", as: "c") },
     ])
 
-  /// The process dies when the new journal has its name and no mark; the next one goes on.
+  /// A compaction whose process dies when the new journal has its name but no mark.
+  ///
+  /// The next process continues with the new journal.
   static let unfinishedCompaction = CrashScenario(
     description: "compaction that nothing confirmed", preparation: filling,
     operations: [
@@ -254,8 +257,10 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().remove(name("b")) },
     ])
 
-  /// The disk is full in the midst of a change, which is cut off; what follows is as long as
-  /// what was cut off, to the byte, so that nothing but its chain tells them apart.
+  /// Changes during which the disk becomes full and which are cut off.
+  ///
+  /// The next change has exactly the same length as the part that was cut off, so that only its
+  /// chain distinguishes them.
   static let fullDisk = CrashScenario(
     description: "full disk",
     preparation: filling + [{ try $0.alignJournal(before: "never") }],
@@ -275,7 +280,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       },
       { try $0.store().put("3", as: "item 0") },
       { try $0.store().put("4", as: "item 1") },
-      // All of the change is written, only its reserve is not, and then it cannot be cut off.
+      // The whole change is written, but not its reserve, and then it cannot be cut off.
       { world in
         try world.onFullDisk(
           after: 45_000, with: StoreError.outcomeUnknown, failing: .truncate
@@ -290,7 +295,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().put("6", as: "item 1") },
     ])
 
-  /// A store that cannot be written is read, whatever the last writer left.
+  /// Reads of a store that cannot be written, with different remains of the last writer.
   static let readingOnFullDisk = CrashScenario(
     description: "reading on a full disk", preparation: filling,
     operations: [
@@ -309,7 +314,9 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().put("4", as: "b") },
     ])
 
-  /// After a sync that failed the kernel calls what was lost clean, and no other sync saves it.
+  /// Failed syncs of the journal.
+  ///
+  /// After a failed sync the kernel treats the lost pages as clean, and no later sync writes them.
   static let failingJournal = CrashScenario(
     description: "failing syncs of the journal", preparation: filling,
     operations: [
@@ -333,7 +340,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
           try $0.put(long(3000), as: "b")
         }
       },
-      // That of settling.
+      // The sync of settling fails.
       { try $0.failingToOpen(of: "journal", with: StoreError.io) },
       { try $0.store().put("4", as: "c") },
       { try $0.dying(at: shortWrite(1700)) { try $0.put(long(2500), as: "b") } },
@@ -372,7 +379,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.failingDirectorySync(number: 1) { try $0.compact() } },
       { try $0.store().put("3", as: "a") },
       { try $0.failingDirectorySync(number: 1) { try $0.compact() } },
-      // That of the journal's name, before anything is written.
+      // The sync of the journal's name fails, before anything is written.
       { world in
         try world.failingDirectorySync(number: 1, with: StoreError.io) { try $0.put("4", as: "a") }
       },
@@ -392,12 +399,12 @@ struct CrashScenario: Sendable, CustomStringConvertible {
         try $0.failingMarkWrite(number: 2, with: StoreError.outcomeUnknown) { try $0.compact() }
       },
       { try $0.store().put("4", as: "a") },
-      // A rotation counts all the same.
+      // The rotation still counts.
       { try $0.failingMarkWrite(number: 2, with: nil) { try $0.rotate() } },
       { try $0.store().put("5", as: "a") },
     ])
 
-  /// A change of slots counts when the header has it.
+  /// A change of slots, which counts once it is in the header.
   static let unwritableCopy = CrashScenario(
     description: "copy of the header that cannot be written", preparation: filling,
     operations: [
@@ -407,20 +414,20 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().put("2", as: "a") },
     ])
 
-  /// The mark that a repair names is on the disk, whatever became of earlier syncs.
+  /// A repair after a failed sync: the mark that the repair names must be on the disk.
   static let repairAfterFailedSync = CrashScenario(
     description: "repair after a failed sync", preparation: filling,
     operations: [
       { try $0.store().put("2", as: "a") },
       { try $0.failingSync(of: "mark", with: StoreError.io) { try $0.compact() } },
-      // In a value that was replaced.
+      // The byte is in a superseded value.
       { try $0.flip("journal", at: 250) },
       { _ = try $0.store().repair() },
       { try $0.store().put("3", as: "a") },
     ])
 
   static let repairs = [
-    // One value and the copy of the header were damaged.
+    // One value and the copy of the header are damaged.
     repair(
       "repair",
       of: [
@@ -449,7 +456,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     { $0.kind == .write ? .short(byteCount) : nil }
   }
 
-  /// The n-th call of a kind, of a file if one is named.
+  /// Returns a rule that lets the n-th call of a kind fail, for one file if it is named.
   static func call(
     _ kind: FaultyFileSystem.Call.Kind, of name: String? = nil, number: Int = 1
   ) -> @Sendable (FaultyFileSystem.Call) -> FaultyFileSystem.Fault? {
@@ -465,14 +472,14 @@ struct CrashScenario: Sendable, CustomStringConvertible {
 }
 
 extension CrashWorld {
-  /// Lets the journal end so that the record of a short value is followed by a whole sector.
+  /// Lets the journal end so that a whole sector follows the next record of a short value.
   func alignJournal(before text: String) throws {
     let short = try journalByteCount()
     try store().put(text, as: "item 0")
     let recordByteCount = try journalByteCount() - short
     let start = short + recordByteCount
-    // Eight records whose values are padded to 64 up to 128 bytes, in steps of 8, have every length
-    // that there is up to a multiple of 512.
+    // Eight records whose values are padded to 64 to 128 bytes, in steps of 8, can fill any gap up
+    // to a multiple of 512.
     var missing = (8 * 512 - 8 * 232 - recordByteCount - start % 512) % 512
     for _ in 0..<8 {
       let more = min(64, missing)
@@ -480,7 +487,7 @@ extension CrashWorld {
       try store().put(String(repeating: "x", count: 60 + more), as: "filler")
     }
     let end = try journalByteCount() + recordByteCount
-    precondition(end % 512 == 0, "the journal does not end where it should")
+    precondition(end % 512 == 0, "the journal does not end at a sector")
   }
 
   private func journalByteCount() throws -> Int {

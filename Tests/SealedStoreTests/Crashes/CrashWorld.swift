@@ -3,13 +3,14 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// One store whose life is recorded, with the same keys, nonces and identifiers every time.
+/// A store whose life is recorded, with the same keys, nonces and identifiers every time.
 final class CrashWorld {
   static let keyNames = ["first", "second", "third"]
 
   let path: String
   let recorder: RecordingFileSystem
-  /// On top of the recorder, so that what fails on demand is not recorded as done.
+  /// The file system that fails on demand, on top of the recorder so that failed calls are not
+  /// recorded.
   let faults: FaultyFileSystem
   let keys: [String: RawKey]
   /// Other processes that read the store.
@@ -17,22 +18,22 @@ final class CrashWorld {
   private let fileSystem: any FileSystem
   private let random: SeededRandom
   private(set) var current: SealedFileStore?
-  /// Whether an operation let calls fail by itself.
+  /// Whether an operation made calls fail.
   private(set) var hasFailed = false
-  /// Whether the last operation said that it was done, or that it changed nothing.
+  /// Whether the last operation reported that it was done, or that it changed nothing.
   private(set) var hasAnswered = true
-  /// Whether nothing fails although an operation wants it to: to know what it would have come to.
+  /// Whether no call fails even if an operation wants it to, to learn its result without failures.
   var isUndisturbed = false
 
-  /// A world whose directory is absent, or has a store in it.
+  /// Makes a world whose directory is absent or contains a store.
   ///
   /// - Parameters:
   ///   - path: The store's directory.
-  ///   - fileSystem: Where it is; the kernel's when nothing is said.
-  ///   - content: What is in the directory.
-  ///   - seed: Another one for each world that goes on with the same store, so that no key and
-  ///     no nonce comes again.
-  /// - Throws: When a key cannot be made.
+  ///   - fileSystem: The file system of the directory; the kernel's by default.
+  ///   - content: The files in the directory.
+  ///   - seed: The seed of the randomness, which must be different for each world that continues
+  ///     with the same store so that no key and no nonce is repeated.
+  /// - Throws: An error if a key cannot be made.
   init(
     _ path: String, in fileSystem: any FileSystem = LinuxFileSystem(),
     content: RecordedDisk.Content = [:], seed: UInt64
@@ -48,7 +49,7 @@ final class CrashWorld {
       recorder, keys: Self.keyNames.compactMap { keys[$0] }, random: SeededRandom(seed: seed + 100))
   }
 
-  /// Keys with labels so long that a header takes several sectors.
+  /// Makes keys with labels so long that a header takes several sectors.
   static func keys() throws -> [String: RawKey] {
     var keys: [String: RawKey] = [:]
     for (position, name) in keyNames.enumerated() {
@@ -68,7 +69,7 @@ final class CrashWorld {
     StoreEnvironment(fileSystem: faults, random: random, repairLease: .zero)
   }
 
-  /// The files as they are for programs; the journal with its reserve.
+  /// Returns the files as programs see them, the journal with its reserve.
   func content() throws -> RecordedDisk.Content {
     guard try fileSystem.status(of: path, in: .workingDirectory) != nil else { return [:] }
     guard let memory = fileSystem as? MemoryFileSystem else {
@@ -77,7 +78,7 @@ final class CrashWorld {
     return try memory.content(of: path)
   }
 
-  /// Does an operation of a scenario, and lets readers look at what it left.
+  /// Performs an operation of a scenario, and lets readers read the result.
   func perform(
     _ operation: CrashScenario.Operation, number: Int, watched: Bool
   ) throws {
@@ -103,7 +104,7 @@ final class CrashWorld {
       at: path, key: key(name), options: .init(), environment: environment)
   }
 
-  /// The store, opened when it is not.
+  /// Returns the store, and opens it if necessary.
   func store() throws -> SealedFileStore {
     if let current { return current }
     let name = Self.keyNames.first { name in (try? code { try reopen(name) }) == .some(nil) }
@@ -114,7 +115,7 @@ final class CrashWorld {
   /// Closes the store, as the end of a process does.
   func close() { current = nil }
 
-  /// Lets the process die: from the call on that the rule says, nothing is done any more.
+  /// Lets the process die: beginning with the call that the rule chooses, nothing is done.
   func dying(
     at isLast: @escaping FaultyFileSystem.Rule, _ body: (SealedFileStore) throws -> Void
   ) throws {
@@ -142,14 +143,14 @@ final class CrashWorld {
       }
     }
     hasFailed = true
-    // What a dead process would have answered is of no interest.
+    // The result of a dead process does not matter.
     _ = try code(body)
     faults.setRule(nil)
     current = nil
     hasAnswered = false
   }
 
-  /// Lets one sync of a file fail, the next one.
+  /// Lets the next sync of a file fail.
   func failingSync(
     of name: String, with expected: StoreError.Code, _ body: (SealedFileStore) throws -> Void
   ) throws {
@@ -159,7 +160,7 @@ final class CrashWorld {
     try expect(expected) { try body(store) }
   }
 
-  /// Lets one sync of a file fail while the store is opened, if there is one.
+  /// Lets one sync of a file fail while the store is opened, if a sync is made.
   func failingToOpen(of name: String, with expected: StoreError.Code) throws {
     current = nil
     if isUndisturbed { return try reopen() }
@@ -188,13 +189,13 @@ final class CrashWorld {
     try failing(with: expected, rule, body)
   }
 
-  /// Lets the second file that takes another's place not be written: that of the header's copy.
+  /// Lets the write of the second replacement file fail, which is for the header's copy.
   func failingCopy(_ body: (SealedFileStore) throws -> Void) throws {
     let rule = CrashScenario.call(.write, of: "replacement", number: 2)
     try failing(with: nil, rule, body)
   }
 
-  /// Lets calls fail of which a rule says so, as long as the operation lasts.
+  /// Lets the calls that a rule chooses fail during an operation.
   private func failing(
     with expected: StoreError.Code?, _ rule: @escaping FaultyFileSystem.Rule,
     _ body: (SealedFileStore) throws -> Void
@@ -206,14 +207,14 @@ final class CrashWorld {
     faults.setRule(nil)
   }
 
-  /// Lets the first write write so many bytes, and every other one find the disk full.
+  /// Lets the first write write some bytes, and all others fail because the disk is full.
   ///
   /// - Parameters:
-  ///   - byteCount: How much is written.
-  ///   - expected: What the store answers.
-  ///   - kind: What fails besides.
-  ///   - body: What is done.
-  /// - Throws: What it throws.
+  ///   - byteCount: The number of bytes that are written.
+  ///   - expected: The expected error of the store.
+  ///   - kind: A kind of call that also fails.
+  ///   - body: The operation.
+  /// - Throws: Any other error of the operation.
   func onFullDisk(
     after byteCount: Int, with expected: StoreError.Code = StoreError.noSpace,
     failing kind: FaultyFileSystem.Call.Kind? = nil, _ body: (SealedFileStore) throws -> Void
@@ -230,12 +231,12 @@ final class CrashWorld {
     try failing(with: expected, rule, body)
   }
 
-  /// Reads everything, as a process does that opens the store and finds the disk full.
+  /// Reads everything, as a process that opens the store on a full disk.
   func readOnFullDisk() throws {
     if isUndisturbed { return }
     current = nil
     hasFailed = true
-    // It counts for others what it read, and nothing else.
+    // Only its reads matter for other processes.
     hasAnswered = false
     faults.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
     readers.note(try store().texts())
@@ -250,7 +251,7 @@ final class CrashWorld {
     if expected == StoreError.outcomeUnknown { hasAnswered = false }
   }
 
-  /// Runs a closure on one of the store's files, past the store, as a program without keys could.
+  /// Runs a closure on one of the store's files, bypassing the store, as a program without keys.
   private func changing(
     _ name: String, _ body: (Descriptor, Descriptor) throws -> Void
   ) throws {

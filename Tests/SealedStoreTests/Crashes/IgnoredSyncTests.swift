@@ -4,36 +4,36 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// The control of the crash replay: on a disk that ignores one sync it has to find something wrong.
+/// Tests of the crash replay itself, which must find a problem on a disk that ignores one sync.
 @Suite(.onOwnThread, .serialized) struct IgnoredSyncTests {
   private static let limits = CrashLimits(complete: 16, chosen: 8)
-  /// After so many lives in which a sort of sync was not missed, there is hardly another one.
+  /// The largest number of lives in which a sort of sync is omitted without a problem.
   private static let mostTries = TestSize.choose(small: 40, medium: 40, large: 1000)
-  /// The same for those that are known to be needless.
+  /// The same number for the syncs that are known to be needless.
   private static let mostNeedlessTries = TestSize.choose(small: 1, medium: 1, large: 1000)
 
-  /// What can be left out, since something else holds as well.
+  /// The syncs that can be omitted, because something else ensures the same.
   private static let needless: Set = [
-    // The last step of a rotation: a name that comes back is removed by the next writer.
+    // The last step of a rotation: if the name returns, the next writer removes it.
     "directory after removing header.next",
-    // Until the new journal has its name, a store without its mark stays damaged, and is repaired
+    // Until the new journal has its name, a store without its mark stays damaged and is repaired
     // again.
     "directory after renaming replacement to mark",
-    // Settling makes sure of the journal's name, as whoever wrote behind its mark did before.
+    // Settling makes the journal's name durable, as the process that wrote behind its mark did.
     "directory after writing journal", "directory after writing journal again",
     "directory after writing journal where it was cut",
-    // The last byte of what is cut off was never written, and the chain tells what is left of it
-    // from the change that takes its place.
+    // The last byte of the part that is cut off was never written, and the chain distinguishes its
+    // remains from the change that takes its place.
     "journal after cutting journal",
   ]
 
-  /// Each sort of sync is left out, once, in one life after another until that is noticed.
-  @Test func `a crash loses something wherever a sync is ignored, but for a few that are known`()
+  /// Omits one sync of each sort, in one life after another until a problem is found.
+  @Test func `a crash loses something wherever a sync is ignored, except for a few known syncs`()
     throws
   {
     var noticed: Set<String> = []
     var tries: [String: Int] = [:]
-    // Where something goes wrong, a sync is missed more often.
+    // An omitted sync has an effect more often in disturbed scenarios.
     for scenario in CrashScenario.all.reversed() {
       for isWatched in scenario.isDisturbed ? [false, true] : [true] {
         let life = try CrashLife(of: scenario, isWatched: isWatched)
@@ -55,8 +55,9 @@ import Testing
     needless.contains(sort) ? mostNeedlessTries : mostTries
   }
 
-  /// For the syncs among the steps of a life, which file is synced, and what was done to files before
-  /// in the same operation.
+  /// Returns the sorts of the syncs in a life, by the numbers of their steps.
+  ///
+  /// A sort is the synced file and the last step on any file before it in the same operation.
   private static func sorts(in life: CrashLife) -> [Int: String] {
     var sorts: [Int: String] = [:]
     var names: [Int: String] = [:]

@@ -12,8 +12,10 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test func `what a crash left is mended whatever step of the mending is the last`() throws {
-    // A write that was cut short is found and dropped; that may be cut short as well.
+  @Test func `the remains of a crash are dropped at whatever step the dropping was interrupted`()
+    throws
+  {
+    // A write that was cut short is found and dropped; this may be interrupted too.
     let store = try scratch.create()
     try store.put("1", as: "a")
     let mark = try scratch.bytes(of: "mark")
@@ -23,7 +25,7 @@ import Testing
     let left = try RecordedDisk.read(scratch.path)
     var number = 1
     while true {
-      let path = scratch["mending \(number)"]
+      let path = scratch["attempt \(number)"]
       try RecordedDisk.write(left, to: path)
       let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(EIO) : nil }
       _ = try code {

@@ -5,10 +5,11 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// The file system in memory has to answer as the kernel's does, or what is tested on it says
-/// nothing.
+/// Tests that the file system in memory gives the same results as the kernel's.
+///
+/// Otherwise the tests on it would prove nothing.
 @Suite(.onOwnThread) struct MemoryFileSystemTests {
-  /// One file system, and what is open in it.
+  /// A file system, and the descriptors that are open in it.
   private final class Side {
     let fileSystem: any FileSystem
     let path: String
@@ -19,7 +20,7 @@ import Testing
       self.path = path
     }
 
-    /// A status in a form that two file systems can agree on.
+    /// Describes a status by the parts that are the same in both file systems.
     func text(_ status: FileStatus?) -> String {
       guard let status else { return "none" }
       let isFile = status.kind == .regular
@@ -32,7 +33,7 @@ import Testing
   private static let accesses: [FileAccess] = [.read, .readWrite, .readWriteOrCreate, .create]
 
   @Test(arguments: 1...8)
-  func `every call gives what the kernel gives`(seed: UInt64) throws {
+  func `every call has the same result as the kernel's`(seed: UInt64) throws {
     let scratch = try Scratch()
     let sides = [
       Side(LinuxFileSystem(), scratch["store"]), Side(MemoryFileSystem(), "/store"),
@@ -46,8 +47,8 @@ import Testing
       let call = generator.next() % 16
       let draws = (0..<4).map { _ in Int(generator.next() >> 33) }
       var answers = sides.map { answer($0, call, draws) }
-      // A process that another test starts has what was closed here, and its locks, until its program
-      // begins.
+      // A process that another test starts keeps the descriptors that were closed here, and their
+      // locks, until its program begins.
       for _ in 0..<10_000 where answers == ["false", "true"] {
         Thread.sleep(forTimeInterval: 0.001)
         answers[0] = answer(sides[0], call, draws)
@@ -73,7 +74,7 @@ import Testing
     let directory = side.descriptors[0]
     let descriptor = side.descriptors[draws[0] % side.descriptors.count]
     let name = Self.names[draws[1] % Self.names.count]
-    // Directories are neither renamed nor linked in a store.
+    // A store neither renames nor links directories.
     let file = Self.names[draws[2] % 4]
     let buffer = ByteBuffer(byteCount: 300)
     switch call {
@@ -86,7 +87,7 @@ import Testing
       side.descriptors.append(try fileSystem.open(name, in: directory, access))
       return "opened \(place)"
     case 4 where draws[0] % side.descriptors.count > 0:
-      // Another test may get the same number at once, so it is not used again.
+      // Another test may get the same number immediately, so it is not used again.
       fileSystem.close(side.descriptors.remove(at: draws[0] % side.descriptors.count))
       return "closed"
     case 5:

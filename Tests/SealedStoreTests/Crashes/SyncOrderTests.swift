@@ -5,9 +5,9 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// The order of writes, syncs and renames, as the format asks for it.
+/// Tests of the order of writes, syncs and renames that the format requires.
 ///
-/// What a crash does when one is missing is for the replays; these say which one it was.
+/// The replays test the effect of a missing sync; these tests show which sync is missing.
 @Suite(.onOwnThread) struct SyncOrderTests {
   let scratch: Scratch
   private let disk = FaultyFileSystem()
@@ -26,7 +26,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test func `a directory that is made is on the disk with each of those above it`() throws {
+  @Test func `a new directory is on the disk together with each new directory above it`() throws {
     let before = disk.count(.synchronize)
     try disk.makeDirectories(scratch["above/between/below"])
     #expect(disk.count(.synchronize) == before + 3)
@@ -44,14 +44,14 @@ import Testing
     return store
   }
 
-  /// A handle that has not written yet.
+  /// Opens a handle that has not written yet.
   private func open() throws -> SealedFileStore {
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
     disk.setRule(nil)
     return store
   }
 
-  /// What was written, synced, renamed and cut since the last look.
+  /// Returns all writes, syncs, renames and truncations since the last call.
   private func steps() -> [String] {
     let steps = disk.calls.compactMap { call -> String? in
       let name =
@@ -120,7 +120,7 @@ import Testing
     #expect(steps() == [])
     #expect(try store.repair().wasNeeded)
     let steps = steps()
-    // The journal first: what can be read of the damaged one still can when there is no space for it.
+    // The journal is written first: without space for it, the damaged one must stay as readable.
     let placing = try #require(Self.rewriting.firstIndex(of: "rename journal"))
     let replacing = ["write replacement", "sync replacement", "rename mark", "sync directory"]
     let expected = Self.rewriting[..<placing] + replacing + Self.rewriting[placing...]
@@ -128,7 +128,7 @@ import Testing
     #expect(try scratch.open().text("item") == "value")
   }
 
-  @Test func `what changes nothing writes nothing`() throws {
+  @Test func `an operation that changes nothing writes nothing`() throws {
     let store = try create()
     try store.remove(name("absent"))
     #expect(steps() == [])
@@ -137,7 +137,7 @@ import Testing
     #expect(disk.calls == [])
   }
 
-  @Test func `what was written of a change that failed is cut off durably`() throws {
+  @Test func `the written part of a change that failed is cut off durably`() throws {
     let store = try create()
     disk.setRule { call in
       guard call.kind == .write else { return nil }
@@ -206,7 +206,7 @@ import Testing
     #expect(steps() == Self.header)
   }
 
-  @Test func `a key file is durable, and its name, before anyone relies on it`() throws {
+  @Test func `a key file and its name are durable before the key is used`() throws {
     try SecretFile.create(scratch["key"], content: RawKey.random(), fileSystem: disk)
     #expect(
       steps() == ["write \(scratch["key"])", "sync \(scratch["key"])", "sync parent"])

@@ -4,17 +4,17 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// One operation on a store, during which system calls fail.
+/// An operation on a store, during which system calls fail.
 struct FaultCase: Sendable, CustomTestStringConvertible {
   static let path = "/store"
 
   let scenario: String
-  /// Which of the scenario's operations; those before it succeeded.
+  /// The position of the operation in the scenario; the operations before it succeed.
   let position: Int
 
   var testDescription: String { "\(scenario), operation \(position)" }
 
-  /// Each kind of operation once, with what a crash left before it where that is its work.
+  /// A case for each kind of operation, including those that handle the remains of a crash.
   static let all = [
     FaultCase(scenario: "creation", position: 0),
     FaultCase(scenario: "put", position: 1),
@@ -32,14 +32,14 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// What a store held before and after the operation of a ``FaultCase``.
+/// The contents of a store before and after the operation of a ``FaultCase``.
 struct FaultTemplate: Sendable {
   let operation: CrashScenario.Operation
-  /// `nil` when there is no store yet.
+  /// The store's files; `nil` if there is no store yet.
   let content: RecordedDisk.Content?
   let before: CrashLife.Moment
   let after: CrashLife.Moment
-  /// The name of a key that opens it before.
+  /// The name of a key that opens the store before the operation.
   let key: String
 
   init(_ faultCase: FaultCase) throws {
@@ -59,7 +59,7 @@ struct FaultTemplate: Sendable {
     after = try CrashLife.moment(of: world)
   }
 
-  /// A new world as it was before, in memory.
+  /// Makes a new world in memory, in the state before the operation.
   func world() throws -> (CrashWorld, MemoryFileSystem) {
     let disk = try content.map { try MemoryFileSystem(FaultCase.path, $0) } ?? MemoryFileSystem()
     let world = try CrashWorld(FaultCase.path, in: disk, content: content ?? [:], seed: 2)

@@ -5,9 +5,11 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Every system call of every kind of operation goes wrong in every way, once and for good.
+/// Tests in which every system call of every kind of operation fails in every way.
+///
+/// A call fails once, or all calls of its kind fail permanently from then on.
 @Suite(.onOwnThread) struct FaultTests {
-  /// What came of one operation.
+  /// The result of one operation.
   private struct Attempt {
     let world: CrashWorld
     let disk: MemoryFileSystem
@@ -16,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: FaultCase.all)
-  func `a call that goes wrong gives a typed error, the old or the new value, and no leak`(
+  func `a failing call causes a typed error, the old or the new value, and no leak`(
     faultCase: FaultCase
   ) throws {
     let template = try FaultTemplate(faultCase)
@@ -48,13 +50,15 @@ import Testing
     #expect(runCount.value >= calls.count * 12)
   }
 
-  /// A kernel writes the 64 bytes of a mark, which are in one page, all or not at all.
+  /// Returns whether a fault can happen to a call.
+  ///
+  /// A kernel writes the 64 bytes of a mark, which are in one page, completely or not at all.
   private static func canHappen(_ fault: SystemFault, to call: FaultyFileSystem.Call) -> Bool {
     if call.kind != .write { return !fault.concernsWritesAlone }
     return call.name != "mark" || fault.shape != .halfThenError
   }
 
-  /// What is wrong after a call failed; `nil` when nothing is.
+  /// Runs the operation with a failing call and describes the first problem, or returns `nil`.
   private static func problem(
     _ template: FaultTemplate, _ fault: SystemFault, _ position: Int
   ) -> String? {
@@ -78,7 +82,7 @@ import Testing
       world: world, disk: disk, outcome: outcome, calls: world.faults.calls)
     if let problem = problemOfOutcome(attempt, fault, position) { return problem }
     if world.faults.lockCount > 0 || disk.lockCount > 0 { return "a lock is left" }
-    // Reading under the fault is refused or right, and never an absence.
+    // Reading with the fault must fail or be right, and must never report an item as absent.
     if fault.isForGood, let store = world.current {
       let code = try code { _ = try store.texts() }
       if ![nil, fault.code, StoreError.outcomeUnknown].contains(code), template.before.items != nil
@@ -102,7 +106,7 @@ import Testing
     guard position <= attempt.calls.count else { return nil }
     let failed = attempt.calls[position - 1]
     let hasFailedSync = failed.kind == .synchronize || failed.kind == .synchronizeData
-    // A definite error says that nothing was changed, which is looked at afterwards.
+    // A definite error means that nothing was changed, which is checked afterwards.
     let isDefinite = outcome == fault.code
     if failed.kind == .synchronizeData, outcome != StoreError.outcomeUnknown, !isDefinite {
       return "the journal's sync failed: \(outcome as Any)"
@@ -117,7 +121,7 @@ import Testing
     return mayBeUnknown && outcome == StoreError.outcomeUnknown ? nil : "\(outcome as Any)"
   }
 
-  /// Whether a change is on the disk and its mark is not written, when the last of some calls fails.
+  /// Returns whether the failure of the last call leaves a change on the disk without its mark.
   private static func isBehindSync(_ calls: ArraySlice<FaultyFileSystem.Call>) -> Bool {
     guard let last = calls.last, last.name == "mark" else { return false }
     let commit = calls.last {
@@ -144,7 +148,7 @@ import Testing
     let repaired = template.after.items
     let items = try store.texts()
     let isAllowed = allowed.contains { moment in
-      // Creating failed and was done again, or nearly succeeded: there is an empty store.
+      // The creation failed and was repeated, or nearly succeeded: there is an empty store.
       moment.keys.isEmpty ? items.isEmpty : (moment.items ?? repaired) == items
     }
     guard isAllowed else { return "\(attempt.outcome as Any), and found \(items)" }

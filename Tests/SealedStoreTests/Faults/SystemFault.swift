@@ -4,14 +4,14 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// A way in which a system call goes wrong.
+/// A way in which a system call fails.
 struct SystemFault: Sendable, CustomTestStringConvertible {
   enum Shape: Sendable {
     /// The call fails.
     case error
-    /// A write writes half, and what follows fails.
+    /// A write writes half of its bytes, and the next write fails.
     case halfThenError
-    /// A write writes half, and nothing fails.
+    /// A write writes half of its bytes, and no call fails.
     case half
   }
 
@@ -21,7 +21,7 @@ struct SystemFault: Sendable, CustomTestStringConvertible {
   /// Whether all calls of that kind fail from then on.
   let isForGood: Bool
 
-  var testDescription: String { "\(name), \(isForGood ? "for good" : "once")" }
+  var testDescription: String { "\(name), \(isForGood ? "permanently" : "once")" }
 
   static let all = [false, true].flatMap { isForGood in
     [
@@ -40,14 +40,14 @@ struct SystemFault: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// What the caller gets.
+  /// The error that the caller receives.
   var code: StoreError.Code {
     errno == ENOSPC || errno == EDQUOT ? StoreError.noSpace : StoreError.io
   }
 
   var concernsWritesAlone: Bool { shape != .error }
 
-  /// Lets the n-th call go wrong.
+  /// Returns a rule that lets the n-th call fail.
   func rule(at number: Int) -> FaultyFileSystem.Rule {
     let hit = Locked<FaultyFileSystem.Call.Kind?>(nil)
     return { [self] call in

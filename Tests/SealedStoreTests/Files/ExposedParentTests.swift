@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// Directories above a store that others could put another store in.
+/// Tests of directories above a store in which others could replace the store.
 @Suite struct ExposedParentTests {
   let scratch: Scratch
   let parent: String
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [0o777, 0o707, 0o702] as [mode_t])
-  func `one that everybody can write is reported with the command that mends it`(
+  func `a directory that all users can write is reported with the command that fixes it`(
     mode: mode_t
   ) throws {
     #expect(try notices(at: store) == [])
@@ -44,12 +44,13 @@ import Testing
   }
 
   @Test(arguments: [0o1777, 0o755, 0o700] as [mode_t])
-  func `one in which files can only be renamed by their owners is not`(mode: mode_t) throws {
+  func `a directory in which only owners can rename files is not reported`(mode: mode_t) throws {
     #expect(unsafe chmod(parent, mode) == 0)
     #expect(try notices(at: store) == [])
   }
 
-  @Test func `one that a group can write is reported, unless it is the person's own group`() throws
+  @Test func `a directory that a group can write is reported, unless it is the user's own group`()
+    throws
   {
     guard geteuid() == 0 else { return }
     #expect(unsafe chmod(parent, 0o770) == 0)
@@ -63,7 +64,7 @@ import Testing
       ])
   }
 
-  @Test func `one that belongs to another user is reported`() throws {
+  @Test func `a directory of another user is reported`() throws {
     guard geteuid() == 0 else { return }
     #expect(unsafe chown(parent, 12345, 0) == 0)
     #expect(
@@ -73,7 +74,7 @@ import Testing
       ])
   }
 
-  @Test func `what is looked at is above the store, not above a link on the way to it`() throws {
+  @Test func `the directories above the store are checked, not those above a link to it`() throws {
     let open = scratch["open"]
     try LinuxFileSystem().makeDirectories(open)
     #expect(unsafe chmod(open, 0o777) == 0)
@@ -84,7 +85,7 @@ import Testing
     #expect(try notices(at: "\(open)/link/store").count == 1)
   }
 
-  @Test func `one that cannot be looked at is not reported`() {
+  @Test func `a directory whose status cannot be read is not reported`() {
     let disk = FaultyFileSystem { $0.kind == .status ? .fail(EACCES) : nil }
     #expect(ExposedParent(above: store, fileSystem: disk) == nil)
     #expect(unsafe chmod(parent, 0o777) == 0)
@@ -92,8 +93,8 @@ import Testing
     #expect(ExposedParent(above: scratch["absent"], fileSystem: LinuxFileSystem()) == nil)
   }
 
-  @Test func `a user that a sandbox has no number for is not taken for another one`() {
-    // These tests run where all users have numbers.
+  @Test func `a user that has no number in a sandbox is not taken for another user`() {
+    // All users have numbers where these tests run.
     #expect(CurrentProcess.isKnown(user: 65534))
     #expect(CurrentProcess.isKnown(user: 12345))
   }

@@ -11,7 +11,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test func `a sync that failed is never made again on the same open file`() throws {
+  @Test func `a sync that failed is never repeated on the same open file`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("old", as: "item")
@@ -33,7 +33,7 @@ import Testing
     #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
   }
 
-  @Test func `a cut whose sync failed is made again through another open file`() throws {
+  @Test func `a truncation whose sync failed is repeated through another open file`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("old", as: "item")
@@ -65,8 +65,8 @@ import Testing
     #expect(try store.text("item") == "newer")
   }
 
-  @Test func `what is confirmed after a failed sync outlasts a power cut`() throws {
-    // The kernel calls the pages of a failed sync clean: the next sync saves nothing of them.
+  @Test func `a change confirmed after a failed sync survives a power cut`() throws {
+    // The kernel treats the pages of a failed sync as clean: the next sync does not write them.
     let disk = RecordingFileSystem(scratch.path)
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("1", as: "before")
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `a failed sync fails every change that waited for it and no later one`() throws {
+  @Test func `a failed sync fails every change that waited for it, but no later change`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     let hasFailed = Locked(false)
@@ -145,9 +145,9 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  /// Some file systems report errors of what they did.
+  /// Some file systems report an error for a call that succeeded.
   @Test(arguments: ["compact", "rotate", "revoke", "repair"])
-  func `a rename that is done and reported as failed leaves the outcome unknown and all items`(
+  func `a rename that happens but reports an error gives an unknown outcome and keeps all items`(
     operation: String
   ) throws {
     let disk = FaultyFileSystem()
@@ -181,9 +181,9 @@ import Testing
     #expect(try scratch.names().filter { !$0.hasPrefix("damaged-") } == storeFiles)
   }
 
-  /// What was done before the change: settling, syncing a new journal's name, making headers equal.
+  /// The syncs before the change belong to settling, a new journal's name, and equal headers.
   @Test(arguments: [("journal", 1), ("store", 1), ("store", 2)])
-  func `a sync that fails before a change leaves no doubt that there is none`(
+  func `a sync that fails before a change gives a definite error`(
     name suffix: String, number: Int
   ) throws {
     let store = try scratch.create()
@@ -213,7 +213,7 @@ import Testing
     try writer.put("newer", as: "item")
     #expect(try scratch.open().texts() == ["item": "newer", "other": "settled"])
     #expect(try writer.verify().findings == [])
-    // The same failure of the change's own sync.
+    // The change's own sync fails in the same way.
     disk.setRule { $0.kind == .synchronizeData ? .fail(EIO) : nil }
     #expect(try code { try writer.put("new", as: "item") } == StoreError.outcomeUnknown)
   }

@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Every system call of a long life fails once.
+/// Tests in which every system call of a long life fails once.
 @Suite(.onOwnThread) struct FailingCallTests {
   let scratch: Scratch
   let second: RawKey
@@ -19,7 +19,7 @@ import Testing
     try store.put("old", as: "kept")
   }
 
-  /// What a reader may find for an item after some operations succeeded and others failed.
+  /// The values that a reader may find after some operations succeeded and others failed.
   private struct Expected {
     var items: [String: Set<String?>] = ["item": ["old"], "gone": ["old"], "kept": ["old"]]
     var slotCounts: Set<Int> = [1]
@@ -32,12 +32,12 @@ import Testing
     }
   }
 
-  /// What a failed call may be reported as: a failed read is not damage, and not absence.
+  /// The errors that may result from a failed call: a failed read is neither damage nor absence.
   private static let allowed: Set<StoreError.Code?> = [
     nil, StoreError.io, StoreError.outcomeUnknown,
   ]
 
-  @Test func `a call that fails once gives a typed error, the old or the new value, and no leak`()
+  @Test func `a call that fails once causes a typed error, the old or the new value, and no leak`()
     throws
   {
     let template = try RecordedDisk.read(scratch.path)
@@ -62,7 +62,7 @@ import Testing
     #expect(number > 150)
   }
 
-  /// Does everything a store can do, and returns what may have come of it.
+  /// Performs every operation of a store, and returns the possible results.
   private func live(at path: String, on disk: FaultyFileSystem) throws -> Expected {
     var expected = Expected()
     var store: SealedFileStore?
@@ -126,10 +126,10 @@ import Testing
     #expect(names == storeFiles, what)
   }
 
-  /// The descriptors of this process that lead into a directory.
+  /// Returns the paths below a directory that this process has open.
   private func openDescriptors(below path: String) throws -> [String] {
     let manager = FileManager.default
-    // A descriptor may be closed by another test between listing and looking.
+    // Another test may close a descriptor between listing and reading.
     return try manager.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
       try? manager.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
     }.filter { $0.hasPrefix(path + "/") || $0 == path }

@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What someone else could do to a store's file.
+/// A change that another user could make to a store's file.
 enum Swap: String, CaseIterable {
   case readable, writable, foreign, linked, link, dangling, fifo, directory
 
@@ -33,7 +33,7 @@ enum Swap: String, CaseIterable {
     }
   }
 
-  /// Whether the file's content is still there, so that the remedy mends everything.
+  /// Whether the file's content still exists, so that the remedy fixes everything.
   var keepsContent: Bool {
     switch self {
     case .readable, .writable, .foreign, .linked, .link: true
@@ -41,7 +41,7 @@ enum Swap: String, CaseIterable {
     }
   }
 
-  /// Only root can give a file away.
+  /// The changes that this process can make; only root can change the owner of a file.
   static var possible: [Swap] { allCases.filter { $0 != .foreign || geteuid() == 0 } }
 }
 
@@ -53,7 +53,7 @@ enum Swap: String, CaseIterable {
     try scratch.create().put("value", as: "item")
   }
 
-  /// Uses the store in every way that reads all of its files.
+  /// Uses the store so that all of its files are read.
   private func useEverything() throws(StoreError) {
     let store = try scratch.open()
     _ = try store.value(for: name("item"))
@@ -61,7 +61,7 @@ enum Swap: String, CaseIterable {
   }
 
   @Test(arguments: storeFiles.sorted(), Swap.possible)
-  func `a file that others could reach is refused with its path and the command that mends it`(
+  func `a file that others could reach is refused with its path and the command that fixes it`(
     file: String, swap: Swap
   ) throws {
     let path = scratch.file(file)
@@ -75,7 +75,7 @@ enum Swap: String, CaseIterable {
     let store = try scratch.open()
     let isRepaired = !swap.keepsContent && file == "mark"
     if !swap.keepsContent, file == "journal" || file == "mark" {
-      // What is gone is gone, and that is said.
+      // The content is lost, which must be reported.
       #expect(try code { _ = try store.value(for: name("item")) } == StoreError.corrupt)
       guard isRepaired else { return }
       #expect(try !store.repair().isEndConfirmed)
@@ -88,7 +88,7 @@ enum Swap: String, CaseIterable {
   }
 
   @Test(arguments: [Swap.readable, .writable, .foreign])
-  func `a directory that others could reach is refused with the command that mends it`(
+  func `a directory that others could reach is refused with the command that fixes it`(
     swap: Swap
   ) throws {
     guard Swap.possible.contains(swap) else { return }
@@ -105,7 +105,9 @@ enum Swap: String, CaseIterable {
     try useEverything()
   }
 
-  /// The mode of a directory is 0604 or 0620 after the swap; its remedy has mended that.
+  /// Returns an error with the remedy for the mode of a directory.
+  ///
+  /// The mode is 0604 or 0620 after the swap; the actual remedy has already fixed that.
   private func chmodError() -> StoreError {
     StoreError(
       StoreError.unsafePermissions, store: scratch.path, reason: "",
@@ -131,7 +133,7 @@ enum Swap: String, CaseIterable {
     }
   }
 
-  @Test func `a link that leads nowhere is not taken for a store that is absent`() throws {
+  @Test func `a dangling link is not taken for an absent store`() throws {
     let link = scratch["link"]
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch["gone"])
     for end in ["", "/"] {
@@ -140,7 +142,7 @@ enum Swap: String, CaseIterable {
     }
   }
 
-  @Test func `the directory itself opens with slashes behind it`() throws {
+  @Test func `the directory itself opens with slashes at the end`() throws {
     let store = try SealedFileStore.open(at: scratch.path + "//", key: scratch.key)
     #expect(try store.text("item") == "value")
     #expect(store.path == scratch.path)
@@ -148,7 +150,7 @@ enum Swap: String, CaseIterable {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `files of a file system that counts no links are refused at once`() throws {
+  func `files of a file system that counts no links are refused immediately`() throws {
     let disk = FaultyFileSystem()
     disk.setAppearance { status in
       var status = status
@@ -162,7 +164,7 @@ enum Swap: String, CaseIterable {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a file that is another one at every look is given up`() throws {
+  func `opening a file that is replaced at every attempt fails`() throws {
     let disk = FaultyFileSystem()
     let count = Locked<UInt64>(0)
     disk.setAppearance { status in
@@ -181,14 +183,14 @@ enum Swap: String, CaseIterable {
   }
 
   @Test(arguments: ["journal", "mark"], [Swap.link, .fifo, .readable, .linked])
-  func `a file that is swapped while the store is open is refused as well`(
+  func `a file that is swapped while the store is open is refused too`(
     file: String, swap: Swap
   ) throws {
     let store = try scratch.open()
     let other = try scratch.open()
     try store.put("second", as: "item")
     try swap.perform(on: scratch.file(file), in: scratch)
-    // The mode of a file that is open is looked at when it is opened again.
+    // The mode of an open file is checked when it is opened again.
     let code = try code {
       _ = try store.verify()
       try store.put("third", as: "item")
@@ -225,7 +227,7 @@ enum Swap: String, CaseIterable {
     #expect(disk.openNames.filter { $0 == "journal" }.count == 1)
   }
 
-  @Test func `what cannot be looked at is not absent`() throws {
+  @Test func `a file whose status cannot be read is not reported as absent`() throws {
     let files = LinuxFileSystem()
     let file = scratch["file"]
     #expect(FileManager.default.createFile(atPath: file, contents: nil))
@@ -238,7 +240,7 @@ enum Swap: String, CaseIterable {
     }
   }
 
-  @Test func `files of two devices are two, whatever their numbers`() {
+  @Test func `files on two devices are different even if their inode numbers are equal`() {
     let one = FileStatus(
       kind: .regular, permissions: 0o600, owner: 0, linkCount: 1, byteCount: 0, device: 1, inode: 1)
     var other = one

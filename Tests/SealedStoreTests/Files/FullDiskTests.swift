@@ -28,7 +28,7 @@ import Testing
     let rest = Locked(parts)
     disk.setRule { call in
       guard call.kind == .write else { return nil }
-      // A write of nothing at all is what a kernel never does for a file.
+      // A kernel never writes 0 bytes to a file without an error.
       return rest.withLock { $0.isEmpty ? .fail(ENOSPC) : .short($0.removeFirst()) }
     }
     let code = try code {
@@ -47,7 +47,7 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `a limit on the size of files is no space, and changes are tried one by one`() throws {
+  @Test func `a limit on the size of files counts as no space, and smaller changes work`() throws {
     disk.setRule { $0.kind == .write && $0.byteCount > 50_000 ? .fail(EFBIG) : nil }
     let error = try error { try store.put(large, for: name("item")) }
     #expect(error.code == StoreError.noSpace)
@@ -61,7 +61,7 @@ import Testing
     throws
   {
     let isFull = Locked(false)
-    // As when the kernel makes a file system read-only after an error.
+    // EROFS is the error after the kernel has made a file system read-only because of an error.
     let whyNoCut = Locked(EROFS)
     disk.setRule { call in
       switch call.kind {
@@ -79,7 +79,7 @@ import Testing
       #expect(try store.text("item") == "old")
       #expect(try store.verify().findings == [])
     }
-    // What is no lack of space and no missing right is not passed over.
+    // An error other than a lack of space or permission is not ignored.
     whyNoCut.withLock { $0 = EIO }
     #expect(
       try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) } == StoreError.io)
@@ -94,7 +94,7 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `what makes new files changes nothing when the disk is full`() throws {
+  @Test func `operations that make new files change nothing when the disk is full`() throws {
     let before = try RecordedDisk.read(scratch.path)
     disk.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
     #expect(try code { try store.compact() } == StoreError.noSpace)
@@ -103,14 +103,14 @@ import Testing
     #expect(
       try code { try store.revoke(keeping: [scratch.key]) { _ in true } } == StoreError.noSpace)
     #expect(try RecordedDisk.read(scratch.path) == before)
-    // With the keys it had.
+    // The store still has its keys.
     #expect(try store.text("item") == "old")
     disk.setRule(nil)
     try store.rotate()
     #expect(try scratch.open().text("item") == "old")
   }
 
-  @Test func `a new journal that cannot take the place of the old one is removed`() throws {
+  @Test func `a new journal that cannot replace the old one is removed`() throws {
     let before = try RecordedDisk.read(scratch.path)
     disk.setRule { $0.kind == .rename ? .fail(ENOSPC) : nil }
     #expect(try code { try store.compact() } == StoreError.noSpace)
@@ -118,7 +118,7 @@ import Testing
     #expect(try store.text("item") == "old")
   }
 
-  @Test func `a compaction that does not fit is reported, fails no change, and is tried again`()
+  @Test func `a compaction that does not fit is reported, fails no change, and is retried`()
     async throws
   {
     let notices = Notices()
@@ -134,23 +134,23 @@ import Testing
       try putLarge(1)
       try await Task.sleep(for: .milliseconds(1))
     }
-    // What was under way has ended by then.
+    // A compaction in progress has ended by then.
     try await Task.sleep(for: .milliseconds(200))
     let first = failureCount()
     #expect(first < 4)
     for _ in 0..<10 { try writer.put("short", as: "item") }
     try await Task.sleep(for: .milliseconds(100))
     #expect(failureCount() == first)
-    // It is tried again when there are 256 KiB more to gain.
+    // It is retried when another 256 KiB can be freed.
     try putLarge(3)
-    try await wait(until: "it is tried again") { failureCount() > first }
+    try await wait(until: "compaction is retried") { failureCount() > first }
     disk.setRule(nil)
     try putLarge(3)
     try await wait(until: "it is done") { try scratch.bytes(of: "journal").count < 2_500_000 }
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `a store that could not be made for want of space can be made when there is some`()
+  @Test func `a store that could not be created for lack of space can be created later`()
     throws
   {
     let scratch = try Scratch()
@@ -161,12 +161,12 @@ import Testing
     try scratch.create(StoreEnvironment(fileSystem: disk)).put("value", as: "item")
   }
 
-  /// Whether this machine lets a process mount a file system of its own.
+  /// Whether a process on this machine can mount its own file system.
   static let canMount =
     (try? run("unshare", "-rm", "mount", "-t", "tmpfs", "t", "/mnt").status) == 0
 
   @Test(.enabled(if: canMount, "needs unshare and a tmpfs"))
-  func `a really full file system loses nothing and works again when there is space`() throws {
+  func `a store on a real full file system loses nothing and works again with space`() throws {
     let mount = "mount -t tmpfs -o size=1m,mode=700 tmpfs \"$0\" && exec \"$@\""
     let place = scratch["small"]
     try FileManager.default.createDirectory(

@@ -3,28 +3,28 @@ import SealedStore
 import TestThreads
 import Testing
 
-/// Whether a process may trace another one here.
+/// Whether a process can trace another process here.
 private let canTrace = (try? run("strace", "-qq", "-o", "/dev/null", "true").status) == 0
 
-/// Calls of a real process that answer `EINTR`, as they do when a signal comes while they wait.
+/// Tests of calls of a real process that fail with `EINTR`, as after a signal while they wait.
 ///
-/// On local disks hardly any of them ever waits so that a signal could end it, so a tracer puts
-/// the answer in the call's place.
-@Suite(.onOwnThread, .enabled(if: canTrace, "needs strace, and leave to trace"))
+/// On local disks hardly any call ever waits so long that a signal could end it, so a tracer
+/// replaces the result of the call.
+@Suite(.onOwnThread, .enabled(if: canTrace, "needs strace, and permission to trace"))
 struct InterruptedCallTests {
   private static let names = [
     "header", "header.copy", "header.next", "journal", "journal.next", "replacement", "mark",
     "lock",
   ]
 
-  /// Runs a worker, some of whose calls on the store's files are interrupted.
+  /// Runs a worker and interrupts some of its calls on the store's files.
   ///
   /// - Parameters:
-  ///   - call: Which system call.
-  ///   - which: Which of them, as strace counts.
-  ///   - onFilesAlone: Whether calls on the directory are left alone.
+  ///   - call: The name of the system call.
+  ///   - which: The interrupted calls, in strace's syntax.
+  ///   - onFilesAlone: Whether calls on the directory are excluded.
   /// - Returns: The worker's lines, and the calls that were made.
-  /// - Throws: When the worker cannot be run.
+  /// - Throws: An error if the worker cannot be run.
   private func live(
     interrupting call: String, _ which: String, onFilesAlone: Bool = false
   ) throws -> (lines: [String], calls: [String]) {
@@ -44,8 +44,8 @@ struct InterruptedCallTests {
     "mkdir", "openat", "statx", "pread64", "pwrite64", "ftruncate", "fcntl", "renameat",
     "unlinkat",
   ])
-  func `a call that a signal interrupts is made again`(call: String) throws {
-    // What the C library does with a directory when it lists it is not made again by it.
+  func `a call that a signal interrupts is repeated`(call: String) throws {
+    // The C library does not repeat its own calls when it lists a directory.
     let isMadeByLibrary = call == "fcntl"
     let (lines, calls) = try live(
       interrupting: call, "1+2", onFilesAlone: isMadeByLibrary)
@@ -54,7 +54,7 @@ struct InterruptedCallTests {
     #expect(calls.contains { $0.contains("INJECTED") })
   }
 
-  @Test func `a sync that a signal interrupts is not made again, and its outcome is unknown`()
+  @Test func `a sync that a signal interrupts is not repeated, and its outcome is unknown`()
     throws
   {
     let (lines, calls) = try live(interrupting: "fdatasync", "1")
@@ -62,7 +62,7 @@ struct InterruptedCallTests {
     #expect(calls.count { $0.contains("fdatasync(") } == 1)
   }
 
-  @Test func `a new file whose sync a signal interrupts is given up`() throws {
+  @Test func `creating a file fails if a signal interrupts its sync`() throws {
     let (lines, calls) = try live(interrupting: "fsync", "1")
     #expect(lines == ["create io"])
     #expect(calls.count { $0.contains("fsync(") } == 1)

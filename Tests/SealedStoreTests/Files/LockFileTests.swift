@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// The file whose bytes are locked, when somebody removes it.
+/// Tests in which the lock file is removed.
 @Suite struct LockFileTests {
   let scratch: Scratch
 
@@ -12,7 +12,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test func `a handle that locked a removed file and one that made a new file exclude each other`()
+  @Test func `handles that locked a removed file and a new file still exclude each other`()
     throws
   {
     let (old, new) = (try scratch.create(), try scratch.open())
@@ -31,14 +31,13 @@ import Testing
     #expect(try new.text("item") == "3")
   }
 
-  @Test func `a lock file that vanishes just before it is locked is made and locked again`() throws
-  {
+  @Test func `a lock file that is removed just before it is locked is created again`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("1", as: "item")
     let path = scratch.file("lock")
     disk.setRule { call in
-      // The first lock is on a file that is removed before anyone else can see it.
+      // The first lock is on a file that is removed before another process can see the lock.
       if call.kind == .lock, call.number == 1 { try? FileManager.default.removeItem(atPath: path) }
       return nil
     }

@@ -6,8 +6,9 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Readers that cannot write, in processes to which the kernel shows the store on a file system that
-/// is read-only.
+/// Tests of readers that cannot write.
+///
+/// Most run in processes for which the kernel mounts the store read-only.
 @Suite(.onOwnThread) struct ReadOnlyTests {
   let scratch: Scratch
   let key: String
@@ -21,45 +22,45 @@ import Testing
     try store.put("2", as: "b")
   }
 
-  /// Shows the store's directory read-only to the process that it starts.
+  /// The script that starts a process with a read-only view of the store's directory.
   private static let readOnly = """
     mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"
     """
 
-  /// The same with a copy on a file system without a disk.
+  /// The same script with a copy of the store on a file system in memory.
   private static let readOnlyInMemory = """
     mkdir "$0-copied" && cp -a "$0/." "$0-copied" && mount -t tmpfs -o mode=700 tmpfs "$0" &&
     cp -a "$0-copied/." "$0" && mount -o remount,ro "$0" && exec "$@"
     """
 
-  /// A reader, which answers for each line that it gets.
+  /// Starts a reader, which prints a line for each line that it receives.
   private func reader(_ script: String = readOnly) throws -> Worker {
     try Worker(
       "show", scratch.path, key, "1", under: ["unshare", "-rm", "sh", "-c", script, scratch.path])
   }
 
-  /// What a reader answers after the next line.
+  /// Sends a line to a reader and returns its next line.
   private func answer(of reader: Worker) throws -> String? {
     try reader.send()
     return reader.line()
   }
 
-  /// Everything in the directory, with the zeros behind the journal.
+  /// Reads all files in the directory, with the zeros behind the journal.
   private func files() throws -> RecordedDisk.Content {
     try RecordedDisk.read(scratch.path, withReserve: true)
   }
 
-  /// Makes changes, and takes their marks away, as a power cut does.
+  /// Makes changes and restores the old mark, as after a power cut.
   private func makeUnmarked(_ body: (SealedFileStore) throws -> Void) throws {
     let mark = try scratch.bytes(of: "mark")
     try body(scratch.open())
     try scratch.overwrite("mark", with: mark)
   }
 
-  /// Where the journal ends with so many short records.
+  /// Returns the end of a journal with `count` short records.
   private static func end(ofRecords count: Int) -> Int { 88 + count * 232 }
 
-  /// Puts bytes over the zeros behind the journal.
+  /// Writes bytes over the zeros behind the journal.
   private func putBehind(_ offset: Int, _ bytes: [UInt8]) throws {
     let handle = try FileHandle(forWritingTo: URL(filePath: scratch.file("journal")))
     defer { try? handle.close() }
@@ -86,7 +87,9 @@ import Testing
   }
 
   @Test(arguments: [readOnly, readOnlyInMemory])
-  func `whole changes behind the mark count for the reader alone`(script: String) throws {
+  func `whole changes behind the mark count for the reader, which writes nothing`(
+    script: String
+  ) throws {
     try makeUnmarked {
       try $0.put("3", as: "c")
       try $0.apply([.remove(name("a")), .put(secret("4"), for: name("b"))])
@@ -98,7 +101,7 @@ import Testing
     #expect(try files() == before)
     guard script == Self.readOnly else { return }
 
-    // What the reader counted stays when somebody who can write settles it.
+    // The changes that the reader counted stay when a writer settles them.
     let writer = try scratch.open()
     #expect(try files() != before)
     #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
@@ -107,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: [readOnly, readOnlyInMemory])
-  func `an unfinished write behind the mark is passed over`(script: String) throws {
+  func `an unfinished write behind the mark is ignored`(script: String) throws {
     try makeUnmarked { try $0.put("3", as: "c") }
     try putBehind(Self.end(ofRecords: 3), [UInt8](repeating: 0xA1, count: 700))
     let before = try files()
@@ -120,17 +123,17 @@ import Testing
     #expect(try answer(of: reader) == "a=1 b=2 c=3 d=4, sound, accessDenied")
   }
 
-  @Test func `a change that was torn is passed over`() throws {
+  @Test func `a torn change is ignored`() throws {
     try makeUnmarked {
       try $0.put("3", as: "c")
       try $0.put("4", as: "d")
     }
-    // In the value of the last one, where the chain does not look.
+    // The bytes are in the value of the last change, which the chain does not cover.
     try putBehind(Self.end(ofRecords: 3) + 160, [0, 0, 0, 0])
     #expect(try reader().line() == "a=1 b=2 c=3, sound, accessDenied")
   }
 
-  @Test func `another change that opens behind the mark, where none can be, is damage`() throws {
+  @Test func `a change that opens behind the mark where no change can be is damage`() throws {
     try makeUnmarked {
       try $0.put("3", as: "c")
       try $0.put("4", as: "d")
@@ -141,7 +144,7 @@ import Testing
     #expect(try files() == before)
   }
 
-  @Test func `a store without a lock file is read as well`() throws {
+  @Test func `a store without a lock file can be read`() throws {
     try makeUnmarked { try $0.put("3", as: "c") }
     try FileManager.default.removeItem(atPath: scratch.file("lock"))
     let reader = try reader()
@@ -151,7 +154,7 @@ import Testing
     #expect(try self.reader().line() == "a=1 b=2 c=3, sound, accessDenied")
   }
 
-  @Test func `a store without a lock file is read on a full disk as well`() throws {
+  @Test func `a store without a lock file can be read on a full disk`() throws {
     try makeUnmarked { try $0.put("3", as: "c") }
     try FileManager.default.removeItem(atPath: scratch.file("lock"))
     let disk = FaultyFileSystem { call in
@@ -162,7 +165,7 @@ import Testing
     #expect(try scratch.names() == storeFiles.subtracting(["lock"]))
   }
 
-  @Test func `a reader that has the lock after a writer syncs nothing that has its mark`() throws {
+  @Test func `a reader that has the lock after a writer syncs no marked change`() throws {
     var mark: [UInt8] = []
     try makeUnmarked {
       try $0.put("3", as: "c")
@@ -172,7 +175,7 @@ import Testing
       switch call.kind {
       case .open where call.access == .readWriteOrCreate: return .fail(EACCES)
       case .lock:
-        // The writer writes its mark, and then lets the lock go.
+        // The writer writes its mark and then releases the lock.
         #expect(throws: Never.self) { try scratch.overwrite("mark", with: mark) }
         return nil
       case .synchronizeData: return .fail(EIO)
@@ -184,7 +187,7 @@ import Testing
     #expect(try reader.texts() == ["a": "1", "b": "2", "c": "3"])
   }
 
-  @Test func `a reader waits for a writer before it counts what is behind the mark`() throws {
+  @Test func `a reader waits for a writer before it counts changes behind the mark`() throws {
     try makeUnmarked { try $0.put("3", as: "c") }
     let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
     let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
@@ -194,9 +197,9 @@ import Testing
     #expect(reader.line() == "a=1 b=2 c=3, sound, accessDenied")
   }
 
-  /// As files of mode 0400 are for everybody but root.
+  /// A file of mode 0400 is read-only for all users except root.
   @Test(arguments: ["journal", "mark", "lock"], [EACCES, EROFS])
-  func `where one file can only be read, reads work and no change is begun`(
+  func `if one file is read-only, reads work and no change is begun`(
     file: String, errno: Int32
   ) throws {
     let before = try files()
@@ -207,7 +210,7 @@ import Testing
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
     let put = { try opened.put("3", as: "c") }
     var changes: [() throws -> Void] = [put, { try opened.remove(name("a")) }, put]
-    // A new journal can take the place of one that cannot be written.
+    // A new journal can replace a journal that cannot be written.
     if file != "journal" {
       changes += [{ try opened.compact() }, { try opened.rotate() }, put]
     }
@@ -222,7 +225,7 @@ import Testing
     #expect(try code(put) == StoreError.accessDenied)
     #expect(try scratch.open().texts() == ["a": "1", "b": "2", "d": "4"])
 
-    // Behind the mark as well.
+    // The same must hold for changes behind the mark.
     try makeUnmarked { try $0.put("5", as: "e") }
     try putBehind(Self.end(ofRecords: 4), [UInt8](repeating: 0xA1, count: 700))
     let unsettled = try files()
@@ -230,7 +233,7 @@ import Testing
     #expect(try reader.texts() == ["a": "1", "b": "2", "d": "4", "e": "5"])
     #expect(try code { try reader.put("3", as: "c") } == StoreError.accessDenied)
     #expect(try files() == unsettled)
-    // Allowed to write again, without being opened anew.
+    // Once writing is allowed again, the store does not need to be reopened.
     disk.setRule(nil)
     try reader.put("6", as: "e")
     #expect(try scratch.open().texts() == ["a": "1", "b": "2", "d": "4", "e": "6"])
@@ -245,12 +248,12 @@ import Testing
     held?.unlock()
   }
 
-  @Test func `where the page cache cannot be passed by, what is behind the mark is an error`()
+  @Test func `if the page cache cannot be bypassed, a change behind the mark is an error`()
     throws
   {
     try makeUnmarked { try $0.put("3", as: "c") }
-    // A disk that is full, and a file system that does not know direct reads: those of the journal
-    // are the last opening of it.
+    // The disk is full, and the file system does not support direct reads: the last time that the
+    // journal is opened is for them.
     let openings = Locked(0)
     let disk = FaultyFileSystem { call in
       switch call.kind {
@@ -267,11 +270,11 @@ import Testing
     let code = try code { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
     #expect(openings.value == 3)
     #expect(code == StoreError.io)
-    // Nothing is behind this one.
+    // Nothing is behind the mark of this change.
     try store.put("4", as: "d")
   }
 
-  @Test func `in memory, what is behind the mark counts though the page cache cannot be passed by`()
+  @Test func `in memory, a change behind the mark counts even without direct reads`()
     throws
   {
     let scratch = try Scratch(in: TemporaryDirectory(in: "/dev/shm"))
@@ -280,7 +283,7 @@ import Testing
     let mark = try scratch.bytes(of: "mark")
     try store.put("2", as: "b")
     try scratch.overwrite("mark", with: mark)
-    // Since Linux 6.6 this file system knows direct reads, and before it did not.
+    // This file system supports direct reads only since Linux 6.6.
     let disk = FaultyFileSystem { call in
       if call.kind == .write { return .fail(ENOSPC) }
       return call.access == .readDirect ? .fail(EINVAL) : nil
@@ -289,7 +292,7 @@ import Testing
     #expect(try reader.texts() == ["a": "1", "b": "2"])
   }
 
-  /// Puts the journal and another file in each other's place.
+  /// Exchanges the journal with another file.
   private static func exchangeJournal(of scratch: Scratch, with other: String) {
     let (journal, between) = (scratch.file("journal"), scratch["between"])
     for (path, newPath) in [(journal, between), (other, journal), (between, other)] {
@@ -297,7 +300,7 @@ import Testing
     }
   }
 
-  @Test func `a change of which only the first page is on the disk is passed over`() throws {
+  @Test func `a change of which only the first page is on the disk is ignored`() throws {
     try makeUnmarked { try $0.put(String(repeating: "x", count: 5000), as: "long") }
     let before = try files()
     let journal = try #require(before["journal"])
@@ -307,7 +310,7 @@ import Testing
     #expect(
       FileManager.default.createFile(
         atPath: other, contents: Data(written), attributes: [.posixPermissions: 0o600]))
-    // Nothing can be written, and who asks the disk gets the other file.
+    // Nothing can be written, and a direct read gets the other file.
     let (scratch, isExchanged) = (scratch, Locked(false))
     let disk = FaultyFileSystem { call in
       if call.kind == .write { return .fail(ENOSPC) }
@@ -325,8 +328,9 @@ import Testing
     #expect(try files() == before)
   }
 
-  /// A disk that takes no more than it has, and on it the store, whose journal ends with a page: so
-  /// what is written behind is all lost, and not only a part of it.
+  /// The script that uses the store on a full disk.
+  ///
+  /// The journal ends at the end of a page, so that a change written behind it is lost completely.
   private static let fullDisk = """
     set -e
     place=$1 store=$2 key=$3 worker=$4
@@ -350,7 +354,7 @@ import Testing
     echo "has space: $(show 1)"
     """
 
-  /// Whether this machine lets a test mount a file as a disk.
+  /// Whether a test can mount a file as a disk on this machine.
   static let canMountDisks =
     geteuid() == 0
     && ["/dev/loop-control", "/sbin/mkfs.ext4"].allSatisfy {
@@ -358,8 +362,8 @@ import Testing
     }
 
   @Test(.enabled(if: canMountDisks, "needs root, a loop device and mkfs.ext4"))
-  func `what is only in the page cache after a sync that failed counts for nothing`() throws {
-    // 88 bytes of head, 16 records of 232 bytes and one of 296.
+  func `a change that is only in the page cache after a failed sync does not count`() throws {
+    // The journal has 88 bytes of head, 16 records of 232 bytes and one of 296.
     let store = try SealedFileStore.create(
       at: scratch["paged"], key: scratch.key)
     for number in 0..<16 { try store.put("v", as: "\(number)") }
@@ -381,11 +385,11 @@ import Testing
     #expect(
       lines == [
         "writes: \(items), sound, outcomeUnknown",
-        // Settling is refused: as what, is the kernel's choice.
+        // Settling fails; the error depends on the kernel.
         lines.contains("opens again: io") ? "opens again: io" : "opens again: noSpace",
         "reads: \(items), sound, accessDenied",
         "reads again: \(items), sound, accessDenied",
-        // The kernel kept it in memory until now.
+        // The kernel kept the change in memory until now.
         "has space: \(items) new=100000, sound, ok",
       ])
   }

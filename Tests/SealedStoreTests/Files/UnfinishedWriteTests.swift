@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What a writer left behind the mark that never came to confirm it.
+/// Tests of the remains that a writer left behind the mark without confirming them.
 @Suite struct UnfinishedWriteTests {
   let scratch: Scratch
   let store: SealedFileStore
@@ -15,9 +15,9 @@ import Testing
     try store.put("before", as: "item")
   }
 
-  /// Makes changes, and takes their marks away, as a power cut does.
+  /// Makes changes and restores the old mark, as after a power cut.
   ///
-  /// - Returns: The journal with them, and where they begin.
+  /// - Returns: The journal with the changes, and the offset of the first change.
   private func makeUnmarked(
     _ body: () throws -> Void
   ) throws -> (journal: [UInt8], start: Int) {
@@ -29,7 +29,7 @@ import Testing
     return (journal, start)
   }
 
-  /// Whether the journal is still the same, with nothing but zeros behind it.
+  /// Returns whether the journal is still the same, with only zeros behind it.
   private func isJournal(_ journal: [UInt8]) throws -> Bool {
     let content = try #require(RecordedDisk.read(scratch.path, withReserve: true)["journal"])
     return Array(content.prefix(journal.count)) == journal
@@ -53,7 +53,7 @@ import Testing
     #expect(try scratch.open().texts() == ["item": "after"])
   }
 
-  @Test func `whole changes behind an old mark count for every next opening`() throws {
+  @Test func `whole changes behind an old mark count at the next opening and later`() throws {
     _ = try makeUnmarked {
       try store.put("1", as: "first")
       try store.apply([.put(secret("2"), for: name("second")), .remove(name("item"))])
@@ -87,18 +87,18 @@ import Testing
     }
   }
 
-  @Test func `a dropped change does not come back when its bytes are put back`() throws {
+  @Test func `a dropped change does not return when its bytes are restored`() throws {
     let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }
     try scratch.flip("journal", at: start + 100)
     #expect(try scratch.open().texts() == ["item": "before"])
-    // The mark is that of the void change, which stands no more where it was.
+    // The mark is that of the void change, which is no longer at its place.
     try scratch.overwrite("journal", with: journal)
     #expect(try code { _ = try scratch.open().texts() } == StoreError.corrupt)
   }
 
-  @Test func `remains in which something looks like a change are no damage`() throws {
+  @Test func `remains that look like a change are not damage`() throws {
     let journal = try scratch.bytes(of: "journal")
-    // The prefix of a record that starts and ends a change, with sealed parts that are none.
+    // The prefix of a record that starts and ends a change, with invalid sealed parts.
     let prefix = journal[88..<88 + 72]
     let torn = [UInt8](repeating: 0xA1, count: 100) + prefix + [UInt8](repeating: 0xA1, count: 400)
     try scratch.overwrite("journal", with: journal + torn)
@@ -106,12 +106,12 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `another change that opens behind the mark, where none can be, is damage`() throws {
+  @Test func `a change that opens behind the mark where no change can be is damage`() throws {
     let (journal, start) = try makeUnmarked {
       try store.put("1", as: "first")
       try store.put("2", as: "second")
     }
-    // The chain value of the first: no crash hits that alone.
+    // This is in the chain value of the first change: no crash damages only that.
     try scratch.flip("journal", at: start + 60)
     for identifier in ["item", "first", "missing"] {
       #expect(try code { _ = try scratch.open().text(identifier) } == StoreError.corrupt)
@@ -123,7 +123,7 @@ import Testing
     #expect(try isJournal(damaged))
   }
 
-  @Test func `an opening waits for a writer, and takes the mark that it writes`() throws {
+  @Test func `opening waits for a writer, and uses the mark that it writes`() throws {
     let (_, _) = try makeUnmarked { try store.put("after", as: "item") }
     let unmarked = try scratch.bytes(of: "mark")
     let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
@@ -139,13 +139,13 @@ import Testing
       } else {
         Thread.sleep(forTimeInterval: 0.1)
         #expect(isOpen.withLock { !$0 })
-        // As the writer would: the change is on the disk, now the mark.
+        // This does what the writer would do: the change is on the disk, now comes the mark.
         try Self.confirmLastChange(of: scratch, after: unmarked)
       }
     }
   }
 
-  /// Writes the mark of the last change, as another store of the same files does.
+  /// Writes the mark of the last change, taken from a copy of the store that settled it.
   private static func confirmLastChange(of scratch: Scratch, after mark: [UInt8]) throws {
     let copy = try Scratch()
     try RecordedDisk.write(RecordedDisk.read(scratch.path), to: copy.path)
@@ -154,7 +154,7 @@ import Testing
     #expect(try scratch.bytes(of: "mark") != mark)
   }
 
-  @Test func `an opening that waits too long for a writer times out`() throws {
+  @Test func `opening times out if it waits too long for a writer`() throws {
     _ = try makeUnmarked { try store.put("after", as: "item") }
     let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
     let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
@@ -167,12 +167,11 @@ import Testing
         environment: StoreEnvironment(fileSystem: disk))
     }
     #expect(code == StoreError.timedOut)
-    // Nor does it wait as long once more for the lock of a reader.
+    // It does not wait again for the lock of a reader.
     #expect(!disk.calls.contains { $0.name == "lock" && $0.access == .read })
   }
 
-  @Test func `an open store that saw only the old mark is not disturbed by what is behind`() throws
-  {
+  @Test func `an open store that saw only the old mark ignores a change behind it`() throws {
     let reader = try scratch.open()
     #expect(try reader.text("item") == "before")
     _ = try makeUnmarked { try store.put("after", as: "item") }
@@ -181,7 +180,7 @@ import Testing
     #expect(try reader.text("item") == "after")
   }
 
-  @Test func `settling that fails on the way marks nothing, and is done by the next`() throws {
+  @Test func `settling that fails marks nothing, and the next opening settles the change`() throws {
     let (journal, _) = try makeUnmarked { try store.put("after", as: "item") }
     let mark = try scratch.bytes(of: "mark")
     for (kind, expected) in [
@@ -198,7 +197,7 @@ import Testing
     #expect(try scratch.bytes(of: "journal") == journal)
   }
 
-  @Test func `a read error behind the mark is an error, and no unfinished write`() throws {
+  @Test func `a read error behind the mark is an error, not an unfinished write`() throws {
     let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }
     let disk = FaultyFileSystem { call in
       call.kind == .read && call.name == "journal" && call.range.upperBound > start

@@ -1,19 +1,19 @@
-/// One change to the code that some test has to notice.
+/// A change to the code that some test must catch.
 struct Mutant: Encodable {
   enum Kind: String, Encodable {
-    /// A comparison, a negation or a condition answers the opposite.
+    /// A comparison, a negation or a condition gives the opposite result.
     case inverted
-    /// A check never objects: a guard lets everything pass, an `if` never sees its case.
+    /// A check never fails: a guard lets everything pass, an `if` is never true.
     case removed
-    /// `<` for `<=` and so on: the two sides being equal is on the wrong side.
+    /// `<` instead of `<=` and so on: the comparison is wrong for equal sides.
     case boundary
-    /// A sync, a check, a wipe or a cut does not happen.
+    /// A sync, a check, a wipe or a truncation does not happen.
     case skipped
   }
 
-  /// The number that switches it on in this build.
+  /// The number that activates it in this build.
   let number: Int
-  /// Names it from one build to the next, as long as its function reads the same.
+  /// The name, which stays the same in later builds while its function is unchanged.
   let name: String
   let kind: Kind
   let file: String

@@ -2,10 +2,10 @@ import SwiftOperators
 import SwiftParser
 import SwiftSyntax
 
-/// Rewrites a file so that every mutation of it is there and none is active.
+/// A rewriter that inserts every mutant of a file, none of them active.
 ///
-/// Each is a choice at run time, `mutated(17) ? … : …`, so that one build has all of them. The
-/// text is put together anew from the syntax tree; what is not mutated stays as it is.
+/// Each mutant is chosen at run time, `mutated(17) ? … : …`, so that one build has all of them. The
+/// text is rebuilt from the syntax tree; code without mutants stays unchanged.
 struct Mutator {
   private let file: String
   private let tree: SourceFileSyntax
@@ -16,7 +16,7 @@ struct Mutator {
 
   private static let comparisons: Set = ["==", "!=", "===", "!==", "<", "<=", ">", ">=", "~="]
   private static let boundaries = ["<": "<=", "<=": "<", ">": ">=", ">=": ">"]
-  /// Statements whose absence changes nothing but safety.
+  /// The functions whose calls matter only for safety.
   private static let skippable: Set = [
     "synchronize", "synchronizeData", "check", "checkEmpty", "checkSizes", "checkSlot",
     "checkVacancy", "wipe", "sodium_memzero", "truncate",
@@ -24,15 +24,15 @@ struct Mutator {
 
   init(_ source: String, file: String, firstNumber: Int) {
     self.file = file
-    // An operator this table does not know stays unfolded, and unmutated.
+    // An operator that is not in this table stays unfolded and is not mutated.
     let folded = OperatorTable.standardOperators.foldAll(Parser.parse(source: source)) { _ in }
-    guard let tree = folded.as(SourceFileSyntax.self) else { fatalError("\(file) is no file") }
+    guard let tree = folded.as(SourceFileSyntax.self) else { fatalError("\(file) has no source") }
     self.tree = tree
     locations = SourceLocationConverter(fileName: file, tree: tree)
     nextNumber = firstNumber
   }
 
-  /// The file with all of its mutants.
+  /// Returns the text of the file with all of its mutants.
   mutating func mutated() -> String { render(Syntax(tree)) }
 
   private mutating func render(_ node: Syntax) -> String {
@@ -68,7 +68,7 @@ struct Mutator {
     return body
   }
 
-  // MARK: - What can be mutated
+  // MARK: - Code that can be mutated
 
   private func comparison(
     _ expression: ExprSyntax
@@ -84,22 +84,24 @@ struct Mutator {
     expression.as(PrefixOperatorExprSyntax.self)?.operator.text == "!"
   }
 
-  /// Whether a condition is neither a comparison nor made of others, which are mutated apart.
+  /// Returns whether a condition is plain.
+  ///
+  /// Comparisons are not, and neither are combined conditions, whose parts are mutated separately.
   private func isPlain(_ expression: ExprSyntax) -> Bool {
     expression.is(FunctionCallExprSyntax.self) || expression.is(MemberAccessExprSyntax.self)
       || expression.is(DeclReferenceExprSyntax.self)
   }
 
-  /// What a condition does to the code below it.
+  /// The effect of a condition on the code below it.
   private enum Role {
-    /// Everything ends here if it does not hold: a guard, a part of a conjunction.
+    /// The code below is not reached unless it holds: a guard, a part of a conjunction.
     case mustHold
-    /// Something happens only if it holds: an `if`, a part of a disjunction.
+    /// The code below runs only if it holds: an `if`, a part of a disjunction.
     case opens
   }
 
   private func role(of node: Syntax) -> Role? {
-    // `try` and `unsafe` stand around a condition; the condition is what is in them.
+    // `try` and `unsafe` may enclose a condition; the inner expression is the condition.
     isMarked(node) || node.is(BinaryOperatorExprSyntax.self) ? nil : roleOfPlace(of: node)
   }
 

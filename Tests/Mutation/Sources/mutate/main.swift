@@ -1,7 +1,7 @@
 import Foundation
 
 // mutate SOURCES TARGET LIST FOLDER...: copies folders of sources with every mutant in them, and
-// writes a list of the mutants, one JSON object a line. No two folders are of one module.
+// writes a list of the mutants, one JSON object per line. Each folder must be a different module.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count > 3 else {
@@ -12,7 +12,7 @@ let places = arguments.prefix(3).map { URL(filePath: $0) }
 let (sources, target, list) = (places[0], places[1], places[2])
 let folders = arguments.dropFirst(3)
 
-/// Leaves a file alone that says the same already, so that it is not compiled again.
+/// Writes a file unless it has the same text already, so that it is not compiled again.
 func write(_ text: String, to file: URL) throws {
   if (try? String(contentsOf: file, encoding: .utf8)) == text { return }
   try FileManager.default.createDirectory(
@@ -39,8 +39,9 @@ let support = """
     return unsafe Int(String(cString: text)) ?? 0
   }()
 
-  /// A byte for every mutant, in a file that all processes of a run share: what is reached stays
-  /// known however they end.
+  /// A byte for every mutant, in a file that all processes of a run share.
+  ///
+  /// It shows which mutants were reached, however the processes end.
   nonisolated(unsafe) private let reached: UnsafeMutablePointer<UInt8>? = {
     guard let path = unsafe getenv("SESSION_TOOLS_MUTANTS_REACHED") else { return nil }
     let file = unsafe open(path, O_RDWR | O_CLOEXEC)
@@ -51,7 +52,7 @@ let support = """
     return unsafe start == MAP_FAILED ? nil : start?.assumingMemoryBound(to: UInt8.self)
   }()
 
-  /// Whether a mutant is switched on.
+  /// Returns whether a mutant is active, and records that it was reached.
   @usableFromInline func mutated(_ number: Int) -> Bool {
     unsafe reached?[number] = 1
     return number == active

@@ -1,4 +1,4 @@
-/// What of swift-crypto seals the items.
+/// The cipher of swift-crypto that seals the items.
 enum Algorithm: String {
   case chaChaPoly = "chachapoly"
   case aesGCM = "aesgcm"
@@ -14,7 +14,7 @@ enum Algorithm: String {
     }
   }
 
-  /// The name in books.
+  /// The name in the literature.
   var title: String {
     switch self {
     case .chaChaPoly: "ChaCha20-Poly1305"

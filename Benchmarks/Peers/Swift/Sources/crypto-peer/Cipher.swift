@@ -21,7 +21,7 @@ struct Cipher {
     } catch {
       throw .failed(algorithm.typeName, reason: "\(error)")
     }
-    // It is nil for a nonce of another length than 12 alone.
+    // `combined` is nil only if the nonce does not have 12 bytes.
     guard let sealed else { throw .failed(algorithm.typeName, reason: "the nonce is too long") }
     return sealed
   }
@@ -38,7 +38,7 @@ struct Cipher {
         return try AES.GCM.open(box, using: key, authenticating: bound)
       }
     } catch {
-      // A file that was changed, one of another item and another key look the same.
+      // A changed file, a file of another item and a wrong key cannot be told apart.
       throw .lost(identifier: identifier)
     }
   }

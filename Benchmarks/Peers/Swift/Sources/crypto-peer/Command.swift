@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the arguments after the algorithm ask for.
+/// A command, from the arguments after the algorithm.
 enum Command {
   case describe
   case prepare(directory: String, itemCount: Int)
@@ -10,8 +10,9 @@ enum Command {
   static let usage = """
     usage: crypto-peer chachapoly|aesgcm describe
            crypto-peer chachapoly|aesgcm prepare DIRECTORY ITEMS
-           crypto-peer chachapoly|aesgcm measure DIRECTORY ITEMS put|get|list|list-again|remove COUNT
+           crypto-peer chachapoly|aesgcm measure DIRECTORY ITEMS OPERATION COUNT
            crypto-peer chachapoly|aesgcm check DIRECTORY ITEMS
+    OPERATION is put, get, list, list-again or remove.
     """
 
   init(_ arguments: some Collection<String>) throws(Failure) {
@@ -33,7 +34,7 @@ enum Command {
     }
   }
 
-  /// Does it, and prints what it has to tell.
+  /// Runs the command and prints its result.
   func run(_ algorithm: Algorithm) throws(Failure) {
     switch self {
     case .describe:

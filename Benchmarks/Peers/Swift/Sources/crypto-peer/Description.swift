@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// What `describe` tells.
+/// The output of `describe`.
 struct Description: Encodable {
   let name: String
-  // The library does not know its version: `install`, which asked the package manager, tells it.
+  // The library does not know its version: `install` gets it from the package manager.
   let version = ProcessInfo.processInfo.environment["SWIFT_CRYPTO_VERSION"] ?? "unknown"
   let what: String
   let durable = "yes"

@@ -1,10 +1,10 @@
-/// Why the program ends with another status than 0.
+/// A reason for the program to end with a status other than 0.
 enum Failure: Error {
-  /// The arguments ask for nothing there is.
+  /// The arguments are invalid.
   case usage
   /// An item is missing, was changed, or has another value.
   case lost(identifier: String)
-  /// Something did not work, and why.
+  /// An operation failed for the given reason.
   case failed(String, reason: String)
 
   /// The status of the program, by the protocol.
@@ -16,7 +16,7 @@ enum Failure: Error {
     }
   }
 
-  /// What stderr is told.
+  /// Returns the text for stderr.
   func text(by program: String) -> String {
     switch self {
     case .usage: Command.usage

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What every peer stores: the items of `C/peer.c`, byte for byte.
+/// An item that every peer stores: those of `C/peer.c`, byte for byte.
 struct Item {
   /// The length of each value.
   static let valueByteCount = 512
@@ -18,17 +18,17 @@ struct Item {
       })
   }
 
-  /// The items of some numbers.
+  /// Returns the items with the given numbers.
   static func all(_ numbers: Range<Int>) -> [Item] {
     numbers.map { Item($0) }
   }
 }
 
-/// Numbers that look random and are the same every time: those of `C/peer.c`.
+/// A pseudorandom series that is the same every time: that of `C/peer.c`.
 struct Xorshift {
   private var state: UInt64 = 88_172_645_463_325_252
 
-  /// The next number, from 0 to below a bound.
+  /// Returns the next number, at least 0 and below a bound.
   mutating func next(below bound: Int) -> Int {
     state ^= state << 13
     state ^= state >> 7

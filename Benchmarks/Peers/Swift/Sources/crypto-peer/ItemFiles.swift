@@ -6,7 +6,7 @@ struct ItemFiles: ~Copyable {
   private let cipher: Cipher
   private let directory: OpenFile
 
-  /// Opens the store in a directory, and makes it first if it is not there.
+  /// Opens the store in a directory, and creates it first if necessary.
   init(_ path: String, _ algorithm: Algorithm) throws(Failure) {
     try OpenFile.workingDirectory.makeDirectory(path)
     let key = try Self.key(path + "/key")
@@ -16,37 +16,37 @@ struct ItemFiles: ~Copyable {
     cipher = Cipher(algorithm: algorithm, key: key)
   }
 
-  /// Puts an item, durable when this returns.
+  /// Puts an item, which is durable when this returns.
   func put(_ item: Item) throws(Failure) {
     try write(item, isDurable: true)
     try directory.synchronize()
   }
 
-  /// Puts items, durable all together when this returns.
+  /// Puts items, which are all durable when this returns.
   func putAll(_ items: [Item]) throws(Failure) {
     for item in items { try write(item, isDurable: false) }
     try directory.synchronizeFileSystem()
   }
 
-  /// The value of an item.
+  /// Returns the value of an item.
   ///
-  /// - Throws: `lost` when there is no such item, or its file was changed.
+  /// - Throws: `lost` if the item does not exist or its file was changed.
   func get(_ identifier: String) throws(Failure) -> Data {
     guard let file = try directory.openIfPresent(identifier) else {
       throw .lost(identifier: identifier)
     }
-    // One more than there should be, so that a longer file is seen.
+    // One byte more than expected, to detect a longer file.
     let sealed = try file.read(atMost: Cipher.sealedByteCount + 1)
     guard sealed.count == Cipher.sealedByteCount else { throw .lost(identifier: identifier) }
     return try cipher.open(sealed, for: identifier)
   }
 
-  /// The identifiers of all items.
+  /// Returns the identifiers of all items.
   func identifiers() throws(Failure) -> [String] {
     try directory.visibleNames()
   }
 
-  /// Removes an item that is there, durable when this returns.
+  /// Removes an existing item; the removal is durable when this returns.
   func remove(_ identifier: String) throws(Failure) {
     try directory.remove(identifier)
     try directory.synchronize()
@@ -62,12 +62,12 @@ struct ItemFiles: ~Copyable {
     try directory.rename(temporary, to: item.identifier)
   }
 
-  /// Reads the key, and makes it first if it is not there.
+  /// Reads the key, and creates it first if necessary.
   private static func key(_ path: String) throws(Failure) -> SymmetricKey {
     let size = SymmetricKeySize.bits256
     if let file = try OpenFile.workingDirectory.openIfPresent(path) {
       let key = SymmetricKey(data: try file.read(atMost: size.bitCount / 8))
-      guard key.bitCount == size.bitCount else { throw .failed(path, reason: "it is too short") }
+      guard key.bitCount == size.bitCount else { throw .failed(path, reason: "key too short") }
       return key
     }
     let key = SymmetricKey(size: size)

@@ -1,11 +1,11 @@
-/// What can be timed.
+/// An operation that can be timed.
 enum Operation: String, CaseIterable, Encodable {
   case put, get, list
   case listAgain = "list-again"
   case remove
 }
 
-/// What `measure` tells.
+/// The output of `measure`.
 struct Measurement: Encodable {
   let operation: Operation
   let count: Int

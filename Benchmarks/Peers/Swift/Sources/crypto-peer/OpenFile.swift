@@ -2,21 +2,21 @@ import CLinux
 import FoundationEssentials
 import Glibc
 
-/// An open file or directory, closed when it is gone.
+/// An open file or directory, which is closed when the value is destroyed.
 ///
-/// The only file that makes these calls. They are those of `C/file-per-item.c`, one for one, so
-/// that a difference in time is not one in what the kernel was asked for.
+/// Only this file makes these system calls. They are the same as in `C/file-per-item.c`, one for
+/// one, so that a difference in time is not caused by the system calls.
 struct OpenFile: ~Copyable {
-  /// What a file is opened for.
+  /// The purpose for which a file is opened.
   enum Access {
     case directory
-    /// To be written, and made new.
+    /// To write a new file.
     case create
-    /// To be written, and emptied if it is there.
+    /// To write a file, which is emptied if it exists.
     case replace
   }
 
-  /// What paths are relative to.
+  /// The directory that paths are relative to.
   static let workingDirectory = OpenFile(descriptor: AT_FDCWD)
 
   private let descriptor: Int32
@@ -31,7 +31,7 @@ struct OpenFile: ~Copyable {
 
   // MARK: names in a directory
 
-  /// Makes a directory if it is not there.
+  /// Creates a directory if it does not exist.
   func makeDirectory(_ name: String) throws(Failure) {
     guard unsafe mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else {
       throw Self.failure(name)
@@ -50,7 +50,7 @@ struct OpenFile: ~Copyable {
     return OpenFile(descriptor: result)
   }
 
-  /// Opens a file to be read; `nil` when there is none.
+  /// Opens a file for reading, or returns `nil` if it does not exist.
   func openIfPresent(_ name: String) throws(Failure) -> OpenFile? {
     let result = unsafe openat(descriptor, name, O_RDONLY | O_CLOEXEC)
     if result >= 0 { return OpenFile(descriptor: result) }
@@ -68,9 +68,9 @@ struct OpenFile: ~Copyable {
     guard unsafe unlinkat(descriptor, name, 0) == 0 else { throw Self.failure(name) }
   }
 
-  /// The names that do not begin with a dot.
+  /// Returns the names that do not begin with a dot.
   func visibleNames() throws(Failure) -> [String] {
-    // A descriptor of its own: reading a directory moves the offset of the one given.
+    // This needs its own descriptor: reading a directory moves the descriptor's offset.
     let own = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard own >= 0, let stream = unsafe fdopendir(own) else { throw Self.failure("items") }
     defer { unsafe _ = closedir(stream) }
@@ -88,7 +88,7 @@ struct OpenFile: ~Copyable {
 
   // MARK: content
 
-  /// What a file begins with, read by one call.
+  /// Reads the beginning of a file with one call.
   func read(atMost byteCount: Int) throws(Failure) -> [UInt8] {
     var result = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
@@ -99,7 +99,7 @@ struct OpenFile: ~Copyable {
     return bytes
   }
 
-  /// Writes bytes by one call.
+  /// Writes bytes with one call.
   func write(_ bytes: some ContiguousBytes) throws(Failure) {
     let isWhole = unsafe bytes.withUnsafeBytes { buffer in
       unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count) == buffer.count
@@ -111,12 +111,12 @@ struct OpenFile: ~Copyable {
     guard fsync(descriptor) == 0 else { throw Self.failure("fsync") }
   }
 
-  /// Syncs all of the file system that this is on.
+  /// Syncs the whole file system that this file is on.
   func synchronizeFileSystem() throws(Failure) {
     guard syncfs(descriptor) == 0 else { throw Self.failure("syncfs") }
   }
 
-  /// Closes it where a failure to do so has to be known.
+  /// Closes the file and throws an error if that fails.
   consuming func close() throws(Failure) {
     let result = Glibc.close(descriptor)
     discard self

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Where failures are told.
+/// The program's output of failures.
 enum StandardError {
-  /// Says something in a line of its own.
+  /// Prints a text followed by a newline.
   static func say(_ text: String) {
     let line = Array("\(text)\n".utf8)
-    // Nobody is left to be told that telling failed.
+    // A failure to write to stderr cannot be reported.
     _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
   }
 }

@@ -1,9 +1,9 @@
-/// The commands of the protocol on a store of some items, as `C/peer.c` has them.
+/// The commands of the protocol on a store of some items, the same as in `C/peer.c`.
 struct Workload: ~Copyable {
   private let files: ItemFiles
   private let itemCount: Int
 
-  /// Opens the store in a directory, and makes it first if it is not there.
+  /// Opens the store in a directory, and creates it first if necessary.
   init(_ directory: String, _ algorithm: Algorithm, itemCount: Int) throws(Failure) {
     files = try ItemFiles(directory, algorithm)
     self.itemCount = itemCount
@@ -19,9 +19,9 @@ struct Workload: ~Copyable {
     for item in Item.all(0..<itemCount) { try verify(item) }
   }
 
-  /// Times an operation, done so many times.
+  /// Times `count` calls of an operation.
   func measure(_ operation: Operation, count: Int) throws(Failure) -> Measurement {
-    // What is done once, like loading a library's code, is done here.
+    // One-time work, such as loading a library's code, is done here.
     let first = Item(0)
     try verify(first)
     if operation == .put { try files.put(first) }
@@ -63,7 +63,7 @@ struct Workload: ~Copyable {
     for _ in 0..<count {
       let listedCount = try files.identifiers().count { $0.hasPrefix("item-") }
       guard listedCount >= itemCount else {
-        throw .failed("list", reason: "it leaves items out")
+        throw .failed("list", reason: "items are missing from the list")
       }
     }
     return begin.duration(to: .now)
