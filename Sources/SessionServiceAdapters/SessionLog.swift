@@ -2,21 +2,21 @@
   public import Logging
   public import SessionToolsBase
 
-  /// Writes what happens to sessions and stores to a log of swift-log.
+  /// A log of session and store events, written with swift-log.
   ///
   /// ```swift
   /// let log = SessionLog(Logger(label: "com.example.mail"))
   /// SessionEvent.observer = { log.record($0) }
   /// ```
   ///
-  /// A refresh that failed is a `warning`. A rejection by the server, a notice of a store and a wait of
-  /// a second or longer for a lock are a `notice`. A failed try, and a user whom the program signs
-  /// out, are `info`; everything else is `debug`. The metadata has the `session` or the `store`, and
-  /// the `duration` in seconds where there is one.
+  /// A failed refresh is a `warning`. A rejection by the server, a store's notice, and a wait of a
+  /// second or longer for a lock are each a `notice`. A failed try, and a sign-out by the program,
+  /// are `info`; everything else is `debug`. The metadata has the `session` or the `store`, and the
+  /// `duration` in seconds if the event has one.
   public struct SessionLog: Sendable {
     private let logger: Logger
 
-    /// Makes one; writes nothing.
+    /// Creates a log of events; writes nothing yet.
     public init(_ logger: Logger) {
       self.logger = logger
     }

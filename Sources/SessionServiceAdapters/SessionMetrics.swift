@@ -2,7 +2,7 @@
   public import Metrics
   public import SessionToolsBase
 
-  /// Counts and times what happens to sessions and stores, with swift-metrics.
+  /// Counters and timers of session and store events, recorded with swift-metrics.
   ///
   /// ```swift
   /// let metrics = SessionMetrics()
@@ -11,16 +11,18 @@
   ///
   /// | metric | kind | dimension |
   /// |---|---|---|
-  /// | `session_tools_refreshes` | counter | `outcome`: `refreshed`, `not_needed`, `rejected` or `failed` |
+  /// | `session_tools_refreshes` | counter | `outcome` |
   /// | `session_tools_refreshes_under_way` | meter | |
   /// | `session_tools_refresh_duration` | timer | |
   /// | `session_tools_refresh_failed_tries` | counter | |
   /// | `session_tools_refresh_wait_duration` | timer | |
-  /// | `session_tools_sign_outs` | counter | `reason`: `logged_out` or `rejected` |
+  /// | `session_tools_sign_outs` | counter | `reason` |
   /// | `session_tools_lock_wait_duration` | timer | |
   /// | `session_tools_store_notices` | counter | |
   ///
-  /// No dimension names a session or a store, of which there may be any number.
+  /// The `outcome` is `refreshed`, `not_needed`, `rejected` or `failed`, and the `reason` is
+  /// `logged_out` or `rejected`. No dimension names a session or a store, because there may be any
+  /// number of them.
   public struct SessionMetrics: Sendable {
     private let refreshes:
       (refreshed: Counter, notNeeded: Counter, rejected: Counter, failed: Counter)
@@ -34,7 +36,8 @@
 
     /// Makes the metrics.
     ///
-    /// - Parameter factory: What makes them; the one that `MetricsSystem` was bootstrapped with.
+    /// - Parameter factory: The factory that makes them; by default the factory that
+    ///   `MetricsSystem` was bootstrapped with.
     public init(factory: any MetricsFactory = MetricsSystem.factory) {
       func counter(_ name: String, _ dimension: (String, String)? = nil) -> Counter {
         Counter(

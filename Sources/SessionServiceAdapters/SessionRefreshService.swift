@@ -2,8 +2,8 @@
   public import ServiceLifecycle
   import SessionToolsBase
 
-  /// Has a service end only when the answers to all its refreshes are stored, as a service of
-  /// swift-service-lifecycle.
+  /// A service for swift-service-lifecycle that ends only when the answers to all refreshes are
+  /// stored.
   ///
   /// ```swift
   /// let group = ServiceGroup(
@@ -12,26 +12,27 @@
   /// try await group.run()
   /// ```
   ///
-  /// Put it before the services that use sessions: a group shuts its services down in the opposite
-  /// order, and no refresh begins after this one has been told to end.
+  /// Put it before the services that use sessions: a group shuts its services down in reverse
+  /// order, and no refresh begins after this service has begun to shut down.
   public struct SessionRefreshService: Service {
-    /// Refreshes were still under way when the time was over.
+    /// The error when, at the end of the timeout, refreshes are still under way or an answer cannot
+    /// be stored.
     public struct NotEnded: Error, CustomStringConvertible {
-      /// How long they were waited for.
+      /// How long the service waited.
       public let timeout: Duration
 
       /// What happened, and what to do.
       public var description: String {
-        "Refreshes have not ended within \(timeout): users whose answers come later have to sign "
-          + "in again. Give them more time."
+        "Refreshes have not ended within \(timeout). Users whose answers arrive later must sign in "
+          + "again. Allow more time."
       }
     }
 
     private let timeout: Duration
 
-    /// Makes one; does nothing until it is run.
+    /// Creates the service; does nothing until it is run.
     ///
-    /// - Parameter timeout: How long to wait for refreshes in the end; 30 s.
+    /// - Parameter timeout: How long to wait for refreshes at shutdown; 30 s by default.
     public init(timeout: Duration = .seconds(30)) {
       self.timeout = timeout
     }
@@ -40,11 +41,11 @@
     ///
     /// - Throws: ``NotEnded``.
     public func run() async throws {
-      // It fails when the group is cancelled, since another service has failed: answers are stored
-      // then, too.
+      // This throws if the group is cancelled because another service failed; answers are stored in
+      // that case too.
       try? await gracefulShutdown()
       let timeout = timeout
-      // In a task that is not cancelled together with this one.
+      // In a new task, which is not cancelled together with this one.
       let hasEnded = await Task { await SessionRefreshes.end(within: timeout) }.value
       guard hasEnded else { throw NotEnded(timeout: timeout) }
     }

@@ -3,19 +3,18 @@ import SealedStore
 import SessionToolsBase
 import Synchronization
 
-/// The platform's keychain: a sealed file store in the user's data directory, opened when it
-/// is needed first.
+/// The platform's keychain: a sealed file store in the user's data directory, opened on first use.
 ///
-/// Nothing is made by reading: a keychain that does not exist has no items. The first item that
-/// is stored makes it.
+/// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
+/// makes the keychain, and so does exclusive access to a name.
 final class Keychain: BlockingSecretStore, IdentifiedStore {
   var queue: DispatchQueue { lanes.queue }
   private let lanes = BlockingLanes("session-tools.keychain", count: 8)
-  /// Where it is.
+  /// The path of the store.
   let path: String
   private let config: KeychainContainerConfig
   private let opened = Mutex<SealedFileStore?>(nil)
-  /// Those who listened before there was a store.
+  /// Observers that subscribed before the store was open.
   private let early = Observers()
 
   init(_ config: KeychainContainerConfig) {
@@ -23,10 +22,11 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
     path = "\(UserDirectory.data.path)/session-tools/\(Self.directoryName(for: config.groupName))"
   }
 
-  /// A file name for any name, different for different names.
+  /// Returns a file name for any name; different names have different file names.
   ///
-  /// Letters, digits, `.`, `-` and `_` stand for themselves; every other byte, and a dot in
-  /// front, is `%` and two hexadecimal digits. `keys` is where key files are, so it is escaped.
+  /// ASCII letters, digits, `.`, `-` and `_` stand for themselves; every other byte, and a leading
+  /// dot, is written as `%` and two hexadecimal digits. `keys` is escaped because it is the
+  /// directory of the key files.
   static func directoryName(for name: String) -> String {
     if name == "keys" { return "%6Beys" }
     return name.utf8.enumerated().map { position, byte in
@@ -42,7 +42,7 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
   }
 
   var traits: StoreTraits {
-    // A keychain that is not there or cannot be opened is told by every other operation.
+    // If the keychain cannot be opened, every other operation reports why.
     (try? existing()?.traits)
       ?? StoreTraits(
         isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
@@ -50,7 +50,7 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
         protection: "not made yet; will be sealed and \(config.protection.intention)")
   }
 
-  /// The store's: all objects of one keychain are one.
+  /// Returns the store's identity, so that all objects of one keychain have the same.
   func identity() throws(StoreError) -> String? { try existing()?.identity() }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
@@ -86,19 +86,19 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// The store's stream.
+  /// Returns the store's stream of changes.
   ///
-  /// Before there is a store, one that begins when this object finds or makes it.
+  /// If there is no store yet, the stream begins when this object finds or makes it.
   func changes() -> AsyncStream<StoreEvent> {
-    // One that cannot be opened is told by every other operation.
+    // If the store cannot be opened, every other operation reports why.
     _ = try? existing()
-    // Whoever opens it tells those who listen by then.
+    // Under the lock, so that the thread that opens the store finds this stream in `early`.
     return opened.withLock { $0?.changes() ?? early.stream() }
   }
 
   // MARK: - Opening
 
-  /// The store, if there is one.
+  /// Returns the store, or `nil` if it does not exist.
   private func existing() throws(StoreError) -> SealedFileStore? {
     try openedOr { () throws(StoreError) in
       guard try SealedFileStore.exists(at: path) else { return nil }
@@ -106,7 +106,7 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
     }
   }
 
-  /// The store, made if there is none.
+  /// Returns the store; makes it if it does not exist.
   private func existingOrNew() throws(StoreError) -> SealedFileStore {
     if let store = try existing() { return store }
     do throws(SystemCallError) {
@@ -125,8 +125,8 @@ final class Keychain: BlockingSecretStore, IdentifiedStore {
     if let made { return made }
     if let store = try existing() { return store }
     throw StoreError(
-      StoreError.unavailable, store: path, reason: "the keychain was removed while it was made",
-      remedy: "Try again")
+      StoreError.unavailable, store: path,
+      reason: "the keychain was removed while it was being made", remedy: "Try again")
   }
 
   private func openedOr(

@@ -1,20 +1,20 @@
 public import SecretServiceStore
 public import SessionToolsBase
 
-/// Which keychain a container uses, and for how long its items are meant.
+/// The keychain that a container uses, and the lifecycle of its items.
 ///
-/// Two configurations are equal when they name the same items in the same keychain, however that
-/// is opened.
+/// Two configurations are equal if they name the same items in the same keychain, regardless of how
+/// the keychain is opened.
 public struct KeychainContainerConfig: Sendable {
   /// The keychain's name as the caller gave it: the service the items belong to.
   public let serviceName: String
   /// The group of programs that share the keychain, if any.
   public let accessGroupName: String?
-  /// For how long the items are meant.
+  /// How long the items are meant to last.
   public let keychainLifecycle: KeychainLifecycle
-  /// What is to protect the items at rest.
+  /// The protection of the items at rest.
   public let protection: KeychainProtection
-  /// How the Secret Service is used, where the protection needs it: whether a person may be asked
+  /// The options for the Secret Service, if the protection uses it: whether a person may be asked
   /// to unlock it, and how long to wait.
   public var secretServiceOptions = SecretServiceOptions()
 
@@ -23,8 +23,8 @@ public struct KeychainContainerConfig: Sendable {
   /// - Parameters:
   ///   - keychainName: The service the items belong to, such as `com.example.mail`.
   ///   - accessGroupName: The group of programs that share the keychain.
-  ///   - lifecycle: For how long the items are meant.
-  ///   - protection: What is to protect a keychain that is made with this configuration.
+  ///   - lifecycle: How long the items are meant to last.
+  ///   - protection: The protection of a keychain that is made with this configuration.
   public init(
     keychainName: String, accessGroupName: String? = nil,
     lifecycle: KeychainLifecycle = .unmanaged, protection: KeychainProtection = .automatic
@@ -35,9 +35,9 @@ public struct KeychainContainerConfig: Sendable {
     self.protection = protection
   }
 
-  /// The install identifier and the name behind one another, as iOS-SessionTools spells it.
+  /// The install identifier followed by the name, as in iOS-SessionTools.
   ///
-  /// For people and for old code only: items are kept under the parts, which never run together.
+  /// For display and for old code only: items are kept under the two parts, which are never joined.
   public var keychainName: String {
     switch keychainLifecycle {
     case .unmanaged: serviceName
@@ -49,10 +49,10 @@ public struct KeychainContainerConfig: Sendable {
   @available(*, deprecated, renamed: "keychainLifecycle")
   public var keychainLifeCycle: KeychainLifecycle { keychainLifecycle }
 
-  /// The name of the keychain that the items are in, among the user's.
+  /// The name of the keychain, which identifies it among the user's keychains.
   var groupName: String { accessGroupName ?? serviceName }
 
-  /// Where the items are, in the keychain.
+  /// Returns the namespace of the items in the keychain.
   ///
   /// - Throws: `invalidName` when a name is empty or longer than 4,096 bytes.
   func namespace() throws(StoreError) -> Namespace {
@@ -67,7 +67,7 @@ public struct KeychainContainerConfig: Sendable {
 }
 
 extension KeychainContainerConfig: Equatable {
-  /// Whether both name the same items in the same keychain.
+  /// Returns whether both name the same items in the same keychain.
   public static func == (left: KeychainContainerConfig, right: KeychainContainerConfig) -> Bool {
     left.serviceName == right.serviceName && left.accessGroupName == right.accessGroupName
       && left.keychainLifecycle == right.keychainLifecycle

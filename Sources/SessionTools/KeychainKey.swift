@@ -3,7 +3,7 @@ import SecretServiceStore
 import SessionToolsBase
 import Synchronization
 
-/// Opens a keychain by whatever its key slots say.
+/// A key source that opens each key slot of a keychain with the kind of key that the slot names.
 final class KeychainKey: KeySource {
   private let path: String
   private let identifier: String
@@ -34,7 +34,7 @@ final class KeychainKey: KeySource {
     case .passphrase:
       guard let provider else {
         throw StoreError(
-          StoreError.keyMissing, store: path, reason: "it opens with a passphrase",
+          StoreError.keyMissing, store: path, reason: "the keychain opens with a passphrase",
           remedy: "Configure the container with the protection .passphrase")
       }
       return try provider.passphrase(for: path).wrappingKey(for: slot)
@@ -47,11 +47,11 @@ final class KeychainKey: KeySource {
   }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
-    preconditionFailure("only opens what is there")
+    preconditionFailure("only opens existing keychains")
   }
 }
 
-/// Asks the caller for a passphrase, once.
+/// The passphrase from the caller's closure, which is not called again once it has returned one.
 final class PassphraseProvider: Sendable {
   private let provider: @Sendable () throws -> SecretBytes
   private let answer = Mutex<Passphrase?>(nil)
@@ -60,7 +60,7 @@ final class PassphraseProvider: Sendable {
     self.provider = provider
   }
 
-  /// The passphrase.
+  /// Returns the passphrase.
   ///
   /// - Throws: `promptDismissed`, or a `StoreError` that the caller's closure throws.
   func passphrase(for path: String) throws(StoreError) -> Passphrase {
@@ -73,7 +73,7 @@ final class PassphraseProvider: Sendable {
       } catch let error as StoreError {
         return .failure(error)
       } catch {
-        // Its text is its author's, and may say more than a log should hold.
+        // Only the error's type: its text may contain more than a log should.
         return .failure(
           StoreError(
             StoreError.promptDismissed, store: path,

@@ -2,18 +2,20 @@ import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 
-/// Makes a keychain's store with the key that its configuration asks for.
+/// The creation of a keychain's store, with the key that its configuration asks for.
 struct KeychainMaker {
   let path: String
   let config: KeychainContainerConfig
 
+  /// Makes the store.
+  ///
   /// - Throws: `alreadyExists` when another process was faster; `locked`, `unavailable`,
   ///   `promptDismissed`, `timedOut`, `noSpace`, `outcomeUnknown`, `accessDenied`,
   ///   `unsafePermissions` or `io`.
   func make() throws(StoreError) -> SealedFileStore {
     switch config.protection.choice {
     case .automatic:
-      // Not `??`, which forgets what kind of error its right side throws.
+      // Not `??`, which loses the type of the error that its right side throws.
       if let store = try makeWithServiceKey() { return store }
       return try makeWithKeyFile()
     case .secretService: return try make(with: newServiceKey())
@@ -29,7 +31,7 @@ struct KeychainMaker {
     try SealedFileStore.createWithStandardKeyFile(at: path).store
   }
 
-  /// `nil` when there is certainly no service to keep the key.
+  /// Returns `nil` if there is certainly no service that could keep the key.
   private func makeWithServiceKey() throws(StoreError) -> SealedFileStore? {
     let service = SecretServiceStore(options: config.secretServiceOptions)
     let availability = try service.waiting { service async throws(StoreError) in
@@ -41,7 +43,7 @@ struct KeychainMaker {
     }
   }
 
-  /// A key of this keychain's own: what was made here can be removed again.
+  /// Returns a key for this keychain alone, so that it can be removed if making the store fails.
   private func newServiceKey() -> SecretServiceKey {
     let unique = String(UInt128.random(in: .min ... .max), radix: 16)
     return SecretServiceKey(
@@ -57,7 +59,7 @@ struct KeychainMaker {
     }
   }
 
-  /// Whether a key opens nothing: what failed may have left a store all the same.
+  /// Returns whether no store uses the key: an attempt that failed may have left a store.
   private func isCertainlyOpen(without key: SecretServiceKey) -> Bool {
     guard (try? SealedFileStore.exists(at: path)) != false else { return true }
     guard let slots = try? SealedFileStore.keySlots(at: path) else { return false }

@@ -1,10 +1,10 @@
 public import SessionToolsBase
 
-/// What is to protect a keychain's items at rest.
+/// The protection of a keychain's items at rest.
 ///
-/// All but ``secretServiceItems`` say where the key of a sealed file store is kept. That is decided
-/// once, when the keychain is made, and stands in the store from then on: a keychain that is
-/// there is opened by what its own key slots say. `session-tools slots` changes them.
+/// Every choice but ``secretServiceItems`` determines where the key of a sealed file store is kept.
+/// It takes effect once, when the keychain is made: an existing keychain is opened as its own key
+/// slots say. `session-tools slots` changes the slots.
 public struct KeychainProtection: Sendable {
   enum Choice: Sendable {
     case automatic, secretService, keyFile, secretServiceItems
@@ -13,30 +13,34 @@ public struct KeychainProtection: Sendable {
 
   let choice: Choice
 
-  /// A key in the Secret Service if one is there when the keychain is made, else a key file.
+  /// A key in the Secret Service if it is available when the keychain is made, else a key file.
   ///
-  /// There is none when there is no session bus, no provider on it, or no default collection. One
-  /// that is locked, or does not answer, is there: then storing fails, and nothing is decided.
+  /// The service is unavailable if there is no session bus, no provider on the bus, or no default
+  /// collection. A service that is locked or does not answer counts as available: storing then
+  /// fails, and no keychain is made.
   public static let automatic = KeychainProtection(choice: .automatic)
 
-  /// A key in the Secret Service: protects the items from whoever has the disk, as well as the
-  /// keyring's password does.
+  /// A key in the Secret Service.
+  ///
+  /// It protects the items from someone who has the disk, as well as the keyring's password does.
   public static let secretService = KeychainProtection(choice: .secretService)
 
-  /// A key file of mode 0600 in the same data directory: protects a copy of the store without
-  /// the key, and nothing from whoever has the user's whole home.
+  /// A key file of mode 0600 in the same data directory.
+  ///
+  /// It protects a copy of the store that does not include the key, and nothing from someone who
+  /// has the user's entire home directory.
   public static let keyFile = KeychainProtection(choice: .keyFile)
 
-  /// No sealed store: each item is one of the Secret Service's.
+  /// No sealed store: each item is kept as an item of the Secret Service.
   ///
-  /// For few and small items that a person should see in the desktop's password program.
+  /// Use it for a few small items that a person should see in the desktop's password manager.
   public static let secretServiceItems = KeychainProtection(choice: .secretServiceItems)
 
-  /// A passphrase: protects the items from whoever does not know it.
+  /// Returns a protection by a passphrase, without which the items cannot be read.
   ///
-  /// - Parameter provider: Gives the passphrase as UTF-8. It is called when the keychain is
-  ///   made or opened, on the thread that needs the item, and may ask a person. What it throws
-  ///   reaches the caller when it is a `StoreError`, and as `promptDismissed` otherwise.
+  /// - Parameter provider: Returns the passphrase as UTF-8. It is called when the keychain is
+  ///   made or opened, on the thread that needs the item, and may ask a person. If it throws a
+  ///   `StoreError`, the caller receives that error; any other error becomes `promptDismissed`.
   /// - Returns: The protection.
   public static func passphrase(
     _ provider: @escaping @Sendable () throws -> SecretBytes
@@ -44,18 +48,19 @@ public struct KeychainProtection: Sendable {
     KeychainProtection(choice: .passphrase(provider))
   }
 
-  /// Whether items are kept in the Secret Service itself: another place than the sealed store.
+  /// Whether items are kept in the Secret Service itself instead of in a sealed store.
   var keepsItemsInService: Bool {
     if case .secretServiceItems = choice { true } else { false }
   }
 
-  /// What will protect a keychain that is yet to be made, for a person.
+  /// A description, for a person, of how a keychain that does not exist yet will be opened.
   var intention: String {
     switch choice {
-    case .automatic: "open with a key in the Secret Service, or with a key file if there is none"
-    case .secretService: "open with a key in the Secret Service"
-    case .keyFile: "open with a key file"
-    case .passphrase: "open with a passphrase"
+    case .automatic:
+      "opened with a key in the Secret Service, or with a key file if the service is unavailable"
+    case .secretService: "opened with a key in the Secret Service"
+    case .keyFile: "opened with a key file"
+    case .passphrase: "opened with a passphrase"
     case .secretServiceItems: "kept by the Secret Service"
     }
   }

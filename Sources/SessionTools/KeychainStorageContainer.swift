@@ -2,8 +2,9 @@ public import Foundation
 import SealedStore
 public import SessionToolsBase
 
-/// Items in the platform's keychain, which on Linux is a sealed file store of the user's:
-/// `$XDG_DATA_HOME/session-tools/<access group or keychain name>/`, by default below
+/// Items in the platform's keychain, which on Linux is a sealed file store of the user.
+///
+/// The store is `$XDG_DATA_HOME/session-tools/<access group or keychain name>/`, by default below
 /// `~/.local/share`.
 ///
 /// ```swift
@@ -11,15 +12,16 @@ public import SessionToolsBase
 /// let container = KeychainStorageContainer<User>(config: config)
 /// ```
 ///
-/// The store is made when the first item is stored, with a key that is kept where the
-/// configuration says (``KeychainProtection``): by default in the Secret Service, or in a key file
-/// (`KeyFile.standard(forStore:)`) where there is none. ``protection`` says what it came to; nothing
-/// changes it by itself, and a keychain whose key is not there is an error and never made anew.
+/// The store is made when the first item is stored. Its key is kept where the configuration says
+/// (``KeychainProtection``): by default in the Secret Service, or in a key file
+/// (`KeyFile.standard(forStore:)`) if the service is unavailable. ``protection`` describes the
+/// result. It never changes by itself; if the key of a keychain is missing, that is an error, and
+/// the keychain is never replaced by a new one.
 ///
-/// A container keeps the keychain open for as long as it lives.
+/// A container keeps the keychain open as long as it lives.
 public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   private let config: KeychainContainerConfig
-  /// What the items are kept in, such as for listing, adopting or purging those of other
+  /// The store that contains the items, for example to list, adopt or purge those of other
   /// installations.
   public let store: any SecretStore
 
@@ -31,26 +33,27 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
       ? SecretServiceStore(options: config.secretServiceOptions) : Keychain(config)
   }
 
-  /// What protects the items at rest, in one line for a person.
+  /// A one-line description, for a person, of what protects the items at rest.
   ///
   /// Opens the keychain, if there is one.
   public var protection: String { store.traits.protection }
 
-  /// The keychain's items as those of a store; opens nothing.
+  /// Returns a container of the same items that uses the store directly; opens nothing.
   ///
   /// - Throws: `invalidName`.
   public func storeContainer() throws(StoreError) -> StoreContainer<T> {
     StoreContainer(store, namespace: try config.namespace())
   }
 
-  /// Whether there is an item; `false` also when the keychain cannot tell, which
-  /// `containsItem(forIdentifier:)` says.
+  /// Returns whether there is an item; also `false` if the keychain cannot be read.
+  ///
+  /// `containsItem(forIdentifier:)` throws in the latter case.
   public func hasItem(forIdentifier identifier: String) -> Bool {
-    // The old method has no way to say more.
+    // This method of iOS-SessionTools cannot throw.
     (try? containsItem(forIdentifier: identifier)) ?? false
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: `unavailable`, `keyMissing`, `wrongKey`, `corrupt`, `unsafePermissions`,
   ///   `invalidName`, `accessDenied` or `io`.
@@ -58,7 +61,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
     try storeContainer().containsItem(forIdentifier: identifier)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; returns `nil` if it is absent, and for no other reason.
   ///
   /// - Throws: As `containsItem(forIdentifier:)`, and `undecodable`.
   public func item(
@@ -76,8 +79,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
     try storeContainer().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one; makes the keychain if there
-  /// is none.
+  /// Stores an item, replacing an older one; makes the keychain if it does not exist.
   ///
   /// - Throws: As `containsItem(forIdentifier:)`, and `unencodable`, `valueTooLarge`,
   ///   `noSpace`, `timedOut` or `outcomeUnknown`.
@@ -87,20 +89,20 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
     try storeContainer().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; does not throw if it is absent.
   ///
   /// - Throws: As ``storeItem(_:forIdentifier:jsonEncoder:)``.
   public func removeItem(forIdentifier identifier: String) throws {
     try storeContainer().removeItem(forIdentifier: identifier)
   }
 
-  /// An element each time the item may have changed, from now on, whoever changed it.
+  /// Returns a stream with an element each time the item may have changed from now on.
   ///
-  /// Before there is a keychain, changes of other processes are told only after this container
-  /// has found or made it.
+  /// It includes changes by other objects and processes. While there is no keychain, changes by
+  /// other processes are reported only after this container has found or made it.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     guard let items = try? storeContainer() else {
-      // A name that no item can have never changes.
+      // No item can have such a name, so none ever changes.
       return AsyncStream { $0.finish() }
     }
     return items.itemChanges(forIdentifier: identifier)
@@ -108,7 +110,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
 }
 
 extension KeychainStorageContainer: Equatable {
-  /// Whether both are configured for the same items in the same keychain.
+  /// Returns whether both are configured for the same items in the same keychain.
   public static func == (
     left: KeychainStorageContainer<T>, right: KeychainStorageContainer<T>
   ) -> Bool {

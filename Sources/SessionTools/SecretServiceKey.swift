@@ -9,14 +9,14 @@ public import SessionToolsBase
 /// let store = try SealedFileStore.open(at: path, key: key)
 /// ```
 ///
-/// 32 random bytes, an item of the Secret Service whose name stands in the store's key slot. Who
-/// has a copy of the store alone reads nothing; every program of the session reads it while the
-/// collection is unlocked. Without the item nobody opens the slot: back the keyring up as well,
-/// or add a second slot.
+/// The key is 32 random bytes in an item of the Secret Service, and the store's key slot contains
+/// the item's name. A copy of the store alone cannot be read; every program of the session can read
+/// the key while the collection is unlocked. Without the item the slot cannot be opened: back up
+/// the keyring too, or add a second slot.
 ///
-/// Its calls wait for the service, as long as the options say, and hold their thread.
+/// Calls block their thread while they wait for the service, for at most the time in the options.
 public struct SecretServiceKey: KeySource {
-  /// What references to such keys start with.
+  /// The scheme that references to such keys start with.
   public static let scheme = "secret-service"
 
   /// The key's name.
@@ -27,13 +27,13 @@ public struct SecretServiceKey: KeySource {
   private let isMadeIfAbsent: Bool
   private let store: SecretServiceStore
 
-  /// Names a key; nothing is asked of the service yet.
+  /// Names a key; does not contact the service yet.
   ///
   /// - Parameters:
   ///   - name: The key's name, not empty; with the collection's at most 4,096 bytes long.
   ///   - collection: The collection it is in.
-  ///   - makeIfAbsent: Whether a new slot may get a new key when there is none of that name in
-  ///     an unlocked collection. Opening a store never makes one.
+  ///   - makeIfAbsent: Whether ``makeSlot()`` may make the key if the unlocked collection has no
+  ///     key of that name. Opening a store never makes a key.
   ///   - options: How the service is used, such as whether a person may be asked.
   public init(
     _ name: String, in collection: SecretServiceCollection = .default,
@@ -51,10 +51,10 @@ public struct SecretServiceKey: KeySource {
     self.store = store
   }
 
-  /// Names the key that a reference names; `nil` when that is of another kind.
+  /// Names the key of a reference; `nil` if the text is not a reference to such a key.
   ///
   /// - Parameters:
-  ///   - reference: As ``reference`` gives it.
+  ///   - reference: The text of a key's ``reference``.
   ///   - makeIfAbsent: As ``init(_:in:makeIfAbsent:options:)``.
   ///   - options: As ``init(_:in:makeIfAbsent:options:)``.
   public init?(
@@ -78,29 +78,29 @@ public struct SecretServiceKey: KeySource {
     }
   }
 
-  /// The same key, with other options.
+  /// Returns the same key with other options.
   public func with(_ options: SecretServiceOptions) -> SecretServiceKey {
     SecretServiceKey(
       name, isMadeIfAbsent: isMadeIfAbsent,
       store: SecretServiceStore(collection: collection, options: options))
   }
 
-  /// The same key, which a new slot makes when there is none.
+  /// The same key, which ``makeSlot()`` makes if it is absent.
   public var makingIfAbsent: SecretServiceKey {
     SecretServiceKey(name, isMadeIfAbsent: true, store: store)
   }
 
-  /// What the slot says: `secret-service:NAME`, or `secret-service:COLLECTION/NAME`.
+  /// The text in the key slot: `secret-service:NAME`, or `secret-service:COLLECTION/NAME`.
   ///
-  /// In both parts a slash, a percent sign, and what nobody can see or type are written as `%`
-  /// and two hexadecimal digits for each byte.
+  /// In both parts a slash, a percent sign, an opening brace, and characters that cannot be seen or
+  /// typed are written as `%` and two hexadecimal digits for each byte.
   public var reference: String {
     let parts = [collection.name, name].compactMap(\.self)
     return Self.scheme + ":"
       + parts.map { EscapedName.escape($0, separator: "/") }.joined(separator: "/")
   }
 
-  /// The key, when the slot is for one of this name and collection.
+  /// Returns the key if the slot names it, with this collection; otherwise `nil`.
   ///
   /// - Throws: `keyMissing` when the collection is unlocked and has no such key; `locked`,
   ///   `promptDismissed`, `unavailable`, `timedOut`, `corrupt` or `invalidName`.
@@ -109,25 +109,25 @@ public struct SecretServiceKey: KeySource {
     guard let key = try store.value(for: item()) else {
       throw StoreError(
         StoreError.keyMissing, store: reference, reason: "the keyring has no such key",
-        remedy: "Bring it back from a backup of the keyring, or open the store another way")
+        remedy: "Restore it from a backup of the keyring, or open the store another way")
     }
     return try WrappingKey(key)
   }
 
-  /// A slot for the key; a new key, if there is none and one may be made.
+  /// Returns a slot for the key; first makes the key if it is absent and may be made.
   ///
-  /// - Throws: As ``wrappingKey(for:)``, and `timedOut` when another process is at it,
+  /// - Throws: As ``wrappingKey(for:)``, and `timedOut` when another process is making the key,
   ///   `outcomeUnknown`, `accessDenied`, `unsafePermissions` or `io`.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
     if isMadeIfAbsent { try makeIfAbsent() }
     let parameters = KeySlotParameters.namedKey(reference: reference)
     guard let key = try wrappingKey(for: parameters) else {
-      preconditionFailure("it is the slot of this key")
+      preconditionFailure("the slot names this key")
     }
     return (parameters, key)
   }
 
-  /// Removes the key from the keyring: what it alone opens is lost.
+  /// Removes the key from the keyring; a store that opens with no other key is lost.
   ///
   /// - Throws: As ``makeSlot()``.
   public func remove() throws(StoreError) {
@@ -141,7 +141,8 @@ public struct SecretServiceKey: KeySource {
   private func makeIfAbsent() throws(StoreError) {
     let item = try item()
     if try store.contains(item) { return }
-    // Of two that find none, one would seal a store with a key that the other replaces.
+    // If two callers found no key and both made one, one of them would seal a store with a key that
+    // the other replaces.
     do {
       try store.withExclusiveAccess(to: item, timeout: store.options.timeout) {
         if try store.contains(item) { return }
@@ -152,7 +153,7 @@ public struct SecretServiceKey: KeySource {
     } catch let error as StoreError {
       throw error
     } catch {
-      preconditionFailure("a store throws its errors alone: \(error)")
+      preconditionFailure("a store throws only StoreError: \(error)")
     }
   }
 }
