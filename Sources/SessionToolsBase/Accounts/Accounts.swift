@@ -132,25 +132,25 @@ public final class Accounts<User: Codable>: Sendable {
         remedy: "Sign in at most \(largestCount) users at a time")
     }
     let users = users.sorted { $0.key < $1.key }
-    let items = try users.map { try StoreItem(storageIdentifier, in: container.items(of: $0.key)) }
+    let items = try users.map { try ItemAddress(storageIdentifier, in: container.items(of: $0.key)) }
     let changes = try changes(storing: users.map { $0.value }, in: items)
     let sessions = users.map { session(of: $0.key) }
-    var lines: [SessionLine] = []
+    var states: [SharedSessionState] = []
     var replaced: [UserIdentifier?] = []
     for session in sessions {
-      lines.append(try await session.line())
+      states.append(try await session.sharedState())
       replaced.append(await session.storedUserIdentifier())
     }
     let store = container.store
     do {
       // Also when it failed: whether the change was made may not be known.
-      defer { for line in lines { line.itemHasChanged() } }
-      try await StoreItem.change(items) { try await store.apply(changes) }
+      defer { for state in states { state.itemHasChanged() } }
+      try await ItemAddress.change(items) { try await store.apply(changes) }
     }
     // Before the first notification: an observer may ask any of the sessions.
-    for line in lines {
-      line.reason = .unknown
-      line.forgetRefresh()
+    for state in states {
+      state.reason = .unknown
+      state.forgetRefresh()
     }
     for (position, session) in sessions.enumerated() {
       session.announceLogIn(
@@ -158,16 +158,16 @@ public final class Accounts<User: Codable>: Sendable {
     }
   }
 
-  /// Each user is stored, and the mark of a refresh of the user before is removed.
+  /// Each user is stored, and the notice of the previous user's refresh is removed.
   private func changes(
-    storing users: [User], in items: [StoreItem]
+    storing users: [User], in items: [ItemAddress]
   ) throws(StoreError) -> [StoreChange] {
     let encoder = JSONEncoder()
     var changes: [StoreChange] = []
     for (user, item) in zip(users, items) {
       let bytes = try container.coding.bytes(of: user, for: item.key, encoder: encoder)
       changes.append(.put(bytes, for: item.key))
-      changes.append(.remove(item.markKey))
+      changes.append(.remove(item.noticeKey))
     }
     return changes
   }
@@ -200,7 +200,7 @@ public final class Accounts<User: Codable>: Sendable {
     let container = container.items(of: account)
     let keys = try await lanes.queue.blocking { try book.keys(of: account) }
     for key in keys {
-      try await StoreItem(key, in: container.store).remove()
+      try await ItemAddress(key, in: container.store).remove()
     }
     sessions.withLock { $0[account] = nil }
   }

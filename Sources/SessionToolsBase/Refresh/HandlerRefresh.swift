@@ -4,8 +4,8 @@
 /// out by it but by what it does.
 struct HandlerRefresh<Item: Codable>: RefreshWork {
   let session: Session<Item>
-  let place: any SessionPlace<Item>
-  let line: SessionLine
+  let storage: any ItemStorage<Item>
+  let shared: SharedSessionState
   let handler: HeldHandler
   let refresher: SessionRefresher<Item>
   let wish: RefreshWish
@@ -27,15 +27,15 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     // With nothing stored there is nothing that two could spend.
     guard try await session.containsItem() else { return try await call() }
     let time = ObservedTime()
-    return try await place.whileRefreshing(timeout: refresher.policy.longestExclusion) {
+    return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) {
       tellWait(time)
       // An item that cannot be read is what the handler may be there to mend.
-      guard let snapshot = try? await place.snapshot() else { return try await call() }
+      guard let snapshot = try? await storage.snapshot() else { return try await call() }
       switch wish {
       case .ifNeeded(let seen)
       where snapshot.version == seen
-        ? !session.isDue(snapshot.item, line, refresher)
-        : session.isGood(snapshot.item, line, refresher):
+        ? !session.isDue(snapshot.item, shared, refresher)
+        : session.isGood(snapshot.item, shared, refresher):
         return .wasGoodAlready
       case .otherThan(let version?) where version != snapshot.version: return .isNew(nil, nil)
       default: return try await call()

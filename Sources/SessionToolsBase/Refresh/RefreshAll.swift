@@ -138,8 +138,8 @@ private final class RefreshRound: Sendable {
       var turns: [ObjectIdentifier: Task<Void, Never>] = [:]
       for (position, session) in sessions {
         // One whose name is not valid has an item of its own, and fails when it is refreshed.
-        let line = (try? session.line()).map { ObjectIdentifier($0) }
-        let before = line.flatMap { turns[$0] }
+        let shared = (try? session.sharedState()).map { ObjectIdentifier($0) }
+        let before = shared.flatMap { turns[$0] }
         let turn = Task(executorPreference: executor) {
           await before?.value
           do throws(RefreshError) {
@@ -149,7 +149,7 @@ private final class RefreshRound: Sendable {
             self.finish(position, with: error)
           }
         }
-        if let line { turns[line] = turn }
+        if let shared { turns[line] = turn }
       }
     }
   }

@@ -5,7 +5,7 @@ import Foundation
 /// Small, because thousands may wait: what a refresh needs is put together when it begins.
 struct WaitingRefresh<Item: Codable>: RefreshWork {
   let session: Session<Item>
-  let line: SessionLine
+  let shared: SharedSessionState
   let wish: RefreshWish
 
   var name: String { session.storageIdentifier }
@@ -21,7 +21,7 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
       throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
     }
     let refresh = SessionRefresh(
-      waiting: self, place: try session.place(line), refresher: refresher, handler: handler)
+      waiting: self, storage: try session.storage(), refresher: refresher, handler: handler)
     return try await refresh.run(in: slot)
   }
 }
@@ -33,12 +33,12 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
 /// durable before anyone gets it; and only a rejection of what is still stored removes anything.
 struct SessionRefresh<Item: Codable> {
   let waiting: WaitingRefresh<Item>
-  let place: any SessionPlace<Item>
+  let storage: any ItemStorage<Item>
   let refresher: SessionRefresher<Item>
   let handler: SessionRefresher<Item>.Handler
 
   private var session: Session<Item> { waiting.session }
-  private var line: SessionLine { waiting.line }
+  private var shared: SharedSessionState { waiting.shared }
   private var wish: RefreshWish { waiting.wish }
   private var policy: RefreshPolicy { refresher.policy }
   private var clock: any SessionClock { refresher.clock }
@@ -53,7 +53,7 @@ struct SessionRefresh<Item: Codable> {
     while true {
       // Between two tries, others may: they may have the network that this process has not.
       let time = ObservedTime()
-      let step: Step = try await place.whileRefreshing(timeout: policy.longestExclusion) {
+      let step: Step = try await storage.whileRefreshing(timeout: policy.longestExclusion) {
         waiting.tellWait(time)
         return try await self.step()
       }
@@ -83,7 +83,7 @@ struct SessionRefresh<Item: Codable> {
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
       // Of a user who has signed out; it harms nobody if it stays.
-      try? await place.removeMark()
+      try? await storage.removeSpentNotice()
       throw session.notSignedIn
     }
     if let step = try await savingWhatWasNotSaved() { return step }
@@ -91,20 +91,20 @@ struct SessionRefresh<Item: Codable> {
       return .ended(wish.isForGoodItem ? .wasGoodAlready : .isNew(nil, nil))
     }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
-    // A mark that cannot be read is one.
-    let wasMarked = (try? await place.isMarked()) ?? true
-    if !wasMarked, try await place.mark(snapshot.version) != .asWished {
+    // A notice that cannot be read counts as one.
+    let hadNotice = (try? await storage.hasSpentNotice()) ?? true
+    if !hadNotice, try await storage.putSpentNotice(for: snapshot.version) != .made {
       // Nobody is sent anything of a user who has just signed out.
       return .again(after: .zero)
     }
-    switch await answer(about: snapshot.item, mayBeSpent: wasMarked) {
+    switch await answer(about: snapshot.item, mayBeSpent: hadNotice) {
     case .refreshed(let item, let serverTime):
-      if let serverTime { line.learn(serverTime: serverTime, clock: clock) }
+      if let serverTime { shared.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
     case .transientFailure(let error, let retryAfter, let wasSent):
       recordFailure(error, of: snapshot.version, retryAfter: retryAfter)
-      // A mark that stays says too much, which costs nothing but a word to the handler.
-      if !wasSent, !wasMarked { try? await place.removeMark() }
+      // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
+      if !wasSent, !hadNotice { try? await storage.removeSpentNotice() }
       return .again(after: .zero)
     case .rejected(let error):
       return try await ending(of: snapshot, rejectedWith: error)
@@ -114,7 +114,7 @@ struct SessionRefresh<Item: Codable> {
   /// What is stored now; waits for no person, because others wait for this refresh.
   private func snapshot() async throws -> ItemSnapshot<Item>? {
     let look = flight?.beginLook() ?? 0
-    let snapshot = try await UnattendedRead.make { try await place.snapshot() }
+    let snapshot = try await UnattendedRead.make { try await storage.snapshot() }
     flight?.endLook(look, with: snapshot?.bytes)
     return snapshot
   }
@@ -126,8 +126,8 @@ struct SessionRefresh<Item: Codable> {
     case .ifNeeded(let seen):
       // What was issued while this one waited is good enough, however short it lasts.
       snapshot.version == seen
-        ? session.isDue(snapshot.item, line, refresher)
-        : !session.isGood(snapshot.item, line, refresher)
+        ? session.isDue(snapshot.item, shared, refresher)
+        : !session.isGood(snapshot.item, shared, refresher)
     case .otherThan(let version): version == nil || version == snapshot.version
     case .always: true
     }
@@ -137,11 +137,11 @@ struct SessionRefresh<Item: Codable> {
   ///
   /// - Throws: `temporarilyFailed` when it is not worth waiting.
   private func pauseBeforeTry(for snapshot: ItemSnapshot<Item>) throws -> Duration? {
-    switch line.verdict(for: snapshot.version, at: clock.uptime, policy) {
+    switch shared.verdict(for: snapshot.version, at: clock.uptime, policy) {
     case .now: return nil
     case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
     case .after(let pause):
-      let isGood = wish.isForGoodItem && session.isGood(snapshot.item, line, refresher)
+      let isGood = wish.isForGoodItem && session.isGood(snapshot.item, shared, refresher)
       guard !isGood, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
       return pause
     }
@@ -151,16 +151,16 @@ struct SessionRefresh<Item: Codable> {
     SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
       "the refresh does not work now, and the item was kept", retryAfter: retryAfter,
-      underlying: line.failures.last)
+      underlying: shared.failures.last)
   }
 
   private func recordFailure(
     _ error: any Error, of version: ItemVersion?, retryAfter: Duration? = nil
   ) {
-    line.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
+    shared.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
     SessionEvent.tell(
       .refreshTryFailed(
-        session: waiting.name, count: line.failures.count, reason: SessionEvent.reason(error)))
+        session: waiting.name, count: shared.failures.count, reason: SessionEvent.reason(error)))
   }
 
   /// What the handler says, who is asked to end when it takes too long.
@@ -171,7 +171,7 @@ struct SessionRefresh<Item: Codable> {
     do {
       return try await handler(
         RefreshRequest(
-          item: item, mayBeSpent: mayBeSpent, tryNumber: line.failures.count + 1))
+          item: item, mayBeSpent: mayBeSpent, tryNumber: shared.failures.count + 1))
     } catch {
       return .transientFailure(error)
     }
@@ -192,13 +192,13 @@ struct SessionRefresh<Item: Codable> {
     var (merged, replaced) = (item, snapshot.version)
     while true {
       let user = UserIdentifier(of: merged)
-      let commit = try place.commit(merged, replacing: replaced)
+      let commit = try storage.commit(merged, replacing: replaced)
       // What it replaces is spent: if it cannot be stored now, it is kept to be stored later.
-      line.unsaved = UnsavedItem(commit: commit, user: user)
+      shared.unsaved = UnsavedItem(commit: commit, user: user)
       let look = flight?.beginLook() ?? 0
       let outcome = try await commit()
-      line.unsaved = nil
-      if case .asWished = outcome {
+      shared.unsaved = nil
+      if case .made = outcome {
         flight?.endLook(look, with: commit.bytes)
         recordIssue(of: merged)
         return .ended(.isNew(session, user))
@@ -214,11 +214,11 @@ struct SessionRefresh<Item: Codable> {
 
   private func recordIssue(of item: Item) {
     // It was stored, so it can be encoded; one that cannot be read again is told of by reading it.
-    let item = (try? place.asStored(item)) ?? item
+    let item = (try? storage.asStored(item)) ?? item
     if let expiration = refresher.expiration(item) {
-      line.recordIssue(until: expiration, clock: clock)
+      shared.recordIssue(until: expiration, clock: clock)
     }
-    guard !session.isGood(item, line, refresher) else { return line.recordSuccess() }
+    guard !session.isGood(item, shared, refresher) else { return shared.recordSuccess() }
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
       "the refreshed item had expired already: set the clock, or pass the server's time")
@@ -226,14 +226,14 @@ struct SessionRefresh<Item: Codable> {
   }
 
   private func savingWhatWasNotSaved() async throws -> Step? {
-    guard let unsaved = line.unsaved else { return nil }
+    guard let unsaved = shared.unsaved else { return nil }
     let outcome = try await unsaved.commit()
-    line.unsaved = nil
-    guard case .asWished = outcome else { return .again(after: .zero) }
-    line.recordSuccess()
+    shared.unsaved = nil
+    guard case .made = outcome else { return .again(after: .zero) }
+    shared.recordSuccess()
     // It may have been long ago, or have been stored then without a word.
     guard let snapshot = try await snapshot(), !isWanted(of: snapshot),
-      session.isGood(snapshot.item, line, refresher)
+      session.isGood(snapshot.item, shared, refresher)
     else { return .again(after: .zero) }
     return .ended(.isNew(session, unsaved.user))
   }
@@ -244,17 +244,17 @@ struct SessionRefresh<Item: Codable> {
     of snapshot: ItemSnapshot<Item>, rejectedWith error: any Error
   ) async throws -> Step {
     // Of one who was signed out before another process signed this one in.
-    line.reason = .unknown
-    let outcome = try await line.leaving(.rejected(error)) {
-      try await place.remove(snapshot.version)
+    shared.reason = .unknown
+    let outcome = try await shared.leaving(.rejected(error)) {
+      try await storage.remove(snapshot.version)
     }
-    guard case .asWished = outcome else {
+    guard case .made = outcome else {
       // Others have signed out; or a newer item was stored meanwhile, and the rejection was of one
       // that nobody uses any more.
-      if case .another = outcome { line.reason = .unknown }
+      if case .another = outcome { shared.reason = .unknown }
       return .again(after: .zero)
     }
-    line.recordSuccess()
+    shared.recordSuccess()
     let refusal = SessionError(
       SessionError.rejected, session: session.storageIdentifier,
       "the server rejected it for good, and the user was signed out", underlying: error)
@@ -264,7 +264,7 @@ struct SessionRefresh<Item: Codable> {
 
 /// What a refresh is wanted for.
 enum RefreshWish: Hashable {
-  /// An item that does not expire soon, in the place of this one.
+  /// An item that does not expire soon, in the storage of this one.
   case ifNeeded(ItemVersion)
   /// An item that is another one than this; any new one, where it was none that could be read.
   case otherThan(ItemVersion?)

@@ -17,7 +17,7 @@ public enum SessionRefreshes {
         await RefreshSlots.shared.close()
         // Storing may block, where there is no store below a container.
         let isStored = await withTaskExecutorPreference(refreshThreads) {
-          await LineMembership.storeUnsavedItems()
+          await SharedStateMembership.storeUnsavedItems()
         }
         return isStored && !Task.isCancelled
       }

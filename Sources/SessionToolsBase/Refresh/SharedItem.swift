@@ -8,15 +8,7 @@ struct SharedItem: Sendable {
   var read: Int?
 }
 
-/// Where an item is that several tasks read together.
-struct ItemAddress: Sendable {
-  let store: any SecretStore
-  let key: StoreKey
-  /// The store object: another one of the same store may be locked.
-  let reader: ObjectIdentifier
-}
-
-extension SessionLine {
+extension SharedSessionState {
   /// The item as it is stored, or as the refresh under way found it.
   ///
   /// It is read once for all tasks that ask at the same time. To be ended.

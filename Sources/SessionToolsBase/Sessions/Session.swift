@@ -34,8 +34,8 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   public let decoder: JSONDecoder
   /// How the item is refreshed, and when; `nil` when it is not.
   public let refresher: SessionRefresher<T>?
-  /// What it shares with other sessions of the same item, once that is known.
-  let membership = Mutex<(current: LineMembership?, isFinal: Bool)>((nil, false))
+  /// Where the item is, and what it shares with other sessions of it, once that is known.
+  let resolution = Mutex(SessionResolution<T>())
 
   /// Makes a session whose item is not refreshed; reads nothing.
   public init(
@@ -97,7 +97,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open var state: SessionState<T> {
     do {
       if let item = try item() { return .signedIn(item) }
-      return .signedOut(try line().reason)
+      return .signedOut(try sharedState().reason)
     } catch {
       return .unavailable(error)
     }
@@ -110,7 +110,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func currentState() async -> SessionState<T> {
     do {
       if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }
-      return .signedOut(try await line().reason)
+      return .signedOut(try await sharedState().reason)
     } catch {
       return .unavailable(error)
     }
@@ -138,28 +138,28 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///
   /// - Throws: What keeps the container from telling.
   open func containsItem() throws -> Bool {
-    try container.containsItem(forIdentifier: storageIdentifier)
+    try storage().contains()
   }
 
   /// Whether there is an item.
   ///
   /// - Throws: What keeps the container from telling.
   open func containsItem() async throws -> Bool {
-    try await container.asyncContainsItem(forIdentifier: storageIdentifier)
+    try await storage().contains()
   }
 
   /// The item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
   open func item() throws -> T? {
-    try container.loadItem(forIdentifier: storageIdentifier, jsonDecoder: decoder)
+    try storage().load()
   }
 
   /// The item; `nil` when there is none, and for no other reason.
   ///
   /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
   open func item() async throws -> T? {
-    try await container.asyncLoadItem(forIdentifier: storageIdentifier, jsonDecoder: decoder)
+    try await storage().load()
   }
 
   // MARK: - Writing
@@ -171,26 +171,20 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// - Throws: What kept the item from being stored.
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
-    let line = try line()
-    try changing(line) {
-      try container.storeItem(model, forIdentifier: storageIdentifier, jsonEncoder: encoder)
-    }
-    line.reason = .unknown
+    let shared = try sharedState()
+    defer { shared.itemHasChanged() }
+    try storage().store(model)
+    shared.reason = .unknown
   }
 
   /// Stores an item in the place of the older one: ``updateItem(_:)`` without blocking.
   ///
   /// - Throws: What kept the item from being stored.
   open func store(_ item: sending T) async throws {
-    let item = Handover(item)
-    let line = try await line()
-    let change = ContainerChange(
-      container: container, identifier: storageIdentifier, encoder: encoder, item: item.value)
-    try await changing(line, else: change) {
-      try await container.asyncStoreItem(
-        item.value, forIdentifier: storageIdentifier, jsonEncoder: encoder)
-    }
-    line.reason = .unknown
+    let shared = try await sharedState()
+    defer { shared.itemHasChanged() }
+    try await storage().store(item)
+    shared.reason = .unknown
   }
 
   /// Removes the item; no error when there is none.
@@ -199,11 +193,12 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func deleteItem() throws {
     // Nothing is made for the sake of removing nothing; who cannot tell removes.
     guard (try? containsItem()) ?? true else { return }
-    let line = try line()
-    try line.leaving(.loggedOut(nil)) {
-      try changing(line) { try container.removeItem(forIdentifier: storageIdentifier) }
+    let shared = try sharedState()
+    try shared.leaving(.loggedOut(nil)) {
+      defer { shared.itemHasChanged() }
+      try storage().remove()
     }
-    forgetRefresh(line)
+    forgetRefresh(shared)
   }
 
   /// Removes the item: ``deleteItem()`` without blocking.
@@ -211,15 +206,12 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// - Throws: What kept the item from being removed.
   open func remove() async throws {
     guard (try? await containsItem()) ?? true else { return }
-    let line = try await line()
-    let change = ContainerChange(
-      container: container, identifier: storageIdentifier, encoder: encoder, item: nil)
-    try await line.leaving(.loggedOut(nil)) {
-      try await changing(line, else: change) {
-        try await container.asyncRemoveItem(forIdentifier: storageIdentifier)
-      }
+    let shared = try await sharedState()
+    try await shared.leaving(.loggedOut(nil)) {
+      defer { shared.itemHasChanged() }
+      try await storage().remove()
     }
-    await forgetRefresh(line)
+    await forgetRefresh(shared)
   }
 
   // MARK: - For subclasses of this package

@@ -109,7 +109,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let previous = storedUserIdentifier
     let identifier = UserIdentifier(of: user)
     try updateItem(user)
-    forgetRefresh(try line())
+    forgetRefresh(try sharedState())
     announceLogIn(identifier, replacing: previous)
   }
 
@@ -119,7 +119,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Throws: What kept the user from being removed; nothing is announced then.
   open func userDidLogOut(logoutError error: (any Error)?) throws {
     let user = storedUserIdentifier
-    try line().leaving(.loggedOut(error)) { try deleteItem() }
+    try sharedState().leaving(.loggedOut(error)) { try deleteItem() }
     announceLogOut(error, user)
   }
 
@@ -144,7 +144,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let previous = await storedUserIdentifier()
     let identifier = UserIdentifier(of: user)
     try await store(user)
-    await forgetRefresh(try await line())
+    await forgetRefresh(try await sharedState())
     announceLogIn(identifier, replacing: previous)
   }
 
@@ -154,7 +154,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// - Throws: As ``userDidLogOut(logoutError:)``.
   open func logOut(_ error: (any Error)? = nil) async throws {
     let user = await storedUserIdentifier()
-    try await line().leaving(.loggedOut(error)) { try await remove() }
+    try await sharedState().leaving(.loggedOut(error)) { try await remove() }
     announceLogOut(error, user)
   }
 

@@ -43,7 +43,7 @@ extension Session {
     let snapshot = try await validSnapshot(.ifNeeded)
     let response = try await send(snapshot.item)
     guard try isRejected(response), hasMeansToRefresh else { return response }
-    let newer = try await self.snapshot(otherThan: snapshot.version, try await line())
+    let newer = try await self.snapshot(otherThan: snapshot.version, try await sharedState())
     guard UserIdentifier(of: newer.item) == UserIdentifier(of: snapshot.item) else {
       throw SessionError(
         SessionError.notSignedIn, session: storageIdentifier,
@@ -56,7 +56,7 @@ extension Session {
   ///
   /// From then on, items expire by that time, whatever the wall clock of this machine says.
   public func learn(serverTime: Date) async throws {
-    try await line().learn(serverTime: serverTime, clock: effectiveRefresher.clock)
+    try await sharedState().learn(serverTime: serverTime, clock: effectiveRefresher.clock)
   }
 
   // MARK: - Reading
@@ -76,45 +76,45 @@ extension Session {
   }
 
   private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
-    let line = try await line()
+    let shared = try await sharedState()
     var due: Due?
-    if let usable = try await usableSnapshot(strategy, line, &due) { return usable }
+    if let usable = try await usableSnapshot(strategy, shared, &due) { return usable }
     guard let due else { throw notSignedIn }
-    guard let wait = due.wait else { return try await snapshot(otherThan: due.version, line) }
+    guard let wait = due.wait else { return try await snapshot(otherThan: due.version, shared) }
     let refreshed: RefreshedItem
     do {
       refreshed = try await wait.get().outcome()
     } catch {
-      return try await snapshot(of: due, after: error, line)
+      return try await snapshot(of: due, after: error, shared)
     }
-    return try await snapshot(of: due, refreshed, line)
+    return try await snapshot(of: due, refreshed, shared)
   }
 
   /// The item as it is stored, when it is to be used so.
   private func usableSnapshot(
-    _ strategy: RefreshStrategy, _ line: SessionLine, _ due: inout Due?
+    _ strategy: RefreshStrategy, _ shared: SharedSessionState, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
-    let place = try place(line)
-    if strategy == .ifNeeded, let address = place.sharedAddress {
-      let stored = try await line.storedItem(at: address)
-      if let usable = try usableSnapshot(stored, at: address, place, line, &due) { return usable }
+    let storage = try storage()
+    if strategy == .ifNeeded, let address = storage.sharedAddress {
+      let stored = try await shared.storedItem(at: address)
+      if let usable = try usableSnapshot(stored, at: address, storage, shared, &due) { return usable }
       if due != nil { return nil }
     }
-    return try usableSnapshot(try await place.snapshot(), strategy, place, line, &due)
+    return try usableSnapshot(try await storage.snapshot(), strategy, storage, shared, &due)
   }
 
   /// The item that one task has read for all, when it is to be used so; nothing is due when it has
   /// to be read again.
   @inline(never)
   private func usableSnapshot(
-    _ stored: SharedItem, at address: ItemAddress, _ place: any SessionPlace<T>,
-    _ line: SessionLine, _ due: inout Due?
+    _ stored: SharedItem, at address: ItemAddress, _ storage: any ItemStorage<T>,
+    _ shared: SharedSessionState, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
     // At the end, so that the refresh begins before the others go on: they join it then without
     // reading again.
-    defer { line.end(stored, at: address) }
-    let snapshot = try stored.bytes.flatMap { try place.storePlace?.snapshot(of: $0) }
-    let usable = try usableSnapshot(snapshot, .ifNeeded, place, line, &due)
+    defer { shared.end(stored, at: address) }
+    let snapshot = try stored.bytes.flatMap { try storage.inStore?.snapshot(of: $0) }
+    let usable = try usableSnapshot(snapshot, .ifNeeded, storage, shared, &due)
     // An item that is refreshed though it is good may not be the one that is stored any more.
     guard stored.isSubject, usable != nil else { return usable }
     due = nil
@@ -124,12 +124,12 @@ extension Session {
   /// An item as it is stored, when it is to be used so.
   @inline(never)
   private func usableSnapshot(
-    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ place: any SessionPlace<T>,
-    _ line: SessionLine, _ due: inout Due?
+    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ storage: any ItemStorage<T>,
+    _ shared: SharedSessionState, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
     guard let snapshot else { throw notSignedIn }
     let refresher = effectiveRefresher
-    let isGood = isGood(snapshot.item, line, refresher)
+    let isGood = isGood(snapshot.item, shared, refresher)
     due = Due(version: snapshot.version, isGood: isGood)
     switch strategy {
     case .never:
@@ -138,37 +138,37 @@ extension Session {
     case .always: return nil
     case .ifNeeded: break
     }
-    guard isDue(snapshot.item, line, refresher) else { return snapshot }
+    guard isDue(snapshot.item, shared, refresher) else { return snapshot }
     guard hasMeansToRefresh else {
       guard isGood else { throw expired("and the session has no refresher") }
       return snapshot
     }
     if isGood,
-      case .after = line.expectedVerdict(
+      case .after = shared.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
     {
       return snapshot
     }
     due?.wait = Result {
-      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, place, line)
+      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, storage, shared)
     }
     return nil
   }
 
   /// An item that is still good, after it could not be refreshed.
   private func snapshot(
-    of due: Due, after error: any Error, _ line: SessionLine
+    of due: Due, after error: any Error, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
     guard due.isGood, Self.mayUseItem(after: error),
-      let again = try? await place(line).snapshot(), isGood(again.item, line, effectiveRefresher)
+      let again = try? await storage().snapshot(), isGood(again.item, shared, effectiveRefresher)
     else { throw error }
     return again
   }
 
   private func snapshot(
-    of due: Due, _ refreshed: RefreshedItem, _ line: SessionLine
+    of due: Due, _ refreshed: RefreshedItem, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
-    let snapshot = try await snapshot(refreshed, line)
+    let snapshot = try await snapshot(refreshed, shared)
     // An old handler may have stored nothing.
     if refresher == nil, snapshot.version == due.version, !due.isGood {
       throw expired("though it was refreshed")
@@ -177,25 +177,25 @@ extension Session {
   }
 
   private func snapshot(
-    otherThan version: ItemVersion?, _ line: SessionLine
+    otherThan version: ItemVersion?, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
     guard hasMeansToRefresh else {
       throw SessionError(
         SessionError.expired, session: storageIdentifier,
         "it cannot be refreshed, because the session has no refresher")
     }
-    return try await snapshot(try await refresh(.otherThan(version), line), line)
+    return try await snapshot(try await refresh(.otherThan(version), shared), shared)
   }
 
   /// The item that a refresh has handed over, or else as it is stored now.
   private func snapshot(
-    _ refreshed: RefreshedItem, _ line: SessionLine
+    _ refreshed: RefreshedItem, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
-    let place = try place(line)
-    if let bytes = refreshed.bytes, let snapshot = try place.storePlace?.snapshot(of: bytes) {
+    let storage = try storage()
+    if let bytes = refreshed.bytes, let snapshot = try storage.inStore?.snapshot(of: bytes) {
       return snapshot
     }
-    guard let snapshot = try await place.snapshot() else { throw notSignedIn }
+    guard let snapshot = try await storage.snapshot() else { throw notSignedIn }
     return snapshot
   }
 
@@ -211,16 +211,16 @@ extension Session {
 
   /// Refreshes, whether that is needed or not, and whoever is signed in.
   func refreshAlways() async throws {
-    let line = try await line()
+    let shared = try await sharedState()
     // The session's own old handler, which may sign in, or mend what cannot be read.
     let wish =
-      refresher == nil ? RefreshWish.always : .otherThan(try await place(line).snapshot()?.version)
-    _ = try await refresh(wish, line)
+      refresher == nil ? RefreshWish.always : .otherThan(try await storage().snapshot()?.version)
+    _ = try await refresh(wish, shared)
   }
 
-  private func refresh(_ wish: RefreshWish, _ line: SessionLine) async throws -> RefreshedItem {
+  private func refresh(_ wish: RefreshWish, _ shared: SharedSessionState) async throws -> RefreshedItem {
     while true {
-      let refreshed = try await wait(for: wish, try place(line), line).outcome()
+      let refreshed = try await wait(for: wish, try storage(), shared).outcome()
       // One that was under way may have been for an item that only expired soon.
       if refreshed.isNew { return refreshed }
     }
@@ -228,19 +228,19 @@ extension Session {
 
   /// Refreshes, together with all who want it now; an item whose bytes may be known.
   private func wait(
-    for wish: RefreshWish, subject: SecretBytes? = nil, _ place: any SessionPlace<T>,
-    _ line: SessionLine
+    for wish: RefreshWish, subject: SecretBytes? = nil, _ storage: any ItemStorage<T>,
+    _ shared: SharedSessionState
   ) throws -> RefreshWait {
-    let (refresher, reader) = (effectiveRefresher, place.sharedAddress?.reader)
+    let (refresher, reader) = (effectiveRefresher, storage.sharedAddress?.reader)
     let flight: RefreshFlight
     if self.refresher != nil {
-      flight = line.flight(
-        WaitingRefresh(session: self, line: line, wish: wish), reader: reader, subject: subject)
+      flight = shared.flight(
+        WaitingRefresh(session: self, shared: shared, wish: wish), reader: reader, subject: subject)
     } else if let handler = oldHandler {
       // What it does to the item is not known.
-      flight = line.flight(
+      flight = shared.flight(
         HandlerRefresh(
-          session: self, place: place, line: line, handler: handler, refresher: refresher,
+          session: self, storage: storage, shared: shared, handler: handler, refresher: refresher,
           wish: wish),
         reader: nil, subject: nil)
     } else {
@@ -260,17 +260,17 @@ extension Session {
   // MARK: - Expiry
 
   /// Whether an item expires within the leeway.
-  func isDue(_ item: T, _ line: SessionLine, _ refresher: SessionRefresher<T>) -> Bool {
+  func isDue(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
     guard let expiration = refresher.expiration(item) else { return false }
-    let leeway = line.leeway(
+    let leeway = shared.leeway(
       refresher.policy.leeway, issued: refresher.issue(item), until: expiration)
-    return line.timeLeft(until: expiration, clock: refresher.clock) <= leeway
+    return shared.timeLeft(until: expiration, clock: refresher.clock) <= leeway
   }
 
   /// Whether an item has not expired.
-  func isGood(_ item: T, _ line: SessionLine, _ refresher: SessionRefresher<T>) -> Bool {
+  func isGood(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
     guard let expiration = refresher.expiration(item) else { return true }
-    return line.timeLeft(until: expiration, clock: refresher.clock) > .zero
+    return shared.timeLeft(until: expiration, clock: refresher.clock) > .zero
   }
 
   // MARK: - Errors

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What all sessions of one item in this process share, however many objects they are: the one
 /// refresh under way, how often it failed, what is known of time, and how the last user left.
-final class SessionLine: Sendable {
+final class SharedSessionState: Sendable {
   /// Which item of which container.
   enum Identity: Hashable {
     /// Of a store that says which it is.
@@ -313,7 +313,7 @@ extension SessionEvent.RefreshEnd {
 
 /// A session of any type, as far as a refresh knows it.
 protocol RefreshingSession: AnyObject, Sendable {
-  func line() throws(StoreError) -> SessionLine
+  func sharedState() throws(StoreError) -> SharedSessionState
 
   /// Refreshes, whether that is needed or not.
   func refreshAlways() async throws

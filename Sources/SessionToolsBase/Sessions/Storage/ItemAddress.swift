@@ -1,14 +1,15 @@
-/// One item of a store, and what belongs to it.
-struct StoreItem: Sendable {
+/// An item of a store, and the names that belong to it.
+struct ItemAddress: Sendable {
   let store: any SecretStore
   let key: StoreKey
-  /// Where its mark is; exclusive access to this name is for refreshing.
-  let markKey: StoreKey
-  /// Exclusive access to this name is for changing the item; nothing is kept there.
+  /// The name of the notice that its refresh token may be spent; who refreshes the item has
+  /// exclusive access to this name.
+  let noticeKey: StoreKey
+  /// Who changes the item has exclusive access to this name; nothing is stored under it.
   private let changeKey: StoreKey
 
   private static let changeTimeout = Duration.seconds(10)
-  /// Where whoever has exclusive access goes on: blocking changes may hold all threads of the
+  /// Runs closures that have exclusive access: blocking changes may hold all threads of the
   /// cooperative pool while they wait for it.
   private static let executor = QueueExecutor("session-tools.changes")
 
@@ -21,44 +22,42 @@ struct StoreItem: Sendable {
   init(_ key: StoreKey, in store: any SecretStore) throws(StoreError) {
     self.store = store
     self.key = key
-    markKey = try SpentMark.key(for: key)
-    changeKey = try SpentMark.key(for: markKey)
+    noticeKey = try SpentNotice.key(for: key)
+    changeKey = try SpentNotice.key(for: noticeKey)
   }
 
-  /// The same, for those who read the item together; `nil` where each has to ask for itself.
-  var sharedAddress: ItemAddress? {
-    // A gate is no object: it gives an item to one, and not to another.
-    guard type(of: store) is AnyClass else { return nil }
-    return ItemAddress(store: store, key: key, reader: ObjectIdentifier(store as AnyObject))
+  /// The store object, for tasks that share one read; `nil` if each must read for itself.
+  var reader: ObjectIdentifier? {
+    // A gate is not an object: it gives an item to one caller, and not to another.
+    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
   }
 
   /// Makes changes if what is stored is one of some versions.
   ///
-  /// - Returns: What is stored after that.
   func apply(
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
-  ) async throws -> StoredItem {
+  ) async throws -> ChangeOutcome {
     try await exclusively {
-      // Of what a gate may be before: compared, and given to nobody. What a server gave in exchange for
-      // the stored item has to be stored also while nobody is authenticated.
-      guard let stored = try await store.innermost.value(for: key) else { return .nothing }
-      guard versions.contains(ItemVersion(stored)) else { return .another }
+      // Past a gate, if there is one: the value is compared and given to no one. What a server gave in
+      // exchange for the stored item must be stored also while no one is authenticated.
+      guard let stored = try await store.innermost.value(for: key) else { return .noItem }
+      guard versions.contains(ItemVersion(stored)) else { return .otherItem }
       try await store.apply(changes)
-      return .asWished
+      return .made
     }
   }
 
-  /// Removes the item and its mark.
+  /// Removes the item and its notice.
   func remove() async throws {
-    try await change { try await store.apply([.remove(key), .remove(markKey)]) }
+    try await change { try await store.apply([.remove(key), .remove(noticeKey)]) }
   }
 
-  /// Makes a change while nobody makes one that depends on what is stored.
+  /// Makes a change while no one makes a change that depends on what is stored.
   func change(_ body: () throws -> Void) throws {
     try store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
   }
 
-  /// Makes a change while nobody makes one that depends on what is stored.
+  /// Makes a change while no one makes a change that depends on what is stored.
   func change(_ body: () async throws -> Void) async throws {
     try await exclusively(body)
   }
@@ -70,7 +69,7 @@ struct StoreItem: Sendable {
   /// that they cannot wait in a circle. The items are of one store, in the order of their names.
   ///
   /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
-  static func change(_ items: [StoreItem], _ body: () async throws -> Void) async throws {
+  static func change(_ items: [ItemAddress], _ body: () async throws -> Void) async throws {
     // On a thread of its own: thousands of items would hold up the other changes.
     try await withTaskExecutorPreference(QueueExecutor("session-tools.many-changes")) {
       // Half of the time that others wait for one of these items.
@@ -79,7 +78,7 @@ struct StoreItem: Sendable {
   }
 
   private static func change(
-    _ items: ArraySlice<StoreItem>, until deadline: ContinuousClock.Instant,
+    _ items: ArraySlice<ItemAddress>, until deadline: ContinuousClock.Instant,
     _ body: () async throws -> Void
   ) async throws {
     guard let item = items.first else { return try await body() }
@@ -104,24 +103,4 @@ struct StoreItem: Sendable {
       try await store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
     }
   }
-
-  /// Forgets that what refreshes the item may be spent.
-  func removeMark() throws {
-    if try store.contains(markKey) { try store.remove(markKey) }
-  }
-
-  /// Forgets that what refreshes the item may be spent.
-  func removeMark() async throws {
-    if try await store.contains(markKey) { try await store.remove(markKey) }
-  }
-}
-
-/// What became of a change that depends on what is stored.
-enum StoredItem: Sendable {
-  /// It was made.
-  case asWished
-  /// It was not, because there is another item.
-  case another
-  /// It was not, because there is none.
-  case nothing
 }

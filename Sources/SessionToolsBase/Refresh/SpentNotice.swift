@@ -1,16 +1,16 @@
-/// Says that what refreshes an item may have been used up.
+/// A notice that an item's refresh token may have been used up.
 ///
-/// It is made durable before that is sent, and removed in the same change as the item it is replaced
-/// by. Its being there says all: one that stays too long costs nothing but a word to the handler.
+/// It is made durable before the token is sent, and removed in the same change that stores the new
+/// item. It has no content. A stale notice is harmless: it only sets `mayBeSpent` on the next
+/// request.
 ///
-/// It is an item of the same namespace, so that it is moved, adopted and purged with what it is
-/// about.
-enum SpentMark {
+/// It is stored in the item's namespace, so that it is moved, adopted and purged with the item.
+enum SpentNotice {
   static let bytes = SecretBytes(utf8: "1")
 
   private static let prefix = "org.session-tools.refresh:"
 
-  /// Where the mark of an item is.
+  /// Returns the name of an item's notice.
   ///
   /// - Throws: `invalidName`.
   static func key(for item: StoreKey) throws(StoreError) -> StoreKey {

@@ -1,0 +1,127 @@
+import Foundation
+
+/// An item in a container that is not on a store: refreshed once in this process, and changed by
+/// this process's sessions alone.
+struct ContainerItemStorage<Item: Codable>: ItemStorage {
+  let container: AnySessionContainer<Item>
+  let identifier: String
+  let encoder: JSONEncoder
+  let decoder: JSONDecoder
+  let changes: ContainerChanges
+
+  /// Unchecked: the maker gives the item up, and one caller at a time stores it.
+  private struct Commit: ItemCommit, @unchecked Sendable {
+    let storage: ContainerItemStorage
+    let item: Item
+    let replaced: ItemVersion
+
+    var bytes: SecretBytes? { nil }
+
+    func callAsFunction() async throws -> ChangeOutcome {
+      try storage.change(ifStored: replaced) { try storage.put(item) }
+    }
+  }
+
+  var inStore: StoreItemStorage<Item>? { nil }
+
+  func contains() throws -> Bool { try container.containsItem(forIdentifier: identifier) }
+
+  func contains() async throws -> Bool {
+    try await container.asyncContainsItem(forIdentifier: identifier)
+  }
+
+  func load() throws -> Item? {
+    try container.loadItem(forIdentifier: identifier, jsonDecoder: decoder)
+  }
+
+  func load() async throws -> sending Item? {
+    try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
+  }
+
+  func store(_ item: Item) throws {
+    try changes.make { try put(item) }
+  }
+
+  func store(_ item: sending Item) async throws {
+    let item = Handover(item)
+    try await threads.queue.blocking { try changes.make { try put(item.value) } }
+  }
+
+  func remove() throws {
+    try changes.make { try container.removeItem(forIdentifier: identifier) }
+  }
+
+  func remove() async throws {
+    try await threads.queue.blocking { try self.remove() as Void }
+  }
+
+  private func put(_ item: Item) throws {
+    try container.storeItem(item, forIdentifier: identifier, jsonEncoder: encoder)
+  }
+
+  func snapshot() async throws -> ItemSnapshot<Item>? {
+    // In this order: an item that is stored in between is taken for an older one, which changes
+    // nothing.
+    let version = changes.version
+    return try await load().map { ItemSnapshot(item: $0, version: version) }
+  }
+
+  /// How the container stores it is not known.
+  func asStored(_ item: Item) -> Item { item }
+
+  func whileRefreshing<Result>(
+    timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await body()
+  }
+
+  // A process that ends takes the items that it refreshed with it, or the container keeps them
+  // where no notice can be.
+  func hasSpentNotice() async throws -> Bool { false }
+  func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome { .made }
+  func removeSpentNotice() throws {}
+  func removeSpentNotice() async throws {}
+
+  func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit {
+    Commit(storage: self, item: item, replaced: version)
+  }
+
+  func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
+    try change(ifStored: version) { try container.removeItem(forIdentifier: identifier) }
+  }
+
+  /// Blocks, which a refresh may: it has a thread of its own.
+  private func change(
+    ifStored version: ItemVersion, _ body: () throws -> Void
+  ) throws -> ChangeOutcome {
+    try changes.make {
+      guard try contains() else { return .noItem }
+      guard changes.version == version else { return .otherItem }
+      try body()
+      return .made
+    }
+  }
+}
+
+/// The changes that sessions make to an item of a container that is not on a store.
+///
+/// Unchecked: the lock makes it true. Recursive, so that a container may call its session back.
+final class ContainerChanges: @unchecked Sendable {
+  private let lock = NSRecursiveLock()
+  private var count = 0
+
+  /// The version of what is stored since the last change.
+  var version: ItemVersion { lock.withLock { .change(count) } }
+
+  /// Makes one change while no one else does.
+  func make<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try lock.withLock {
+      let result = try body()
+      count += 1
+      return result
+    }
+  }
+}
+
+/// Where containers make changes, which may block.
+private let threads = BlockingLanes("session-tools.container-changes", count: 2)

@@ -1,0 +1,89 @@
+import Foundation
+
+/// Where a session's item is kept, and every way to read and change it there.
+protocol ItemStorage<Item>: Sendable {
+  associatedtype Item: Codable
+
+  /// The same, if the item is in a store.
+  var inStore: StoreItemStorage<Item>? { get }
+
+  // MARK: What anyone asks for
+
+  /// Whether there is an item.
+  func contains() throws -> Bool
+  /// Whether there is an item.
+  func contains() async throws -> Bool
+
+  /// Reads the item.
+  func load() throws -> Item?
+  /// Reads the item.
+  func load() async throws -> sending Item?
+
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: Item) throws
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: sending Item) async throws
+
+  /// Removes the item while no refresh, in any process, is about to store its own.
+  func remove() throws
+  /// Removes the item while no refresh, in any process, is about to store its own.
+  func remove() async throws
+
+  // MARK: What a refresh asks for
+
+  /// Reads the item as it is stored now.
+  func snapshot() async throws -> ItemSnapshot<Item>?
+
+  /// Returns an item as it is read after it was stored: its dates may have lost their fractions.
+  func asStored(_ item: Item) throws -> Item
+
+  /// Runs a closure while no one else refreshes the item.
+  func whileRefreshing<Result>(
+    timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result
+
+  /// Whether there is a notice that the item's refresh token may be spent.
+  func hasSpentNotice() async throws -> Bool
+
+  /// Makes a notice durable that the refresh token may be spent from now on, if the item is still
+  /// stored.
+  func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome
+
+  /// Removes the notice.
+  func removeSpentNotice() throws
+  /// Removes the notice.
+  func removeSpentNotice() async throws
+
+  /// Prepares to store an item in the place of one, if that is still stored.
+  func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
+
+  /// Removes the item if it is still stored.
+  func remove(_ version: ItemVersion) async throws -> ChangeOutcome
+}
+
+/// An item as it was stored when it was read.
+struct ItemSnapshot<Item> {
+  let item: Item
+  let version: ItemVersion
+  /// Its bytes, if they are known.
+  var bytes: SecretBytes?
+}
+
+/// An item that is ready to be stored, once or repeatedly.
+protocol ItemCommit: Sendable {
+  /// The item's bytes, if they are known.
+  var bytes: SecretBytes? { get }
+
+  /// Stores it, unless the item that it replaces is no longer stored.
+  func callAsFunction() async throws -> ChangeOutcome
+}
+
+/// The outcome of a change that depends on what is stored.
+enum ChangeOutcome: Sendable {
+  /// The change was made.
+  case made
+  /// Nothing was changed, because another item is stored.
+  case otherItem
+  /// Nothing was changed, because no item is stored.
+  case noItem
+}
