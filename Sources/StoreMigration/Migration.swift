@@ -195,7 +195,7 @@ extension Migration {
 
   /// Which stores they are, as far as these can tell.
   private func identities() throws(StoreError) -> (source: String?, target: String?) {
-    (try source.identityIfAny(), try target.identityIfAny())
+    (try source.identity(), try target.identity())
   }
 
   /// The header of a migration that is about to begin.
@@ -301,11 +301,4 @@ extension Migration {
 extension MigrationJournal.Header {
   /// Whether it is known that what is removed from the source stays in the target.
   fileprivate var canRemove: Bool { source != nil && target != nil }
-}
-
-extension SecretStore {
-  fileprivate func identityIfAny() throws(StoreError) -> String? {
-    guard let store = self as? any MigratableStore else { return nil }
-    return try store.identity()
-  }
 }

@@ -1,10 +1,109 @@
+public import Foundation
+
 /// A container whose items are in a ``SecretStore``, each under a name of its own.
 ///
-/// Sessions of such a container are refreshed once among all processes, and a refresh that was
-/// killed is noticed by the next. Conform your own container when it is on a store.
+/// Write ``storeContainer()``; everything else has defaults, which use the store's own blocking and
+/// `async` operations. Sessions of such a container are refreshed once among all processes, and a
+/// refresh that was killed is noticed by the next. They read and change the item in the store: a
+/// container that does more when an item is stored puts a store of its own in front of it.
 public protocol StoreBackedContainer<Item>: ObservableSessionContainer where Item: Codable {
-  /// The store, the namespace and the coding; nothing is opened.
+  /// Returns the store, the namespace and the coding, the same each time; opens nothing.
   ///
-  /// - Throws: `invalidName` when the items can have no names.
+  /// - Throws: `invalidName` if the items cannot have names.
   func storeContainer() throws(StoreError) -> StoreContainer<Item>
+}
+
+extension StoreBackedContainer {
+  /// Whether there is an item; `false` also if the store cannot tell, which
+  /// `containsItem(forIdentifier:)` reports.
+  public func hasItem(forIdentifier identifier: String) -> Bool {
+    // The old method has no way to say more.
+    (try? containsItem(forIdentifier: identifier)) ?? false
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
+  public func containsItem(forIdentifier identifier: String) throws -> Bool {
+    try storeContainer().containsItem(forIdentifier: identifier)
+  }
+
+  /// Whether there is an item.
+  ///
+  /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
+  public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
+    try await storeContainer().asyncContainsItem(forIdentifier: identifier)
+  }
+
+  /// Reads an item; `nil` when there is none, and for no other reason.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
+  public func item(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) throws -> Item? {
+    try storeContainer().item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+  }
+
+  /// Reads an item; `nil` when there is none, and for no other reason.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
+  public func loadItem(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) throws -> Item? {
+    try storeContainer().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
+  }
+
+  /// Reads an item; `nil` when there is none, and for no other reason.
+  ///
+  /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
+  public func asyncLoadItem(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
+  ) async throws -> sending Item? {
+    try await storeContainer().asyncLoadItem(
+      forIdentifier: identifier, jsonDecoder: jsonDecoder)
+  }
+
+  /// Stores an item in the place of an older one, if there is one.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
+  public func storeItem(
+    _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
+  ) throws {
+    try storeContainer().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
+  }
+
+  /// Stores an item in the place of an older one, if there is one.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
+  public func asyncStoreItem(
+    _ item: sending Item, forIdentifier identifier: String,
+    jsonEncoder: JSONEncoder = JSONEncoder()
+  ) async throws {
+    try await storeContainer().asyncStoreItem(
+      item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
+  }
+
+  /// Removes an item; no error when there is none.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
+  public func removeItem(forIdentifier identifier: String) throws {
+    try storeContainer().removeItem(forIdentifier: identifier)
+  }
+
+  /// Removes an item; no error when there is none.
+  ///
+  /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
+  public func asyncRemoveItem(forIdentifier identifier: String) async throws {
+    try await storeContainer().asyncRemoveItem(forIdentifier: identifier)
+  }
+
+  /// Returns a stream with an element each time the item may have changed, from now on, whoever
+  /// changed it; it ends with the store's own stream.
+  public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
+    guard let container = try? storeContainer() else {
+      // A name that no item can have never changes.
+      return AsyncStream { $0.finish() }
+    }
+    return container.itemChanges(forIdentifier: identifier)
+  }
 }

@@ -13,12 +13,6 @@ package protocol WrappingStore: SecretStore {
   var base: any SecretStore { get }
 }
 
-/// A store that can say which it is, and is none to migrate by itself.
-package protocol IdentifiedStore: SecretStore {
-  /// As ``MigratableStore/identity()``; `nil` while that is not known.
-  func identity() throws(StoreError) -> String?
-}
-
 extension SecretStore {
   /// The store that no other one stands before.
   var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }

@@ -149,7 +149,7 @@ private final class RefreshRound: Sendable {
             self.finish(position, with: error)
           }
         }
-        if let shared { turns[line] = turn }
+        if let shared { turns[shared] = turn }
       }
     }
   }

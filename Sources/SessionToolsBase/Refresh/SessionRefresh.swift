@@ -204,7 +204,7 @@ struct SessionRefresh<Item: Codable> {
         return .ended(.isNew(session, user))
       }
       // Somebody changed it, or signed in or out, meanwhile.
-      guard case .another = outcome, let merge = refresher.merge,
+      guard case .otherItem = outcome, let merge = refresher.merge,
         let stored = try await self.snapshot(),
         let both = merge(snapshot.item, item, stored.item)
       else { return .again(after: .zero) }
@@ -251,7 +251,7 @@ struct SessionRefresh<Item: Codable> {
     guard case .made = outcome else {
       // Others have signed out; or a newer item was stored meanwhile, and the rejection was of one
       // that nobody uses any more.
-      if case .another = outcome { shared.reason = .unknown }
+      if case .otherItem = outcome { shared.reason = .unknown }
       return .again(after: .zero)
     }
     shared.recordSuccess()

@@ -15,20 +15,20 @@ extension SharedSessionState {
   ///
   /// - Returns: What was read after this was asked.
   /// - Throws: What the store throws.
-  func storedItem(at address: ItemAddress) async throws -> SharedItem {
+  func storedItem(at address: ItemAddress, by reader: ObjectIdentifier) async throws -> SharedItem {
     let arrival = reads.beginCount
     while !Task.isCancelled {
-      switch reads.turn(of: address.reader, since: arrival) {
+      switch reads.turn(of: reader, since: arrival) {
       case .waits(let answer):
         if let result = await answer.value(whenCancelled: nil) { return try result.get() }
       case .reads(let number):
-        if let subject = subject(for: address.reader) {
+        if let subject = subject(for: reader) {
           return SharedItem(bytes: subject, isSubject: true, read: number)
         }
         do {
           return SharedItem(bytes: try await address.store.value(for: address.key), read: number)
         } catch {
-          reads.end(number, of: address.reader, with: .failure(error))
+          reads.end(number, of: reader, with: .failure(error))
           throw error
         }
       }
@@ -38,9 +38,9 @@ extension SharedSessionState {
   }
 
   /// Lets the others go on who asked for an item.
-  func end(_ item: SharedItem, at address: ItemAddress) {
+  func end(_ item: SharedItem, by reader: ObjectIdentifier) {
     guard let number = item.read else { return }
     let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)
-    reads.end(number, of: address.reader, with: .success(shared))
+    reads.end(number, of: reader, with: .success(shared))
   }
 }

@@ -95,9 +95,9 @@ extension Session {
     _ strategy: RefreshStrategy, _ shared: SharedSessionState, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
     let storage = try storage()
-    if strategy == .ifNeeded, let address = storage.sharedAddress {
-      let stored = try await shared.storedItem(at: address)
-      if let usable = try usableSnapshot(stored, at: address, storage, shared, &due) { return usable }
+    if strategy == .ifNeeded, let inStore = storage.inStore, let reader = inStore.address.reader {
+      let stored = try await shared.storedItem(at: inStore.address, by: reader)
+      if let usable = try usableSnapshot(stored, by: reader, inStore, shared, &due) { return usable }
       if due != nil { return nil }
     }
     return try usableSnapshot(try await storage.snapshot(), strategy, storage, shared, &due)
@@ -107,13 +107,13 @@ extension Session {
   /// to be read again.
   @inline(never)
   private func usableSnapshot(
-    _ stored: SharedItem, at address: ItemAddress, _ storage: any ItemStorage<T>,
+    _ stored: SharedItem, by reader: ObjectIdentifier, _ storage: StoreItemStorage<T>,
     _ shared: SharedSessionState, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
     // At the end, so that the refresh begins before the others go on: they join it then without
     // reading again.
-    defer { shared.end(stored, at: address) }
-    let snapshot = try stored.bytes.flatMap { try storage.inStore?.snapshot(of: $0) }
+    defer { shared.end(stored, by: reader) }
+    let snapshot = try stored.bytes.flatMap { try storage.snapshot(of: $0) }
     let usable = try usableSnapshot(snapshot, .ifNeeded, storage, shared, &due)
     // An item that is refreshed though it is good may not be the one that is stored any more.
     guard stored.isSubject, usable != nil else { return usable }
@@ -231,7 +231,7 @@ extension Session {
     for wish: RefreshWish, subject: SecretBytes? = nil, _ storage: any ItemStorage<T>,
     _ shared: SharedSessionState
   ) throws -> RefreshWait {
-    let (refresher, reader) = (effectiveRefresher, storage.sharedAddress?.reader)
+    let (refresher, reader) = (effectiveRefresher, storage.inStore?.address.reader)
     let flight: RefreshFlight
     if self.refresher != nil {
       flight = shared.flight(

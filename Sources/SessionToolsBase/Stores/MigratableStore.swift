@@ -6,12 +6,6 @@
 ///
 /// All of it blocks as the store's other blocking operations do.
 public protocol MigratableStore: SecretStore {
-  /// Which items this store gives access to: the same text for every way to them, another one for
-  /// others; `nil` when that cannot be told now.
-  ///
-  /// - Throws: As ``SecretStore/value(for:)``.
-  func identity() throws(StoreError) -> String?
-
   /// The keys of all items, as far as the store can tell when some of them are damaged.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.

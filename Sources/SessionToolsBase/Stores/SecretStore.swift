@@ -26,6 +26,16 @@ public protocol SecretStore: Sendable {
   /// May read the disk. It throws nothing: what the store cannot find out is left out.
   var traits: StoreTraits { get }
 
+  /// Returns which items this store gives access to: the same text for every way to them, and
+  /// another one for others; `nil` if that cannot be told, or not now.
+  ///
+  /// Sessions of stores with one identity share one refresh, and a migration removes items only if
+  /// source and target have different ones. The default is `nil`: then only sessions of the same
+  /// store object share a refresh in this process. Blocks as ``value(for:)`` does.
+  ///
+  /// - Throws: As ``value(for:)``.
+  func identity() throws(StoreError) -> String?
+
   /// Reads one value; `nil` when there is no such item.
   ///
   /// Blocks the thread while it reads.

@@ -1,3 +1,9 @@
+/// Defaults.
+extension SecretStore {
+  /// `nil`: this store cannot be told apart from others.
+  public func identity() throws(StoreError) -> String? { nil }
+}
+
 /// The `async` twins under the names of the blocking ones.
 extension SecretStore {
   /// Reads one value; `nil` when there is no such item.

@@ -43,8 +43,7 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   }
 
   func store(_ item: sending Item) async throws {
-    let item = Handover(item)
-    try await threads.queue.blocking { try changes.make { try put(item.value) } }
+    try await onThread(Change(storage: self, item: item))
   }
 
   func remove() throws {
@@ -52,7 +51,11 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   }
 
   func remove() async throws {
-    try await threads.queue.blocking { try self.remove() as Void }
+    try await onThread(Change(storage: self, item: nil))
+  }
+
+  private func onThread(_ change: any BlockingChange) async throws {
+    try await threads.queue.blocking { try change.make() }
   }
 
   private func put(_ item: Item) throws {
@@ -100,6 +103,23 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
       try body()
       return .made
     }
+  }
+}
+
+/// A change without its item's type, which cannot go to another thread: a metatype is not Sendable.
+private protocol BlockingChange: Sendable {
+  func make() throws
+}
+
+/// Stores an item, or removes the one that is there.
+///
+/// Unchecked: the maker gives the item up.
+private struct Change<Item: Codable>: BlockingChange, @unchecked Sendable {
+  let storage: ContainerItemStorage<Item>
+  let item: Item?
+
+  func make() throws {
+    if let item { try storage.store(item) } else { try storage.remove() }
   }
 }
 
