@@ -3,18 +3,18 @@ import SessionAuthentication
 import SessionToolsBase
 import TestSupport
 
-/// Says what comes of an evaluation, and waits until that was taken notice of.
+/// Evaluates an authenticator, writes the outcome, and waits for a line that confirms it.
 func evaluate(_ authenticator: some Authenticator) async {
   await sayOutcome(of: authenticator, AuthenticationRequest(reason: "try it"))
   _ = StandardInput.line()
 }
 
-/// Says what comes of an evaluation, which a line of the input cancels.
+/// Evaluates an authenticator and writes the outcome; a line of input cancels the evaluation.
 func evaluateUntilLine(
   _ authenticator: some Authenticator, _ request: AuthenticationRequest
 ) async {
   let task = Task { await sayOutcome(of: authenticator, request) }
-  // Read in a thread of its own, because it waits.
+  // Read on a thread of its own, because reading blocks.
   let reading = Task { try? await onThread { _ = StandardInput.line() } }
   Task {
     await reading.value
@@ -40,11 +40,11 @@ func say(_ error: AuthenticationError) {
   FileHandle.standardError.write(Data("\(error)\n".utf8))
 }
 
-/// Whoever writes the lines of the standard input.
+/// A prompt that is answered by the lines of standard input.
 struct LinePrompt: AuthenticationPrompt {
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
     say("question \(question.isSecret ? "secret" : "visible") \(question.text)")
-    // Read in a thread of its own, because it waits.
+    // Read on a thread of its own, because reading blocks.
     let line = try? await onThread { StandardInput.answer() }
     return line ?? .cancelled
   }
@@ -57,7 +57,7 @@ struct LinePrompt: AuthenticationPrompt {
   }
 }
 
-/// Standard input, read a byte at a time, so that nothing of it is kept in a buffer.
+/// Standard input, read a byte at a time, so that no part of it remains in a buffer.
 enum StandardInput {
   static func line() -> SecretBytes {
     SecretBytes(capacity: 4096) { output in
@@ -85,7 +85,7 @@ enum StandardInput {
   }
 }
 
-/// Says which of the lines of standard input, `NAME HEXADECIMAL`, another process has in memory.
+/// Reports which byte strings, read as lines `NAME HEXADECIMAL`, are in another process's memory.
 func find(in process: Int32) throws {
   var wanted: [String: [UInt8]] = [:]
   while let line = readLine() {

@@ -1,7 +1,7 @@
 import CPAM
 import Foundation
 
-/// Lets modules speak as the environment says: LANGUAGE, by the texts in the directory TEXTS.
+/// Makes PAM modules use the language LANGUAGE, with the message catalogs in the directory TEXTS.
 func useTranslations() {
   guard let directory = ProcessInfo.processInfo.environment["TEXTS"] else { return }
   guard unsafe setlocale(LC_ALL, "") != nil,

@@ -4,20 +4,21 @@ import SessionAuthentication
 import SessionToolsBase
 import TestSupport
 
-// A program that authenticates whoever talks to it, in tests that need a process of its own: as
-// another user, with other accounts, or to be searched for secrets. Its orders:
+// Authenticates for tests that need another process: one of another user, one with other
+// accounts, or one to be searched for secrets. Its commands:
 //
 //   pam SERVICE DIRECTORY [USER]   evaluates a PAMAuthenticator
-//   polkit ACTION SECONDS          evaluates a PolkitAuthenticator between two lines: one that
-//                                  lets it begin, and one that cancels
-//   polkit-availability ACTION     says whether it is available, after a line
-//   issue SECONDS                  says an expiring token, encoded
-//   check                          says whether such a token counts, which it reads
-//   find PROCESS                   says which of the bytes that it reads are in a process's memory
+//   polkit ACTION SECONDS          evaluates a PolkitAuthenticator: the first line of input starts
+//                                  the evaluation, the second cancels it
+//   polkit-availability ACTION     reports whether it is available, after a line of input
+//   issue SECONDS                  writes an expiring token, encoded
+//   check                          reads such a token and reports whether it is valid
+//   find PROCESS                   reads byte strings and reports which are in a process's memory
 //
-// It says what it is asked and told, a line each, and reads an answer for each question: "=" and
-// the text, "!" to cancel, "?" for the fallback. At last it says what came of it, and waits for a
-// line before it ends. Where LANGUAGE is set, texts are translated, by those in TEXTS.
+// It writes each question and each message on a line, and reads an answer for each question: "="
+// and the text, "!" to cancel, "?" for the fallback. Finally it writes the outcome, and waits for a
+// line before it exits. If TEXTS is set, messages are translated into LANGUAGE with the catalogs in
+// that directory.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -26,7 +27,7 @@ func argument(_ position: Int) -> String {
   return arguments[position]
 }
 
-/// Writes a line at once, so that whoever reads it knows that it happened.
+/// Writes a line without buffering, so that the reader knows what has happened so far.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -46,7 +47,7 @@ case "pam":
       configurationDirectory: argument(2), prompt: LinePrompt()))
 case "polkit":
   _ = StandardInput.line()
-  guard let seconds = Int(argument(2)) else { fail("\(argument(2)) is no number") }
+  guard let seconds = Int(argument(2)) else { fail("\(argument(2)) is not a number") }
   await evaluateUntilLine(
     PolkitAuthenticator(action: argument(1)),
     AuthenticationRequest(reason: "try it", timeout: .seconds(seconds)))
@@ -58,7 +59,7 @@ case "polkit-availability":
   }
   _ = StandardInput.line()
 case "issue":
-  guard let seconds = Int(argument(1)) else { fail("\(argument(1)) is no number") }
+  guard let seconds = Int(argument(1)) else { fail("\(argument(1)) is not a number") }
   let token = try JSONEncoder().encode(ExpiringToken(lifetime: .seconds(seconds)))
   say(String(decoding: token, as: UTF8.self))
 case "check":
@@ -66,7 +67,7 @@ case "check":
     ExpiringToken.self, from: Data(StandardInput.line().copyBytes()))
   say("\(token.isValid(at: SystemSessionClock().instant))")
 case "find":
-  guard let process = Int32(argument(1)) else { fail("\(argument(1)) is no process") }
+  guard let process = Int32(argument(1)) else { fail("\(argument(1)) is not a process identifier") }
   try find(in: process)
-default: fail("no such order: \(argument(0))")
+default: fail("no such command: \(argument(0))")
 }

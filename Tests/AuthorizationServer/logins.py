@@ -1,14 +1,16 @@
-"""What people log in at: codes by the browser (RFC 6749, 7636), logins on another device (RFC 8628),
-revocation (RFC 7009), and the server's description of itself (RFC 8414).
+"""Logins with a browser and a code (RFC 6749, 7636), logins on another device (RFC 8628),
+revocation (RFC 7009), and the server's metadata (RFC 8414).
 
-    GET  /authorize              a page with the fields "user" and "password" and the buttons "allow" and "deny"
+    GET  /authorize              a page with the fields "user" and "password" and the buttons
+                                 "allow" and "deny"
     GET  /device                 the same with the field "code"
-    POST /revoke                 of an access or refresh token
-    GET  /.well-known/…          at both places
-    POST /test/settings          named=0: it does not say who it is (RFC 9207), 2: it says that it is another
-                                 interval=S, duration=S: how often devices may ask, and how long
-                                 slow=N: the next N questions of devices are too many
-                                 openid=1: it describes itself where OpenID Connect has it only
+    POST /revoke                 revokes an access or refresh token
+    GET  /.well-known/…          the metadata, at both well-known paths
+    POST /test/settings          named=0: answers do not name the issuer (RFC 9207),
+                                 named=2: they name another one
+                                 interval=S, duration=S: how often, and how long, devices may poll
+                                 slow=N: the next N polls of devices are too frequent
+                                 openid=1: the metadata is only at the path of OpenID Connect
     GET  /test/counts            logins, codesRefused, revocations, questions
 """
 
@@ -27,7 +29,9 @@ from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import jsonify, render_template_string, request
 
 PAGE = """<!doctype html><title>Log in</title><form method="post">
-{% if asksCode %}<input id="code" name="code" value="{{ request.args.get('user_code', '') }}">{% endif %}
+{% if asksCode %}
+<input id="code" name="code" value="{{ request.args.get('user_code', '') }}">
+{% endif %}
 <input id="user" name="user"><input id="password" name="password" type="password">
 <button id="allow" name="answer" value="allow">Allow</button>
 <button id="deny" name="answer" value="deny">Deny</button></form>"""
@@ -67,7 +71,7 @@ def add(server, address):
             )
 
         def query_authorization_code(self, code, client):
-            # Once, also with a verifier that is wrong.
+            # A code can be used once, even if the verifier is wrong.
             found = codes.pop(code, None)
             counts["codesRefused"] += found is None
             return found
@@ -114,7 +118,10 @@ def add(server, address):
 
         def save_device_credential(self, client_id, scope, data):
             devices[data["device_code"]] = DeviceCredentialDict(
-                client_id=client_id, scope=scope, expires_at=time.time() + data["expires_in"], **data
+                client_id=client_id,
+                scope=scope,
+                expires_at=time.time() + data["expires_in"],
+                **data,
             )
 
     class Revocation(RevocationEndpoint):
@@ -136,7 +143,7 @@ def add(server, address):
     app = server.app
 
     def user():
-        """Who has logged in with the form; nobody when they deny or know no password."""
+        """Returns the user who logged in, or None after "deny" or a wrong password."""
         isKnown = request.form.get("password") == "open sesame"
         if request.form["answer"] != "allow" or not isKnown:
             return None

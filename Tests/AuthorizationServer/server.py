@@ -1,24 +1,26 @@
-"""An OAuth 2.0 authorization server for tests: `server.py`, which prints its address when it listens.
+"""An OAuth 2.0 authorization server for tests, which prints its address when it listens.
 
-Authlib implements the protocol; this file keeps the tokens. Refresh tokens can be used once (RFC 9700,
-section 4.14.2): one that is used again revokes all that came from the same sign-in. What a test wants
-to know or to change is under /test.
+Authlib implements the protocol; this file keeps the tokens. Refresh tokens can be used once
+(RFC 9700, section 4.14.2): using one again revokes all tokens from the same sign-in. Tests read
+counts and change settings under /test.
 
-    POST /token                  grant_type=password, refresh_token, authorization_code or that of devices, of
-                                 the public client "app"
-    GET  /me                     200 with a good access token, 401 otherwise
-    GET  /test/counts            what was issued, spent, used again, and asked for
-    POST /test/settings          uses=N: an access token is good for N requests
-                                 limit=N: after N refreshes access tokens stay good
-                                 grace=1: a spent token whose successor was not used is taken once more
-                                 lifetime=S: access tokens expire so many seconds after they are issued
-                                 rotate=0: refreshes give no new refresh token
+    POST /token                  grant_type=password, refresh_token, authorization_code or that of
+                                 devices, for the public client "app"
+    GET  /me                     200 with a valid access token, 401 otherwise
+    GET  /test/counts            signIns, refreshes, reuses, rejected
+    POST /test/settings          uses=N: an access token is valid for N requests
+                                 limit=N: after N refreshes access tokens stay valid
+                                 grace=1: a spent token whose successor is unused is accepted once
+                                 more
+                                 lifetime=S: access tokens expire S seconds after they are issued
+                                 rotate=0: refreshes return no new refresh token
                                  refresh=0: there are no refresh tokens
-                                 status=N: the token endpoint answers with that status, and wait=S to wait
-                                 hold=1: the token endpoint answers when it is 0 again
-                                 lead=S: the server's clock is ahead
-                                 revoke=1: all tokens that were issued are good no more
-    the rest is in logins.py
+                                 status=N: the token endpoint answers with that status, and with
+                                 Retry-After: S if wait=S
+                                 hold=1: the token endpoint does not answer until hold is 0 again
+                                 lead=S: the server's clock is S seconds ahead
+                                 revoke=1: revokes all tokens issued so far
+    The rest is in logins.py.
 """
 
 import os
@@ -38,10 +40,10 @@ import logins
 
 app = Flask(__name__)
 app.config["OAUTH2_REFRESH_TOKEN_GENERATOR"] = True
-# One at a time, so that no two requests find the same token unspent.
+# One request at a time, so that no two find the same token unspent.
 lock = threading.Lock()
-settings = {"uses": 1 << 60, "limit": 1 << 60, "grace": 0, "lifetime": 3600, "rotate": 1, "refresh": 1}
-settings |= {"status": 200, "wait": 0, "hold": 0, "lead": 0}
+settings = {"uses": 1 << 60, "limit": 1 << 60, "grace": 0, "lifetime": 3600, "rotate": 1}
+settings |= {"refresh": 1, "status": 200, "wait": 0, "hold": 0, "lead": 0}
 changed = threading.Condition(lock)
 counts = {"signIns": 0, "refreshes": 0, "reuses": 0, "rejected": 0}
 tokens = []
@@ -114,7 +116,7 @@ class RefreshGrant(grants.RefreshTokenGrant):
             return token
         successor = find("parent", refresh_token)
         if settings["grace"] and successor and not successor["isUsed"]:
-            # The client did not get the answer: what it was given is exchanged.
+            # The client did not receive the answer, so the unused successor is replaced.
             tokens.remove(successor)
             return token
         counts["reuses"] += 1
@@ -139,7 +141,15 @@ def save(token, oauth_request):
     if not settings["refresh"] or (parent and not settings["rotate"]):
         token.pop("refresh_token", None)
     tokens.append(
-        Token(token, user=oauth_request.user, parent=parent, useCount=0, isSpent=False, isUsed=False, isRevoked=False)
+        Token(
+            token,
+            user=oauth_request.user,
+            parent=parent,
+            useCount=0,
+            isSpent=False,
+            isUsed=False,
+            isRevoked=False,
+        )
     )
 
 
@@ -158,14 +168,16 @@ def issue():
         while settings["hold"]:
             changed.wait()
         if settings["status"] != 200:
-            return "busy", settings["status"], {"Retry-After": str(settings["wait"])} if settings["wait"] else {}
+            headers = {"Retry-After": str(settings["wait"])} if settings["wait"] else {}
+            return "busy", settings["status"], headers
         return server.create_token_response()
 
 
 @app.get("/me")
 def me():
     with lock:
-        token = find("access_token", request.headers.get("Authorization", "").removeprefix("Bearer "))
+        sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        token = find("access_token", sent)
         if token is None or token["isRevoked"]:
             return jsonify(error="invalid_token"), 401
         token["isUsed"] = True
@@ -193,7 +205,7 @@ def change():
 
 
 class QuietHandler(WSGIRequestHandler):
-    # Kept open, as real servers do.
+    # Keeps connections open, as real servers do.
     protocol_version = "HTTP/1.1"
 
     def log_request(self, *arguments):

@@ -2,7 +2,7 @@ import DBus
 import Foundation
 import TestSupport
 
-/// python-dbusmock's logind with a session, which does what it is told.
+/// python-dbusmock's logind with a session, controlled by tests.
 ///
 /// Its inhibitors are real.
 package final class MockLogind: Sendable {
@@ -14,10 +14,10 @@ package final class MockLogind: Sendable {
   private let connection: DBusConnection
   private let bus: PrivateBus
 
-  /// How logind knows of which session this process is.
+  /// How logind finds the session of this process.
   package enum Membership {
     case byProcess
-    /// As programs are that the user's own systemd started.
+    /// As for programs that the user's own systemd started.
     case byDisplay
     case none
   }
@@ -26,7 +26,7 @@ package final class MockLogind: Sendable {
     self.bus = bus
     daemon = try await bus.mock(template: "logind", name: Self.service)
     connection = try await bus.connect()
-    // Somebody else's first.
+    // The session of this process is not the first.
     for name in ["c0", "c1"] {
       try await mock(
         "AddSession",
@@ -65,20 +65,20 @@ package final class MockLogind: Sendable {
     try await call(session, "org.freedesktop.login1.Session", isLock ? "Lock" : "Unlock")
   }
 
-  /// Lets somebody else's session be locked, and say so.
+  /// Requests that the other session be locked, and sets its hint that it is locked.
   package func lockOther() async throws {
     let other = "/org/freedesktop/login1/session/c0"
     try await request(isLock: true, session: other)
     try await say(isLocked: true, session: other)
   }
 
-  /// Lets the session say whether it is locked.
+  /// Sets the session's hint whether it is locked.
   package func say(isLocked: Bool, session: String = session) async throws {
     try await call(
       session, "org.freedesktop.login1.Session", "SetLockedHint", [.boolean(isLocked)])
   }
 
-  /// Announces sleep, or its end.
+  /// Announces sleep or its end.
   package func announce(sleep: Bool) async throws {
     try await mock(
       "EmitSignal",
@@ -88,14 +88,14 @@ package final class MockLogind: Sendable {
       ])
   }
 
-  /// What delays sleep now.
+  /// Returns the number of inhibitors that delay sleep now.
   package func inhibitorCount() async throws -> Int {
     let answer = try await call(
       Self.manager, "org.freedesktop.login1.Manager", "ListInhibitors")
     return answer.first?.children.count ?? 0
   }
 
-  /// The same, blocking the thread and needing no other.
+  /// Returns the same number, blocking the thread and using no other thread.
   package static func blockingInhibitorCount(at address: String) throws -> Int {
     let pipe = try ClosedPipe()
     let child = try Child(
@@ -110,6 +110,6 @@ package final class MockLogind: Sendable {
     return text.split(separator: " ").filter { $0 == "delay" }.count
   }
 
-  /// Ends it, as a crash does.
+  /// Kills logind, as in a crash.
   package func kill() { daemon.kill() }
 }

@@ -3,10 +3,11 @@ import Foundation
 import Synchronization
 package import TestSupport
 
-/// A message bus that nobody else is on, where everybody may do everything, with directories for
-/// those who are; for them it is the session's and the machine's.
+/// A message bus for one test, without restrictions, with directories for the programs on it.
+///
+/// For these programs it is both the session bus and the system bus.
 package final class PrivateBus: Sendable {
-  /// What the bus starts by itself when somebody asks for it.
+  /// The services that the bus starts on demand.
   package enum Services: String {
     case none = ""
     /// As on a desktop: keyring and prompter.
@@ -66,15 +67,15 @@ package final class PrivateBus: Sendable {
 
   private func waitForBus() async throws {
     try await wait(until: "the bus is there") { [address] in
-      // It answers when it answers.
+      // An error means that the bus does not answer yet.
       (try? await DBusConnection.open(address: address, timeout: patience)) != nil
     }
   }
 
-  /// Ends the bus, as a crash does.
+  /// Kills the bus, as in a crash.
   package func kill() { daemon.withLock { $0.kill() } }
 
-  /// Ends the bus as a crash does, and starts it anew, with nobody on it.
+  /// Kills the bus, as in a crash, and starts it again without any programs on it.
   package func restart() async throws {
     try daemon.withLock { daemon in
       daemon.kill()
@@ -96,17 +97,17 @@ package final class PrivateBus: Sendable {
     return environment
   }
 
-  /// What a program on the bus sees, and nothing of the one who runs the tests.
+  /// The environment of programs on the bus, with nothing from the environment of the tests.
   package var environment: [String: String] { Self.environment(directory, address: address) }
 
-  /// A path beside the bus.
+  /// Returns a path in the directory of the bus.
   package subscript(name: String) -> String { directory[name] }
 
   package func connect() async throws -> DBusConnection {
     try await DBusConnection.open(address: address, timeout: patience)
   }
 
-  /// Waits for the owner of a name.
+  /// Waits until a name has an owner.
   package func waitForOwner(of name: String) async throws {
     let connection = try await connect()
     try await wait(until: "\(name) is there") {
@@ -114,7 +115,7 @@ package final class PrivateBus: Sendable {
     }
   }
 
-  /// Starts a program, which has a name on the bus when this returns.
+  /// Starts a program, and waits until it owns a name on the bus.
   package func start(
     _ program: String, _ arguments: [String] = [], name: String,
     environment: [String: String] = [:]
@@ -126,7 +127,7 @@ package final class PrivateBus: Sendable {
       program, arguments, environment: self.environment.merging(environment) { $1 })
     let connection = try await connect()
     try await wait(until: "\(name) is there") {
-      guard daemon.isRunning else { throw NeverHappened(what: "\(program) goes on") }
+      guard daemon.isRunning else { throw NeverHappened(what: "\(program) keeps running") }
       return try await connection.owner(of: name, until: Deadline(in: patience)) != nil
     }
     return daemon
@@ -138,7 +139,7 @@ package final class PrivateBus: Sendable {
       "/usr/bin/python3", ["-m", "dbusmock", "--system", "--template", template], name: name)
   }
 
-  /// Runs a program on the bus to its end, and gives what it wrote.
+  /// Runs a program on the bus until it exits, and returns its output.
   @discardableResult
   package func run(
     _ program: String, _ arguments: String..., input: String = ""
@@ -146,10 +147,10 @@ package final class PrivateBus: Sendable {
     try await Program.run(program, arguments, input: input, environment: environment)
   }
 
-  /// Runs `secret-tool`, again when it fails.
+  /// Runs `secret-tool`, and retries if it fails.
   ///
-  /// With KWallet it fails in one run of 128, because the two agree on no key (see
-  /// `ServiceLink`), and does not try another one.
+  /// With KWallet it fails in one run of 128, because the two do not agree on a key (see
+  /// `ServiceLink`) and it does not try another one.
   @discardableResult
   package func secretTool(_ arguments: String..., input: String = "") async throws -> String {
     let run = { [environment] in

@@ -41,7 +41,7 @@ struct DefaultsContainer: SessionContainer {
   }
 }
 
-/// Plain mutable state, as classes had it before anyone asked for Sendable.
+/// Plain mutable state, as was usual before Sendable.
 class Shelf {
   var entries = [String: Data]()
 }
@@ -90,7 +90,7 @@ class CounterSession: Session<Account>, Refreshable {
   }
 }
 
-/// A session that takes over the initializer.
+/// A session that overrides the initializer.
 class NamedSession: Session<Account> {
   let name: String
 
@@ -129,7 +129,7 @@ class FlagPoster: NotificationPosting {
   }
 }
 
-/// A tracker of the app's own, against the protocol as it was.
+/// A tracker of the app's own, written against the original protocol.
 class OfflineTracker: UserSessionTrackable {
   var currentUser: Account?
   var isLoggedIn: Bool { return currentUser != nil }
@@ -192,7 +192,7 @@ class AppSessions {
   }
 }
 
-/// Switches without a default: a new case in the library would no longer compile.
+/// Switches without a default: they would no longer compile if the library added a case.
 func describe(_ error: RefreshError) -> String {
   switch error {
   case .noToken: return "no token"

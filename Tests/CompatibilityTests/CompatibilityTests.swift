@@ -2,7 +2,7 @@ import Foundation
 import SessionTools
 import Testing
 
-/// What an observer's closure collects.
+/// The lines that an observer's closure collects.
 class Heard {
   var lines = [String]()
 }
@@ -23,7 +23,7 @@ class Heard {
     #expect(session.currentItem == nil)
   }
 
-  @Test func `a session takes a container that is not wrapped, as the README has it`() throws {
+  @Test func `a session takes a container that is not wrapped, as in the README`() throws {
     let container = DictionaryContainer<Account>()
     let session = Session<Account>(container: container, storageIdentifier: "id")
     let user = UserSession<Account>(
@@ -36,7 +36,7 @@ class Heard {
     #expect(user.currentUser == nil && inferred.currentUser == nil)
   }
 
-  @Test func `a session keeps what it was made with`() {
+  @Test func `a session keeps the values it was made with`() {
     let poster = FlagPoster()
     let encoder = JSONEncoder()
     let decoder = JSONDecoder()
@@ -70,7 +70,7 @@ class Heard {
     #expect(!session.isLoggedIn)
   }
 
-  @Test func `an update posts updated also when nobody was signed in`() throws {
+  @Test func `an update posts updated even if no user was signed in`() throws {
     let poster = FlagPoster()
     let session = UserSession<Account>(
       container: AnySessionContainer(DictionaryContainer<Account>()), storageIdentifier: "id",
@@ -180,7 +180,7 @@ class Heard {
     #expect(plain.keychainLifecycle == .unmanaged)
   }
 
-  @Test func `a manager keeps one session for all, and observers hear of it`() async throws {
+  @Test func `a manager shares one session, and observers are notified`() async throws {
     let heard = Heard()
     let observer = NotificationCenter.default.addObserver(
       forName: .userSessionStateDidChange, object: nil, queue: nil

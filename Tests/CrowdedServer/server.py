@@ -1,8 +1,8 @@
 """A token endpoint for a crowd: each user has one refresh token, which can be used once.
 
-A token is spent when its request arrives; the answer follows after a while. Says its address on
-standard output. `GET /counts` answers with what happened, and `GET /tokens` with the refresh token that
-each user has now.
+A token is spent when its request arrives; the answer follows after a delay, the argument in
+seconds. The server prints its address. `GET /counts` returns the numbers of requests, and
+`GET /tokens` the current refresh token of each user.
 """
 
 import asyncio

@@ -1,14 +1,14 @@
-"""A provider of org.freedesktop.secrets that does wrong when it is told to.
+"""A provider of org.freedesktop.secrets that fails in the ways that tests ask for.
 
-It has one collection, the default one, in memory, and seals nothing. What goes wrong is said over
-the bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" is none. Faults.Add adds an
-item of another program's: ATTRIBUTES, SECRET.
+It has one collection, the default one, in memory, and encrypts nothing. Faults are set over the
+bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" means no fault. Faults.Add
+adds an item of another program: ATTRIBUTES, SECRET.
 
-`provider.py NAME ...` has more names on the bus; one called org.kde.ksecretd also says whether its
+`provider.py NAME ...` owns more names on the bus; as org.kde.ksecretd it also reports whether its
 wallet is open, as KWallet does.
 
-`provider.py prompter` is a prompter of gnome-keyring's that never answers, and counts what it was
-asked. `provider.py unlock PASSWORD` unlocks gnome-keyring as a login does.
+`provider.py prompter` is a prompter for gnome-keyring that never answers, and counts the requests.
+`provider.py unlock PASSWORD` unlocks gnome-keyring as a login does.
 """
 
 import os
@@ -23,7 +23,7 @@ ROOT = "/org/freedesktop/secrets"
 COLLECTION = ROOT + "/collection/one"
 SESSION = ROOT + "/session/1"
 INTERFACE = "org.freedesktop.Secret."
-# Where KWallet says which wallets are open.
+# The path at which KWallet reports which wallets are open.
 WALLETS = "/ksecretd"
 FAULTS = "org.sessiontools.Faults"
 NOT_SUPPORTED = "org.freedesktop.DBus.Error.NotSupported"
@@ -35,7 +35,7 @@ class Item:
 
 
 class Failure(Exception):
-    """Becomes the error that is answered."""
+    """Is sent as the error of the call."""
 
 
 class Provider:
@@ -45,7 +45,7 @@ class Provider:
         self.faults = {}
         self.prompts = {}
         self.is_locked = False
-        # As KWallet does it: a secret that is locked is given as an empty one.
+        # As in KWallet: a locked secret is returned as an empty one.
         self.empties = False
         self.count = 0
 
@@ -131,7 +131,7 @@ class Provider:
         if arguments[0] == "plain":
             return "vo", dbus.String("", variant_level=1), SESSION
         if fault == "sealed":
-            # A public key that was never made from a secret one, so that nothing can be opened.
+            # A public key that was not made from a secret one, so that nothing can be decrypted.
             return "vo", dbus.ByteArray(b"\x55" * 128, variant_level=1), SESSION
         raise Failure(NOT_SUPPORTED)
 
@@ -147,7 +147,7 @@ class Provider:
 
     def GetSecrets(self, message, arguments, fault, detail):
         if fault == "lock":
-            # After some calls, as an idle time or a screen saver does; and for a moment only.
+            # Locks after some calls, as an idle timeout does; or for one call only.
             left, _, moment = detail.partition(" ")
             if left == "0":
                 self.is_locked, self.empties = True, True
@@ -155,7 +155,7 @@ class Provider:
             else:
                 self.faults["GetSecrets"] = f"lock {int(left) - 1} {moment}".strip()
         if fault == "gone" and any(str(path) not in self.items for path in arguments[0]):
-            # As KWallet does it: none of the others either.
+            # As in KWallet: the others are not returned either.
             raise Failure("org.freedesktop.DBus.Error.InvalidArgs")
         secrets = {
             str(path): self.secret(self.given(str(path)), fault, detail)
@@ -341,7 +341,7 @@ class SilentPrompter:
 
 
 def unlock(password):
-    """Unlocks gnome-keyring's default collection without a question."""
+    """Unlocks gnome-keyring's default collection without a prompt."""
     connection = dbus.bus.BusConnection(os.environ["DBUS_SESSION_BUS_ADDRESS"])
     service = connection.get_object("org.freedesktop.secrets", ROOT)
     standard = dbus.Interface(service, INTERFACE + "Service")

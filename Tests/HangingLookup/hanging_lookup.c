@@ -1,4 +1,4 @@
-/* Preloaded into a process, looks up one name for ever, as a name server that says nothing does. */
+/* Preloaded into a process, never finishes the lookup of one name, as with a silent name server. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>

@@ -1,8 +1,8 @@
 import Foundation
 import SessionToolsBase
 
-// One of several processes that ask for the same identifiers at the same time: says that it is
-// ready, waits for its input to end, then prints the identifier of each application.
+// One of several processes that request the same identifiers at the same time: prints "ready",
+// waits for its input to end, then prints the identifier of each application.
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let roundCount = Int(arguments[2]) else {
   fatalError("usage: InstallRacer <state directory> <number of applications>")

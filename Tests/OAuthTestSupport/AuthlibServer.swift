@@ -2,20 +2,22 @@ import Foundation
 import FoundationNetworking
 import TestSupport
 
-/// A real authorization server, with refresh tokens that can be used once; ends with this object.
+/// A real authorization server with refresh tokens that can be used once.
+///
+/// The server ends with this object.
 package final class AuthlibServer: Sendable {
-  /// What it has done.
+  /// What the server has counted.
   package struct Counts: Decodable, Equatable {
     package let signIns: Int
     package let refreshes: Int
-    /// Spent tokens that came again, for which all of the sign-in was revoked.
+    /// Spent tokens that were used again, which revoked all tokens of the sign-in.
     package let reuses: Int
     package let rejected: Int
-    /// People who allowed something with a form.
+    /// Logins that a person allowed in the form.
     package let logins: Int
     package let codesRefused: Int
     package let revocations: Int
-    /// How often devices have asked whether somebody has logged in.
+    /// How often devices have polled for the login.
     package let questions: Int
   }
 
@@ -25,13 +27,13 @@ package final class AuthlibServer: Sendable {
 
   package let address: String
   private let process: Child
-  /// Kept: it may write its line in two parts.
+  /// Kept open, because the server may write its line in two parts.
   private let output: ClosedPipe
 
   package init() throws {
     let environment = ProcessInfo.processInfo.environment
     guard let packages = environment["SESSION_TOOLS_OAUTH_PACKAGES"] else {
-      throw Failure(reason: "run by Tests/run, which installs Authlib and Flask")
+      throw Failure(reason: "start the tests with Tests/run, which installs Authlib and Flask")
     }
     output = try ClosedPipe()
     process = try Child(
@@ -42,14 +44,14 @@ package final class AuthlibServer: Sendable {
     try output.writer.close()
     let line = output.reader.availableData
     address = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
-    guard address.hasPrefix("http") else { throw Failure(reason: "it did not start") }
+    guard address.hasPrefix("http") else { throw Failure(reason: "the server did not start") }
   }
 
   deinit {
     kill()
   }
 
-  /// Ends it, as a crash does.
+  /// Kills the server, as in a crash.
   package func kill() {
     process.kill()
     process.waitUntilExit()
@@ -60,7 +62,7 @@ package final class AuthlibServer: Sendable {
     return try JSONDecoder().decode(Counts.self, from: await URLSession.shared.data(from: url).0)
   }
 
-  /// Changes its settings, such as `uses=3`.
+  /// Changes the server's settings, such as `uses=3`.
   package func set(_ settings: String) async throws {
     guard let url = URL(string: address + "/test/settings") else { throw Failure(reason: address) }
     var request = URLRequest(url: url)
@@ -70,7 +72,7 @@ package final class AuthlibServer: Sendable {
     _ = try await URLSession.shared.data(for: request)
   }
 
-  /// The status of a request with an access token: 200 when it is good, 401 when it is not.
+  /// Returns the status of a request with an access token: 200 if it is valid, 401 otherwise.
   package func status(with accessToken: String) async throws -> Int {
     guard let url = URL(string: address + "/me") else { throw Failure(reason: address) }
     var request = URLRequest(url: url)

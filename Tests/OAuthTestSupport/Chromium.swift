@@ -1,24 +1,24 @@
 import Foundation
 import TestSupport
 
-/// A real browser without a window, which people at it make do what a test says.
+/// A real browser without a window, in which tests act as the person.
 ///
-/// One for all tests of a process: it has no window to start with, and a new page for each login.
+/// All tests of a process share one browser; each login has a new page.
 package final class Chromium: Sendable {
   package struct Failure: Error {
     package let reason: String
   }
 
-  /// What somebody does with a page of the authorization server.
+  /// What the person does with a page of the authorization server.
   package enum Act: String, Sendable {
-    /// Looks at it.
+    /// Opens it.
     case open
     case allow, deny, close
-    /// Loads it again.
+    /// Reloads it.
     case again
-    /// Nothing, but look at the page.
+    /// Nothing but reading the page.
     case page
-    /// Nothing, but look at its address.
+    /// Nothing but reading its address.
     case address
   }
 
@@ -27,11 +27,11 @@ package final class Chromium: Sendable {
 
   private let directory: TemporaryDirectory
   private let process: Child
-  /// It ends when this is closed, at the latest with this process.
+  /// The browser ends when this is closed, at the latest with this process.
   private let input: ClosedPipe
   private let output: ClosedPipe
 
-  /// Starts it, if that was not done before.
+  /// Returns the browser, starting it if necessary.
   package static func shared() throws -> Chromium { try one.get() }
 
   private init() throws {
@@ -43,7 +43,7 @@ package final class Chromium: Sendable {
       input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
     try output.writer.close()
     guard output.reader.availableData.starts(with: Data("ready".utf8)) else {
-      throw Failure(reason: "run by Tests/run, which installs Chromium")
+      throw Failure(reason: "start the tests with Tests/run, which installs Chromium")
     }
   }
 
@@ -54,7 +54,8 @@ package final class Chromium: Sendable {
     ]
   }
 
-  /// What a program sees whose addresses are to be opened in it, by somebody who does something then.
+  /// Returns the environment of a program that opens its addresses in this browser, where the
+  /// person then does something.
   package func environment(_ act: Act) -> [String: String] {
     [
       "BROWSER": Self.program, "PYTHONDONTWRITEBYTECODE": "1",
@@ -62,9 +63,9 @@ package final class Chromium: Sendable {
     ]
   }
 
-  /// Does something with the page that was opened last.
+  /// Performs an act on the page that was opened last.
   ///
-  /// - Returns: The page after that: its path, and what it says.
+  /// - Returns: The page after that: its path and its text.
   @discardableResult
   package func perform(_ act: Act) async throws -> String {
     let environment = Self.environment(directory)

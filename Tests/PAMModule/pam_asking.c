@@ -1,9 +1,9 @@
-/* A module that asks as the usual ones do not: two questions at once, or one in binary form.
+/* A module that asks in unusual ways: two questions at once, or one in binary form.
  *
  *   auth required pam_asking.so two|binary|none
  *
- * It is content with any answers, and says what the conversation said otherwise. "none" calls the
- * conversation with no question at all.
+ * It accepts any answers, and otherwise returns the status of the conversation. "none" calls the
+ * conversation without a question.
  */
 #include <security/pam_modules.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
-"""An agent of polkit's, which asks a person who always does the same.
+"""A polkit agent whose person always acts in the same way.
 
-    agent.py PROCESS terminal PASSWORD   pkttyagent in a terminal of its own, with the password typed
-    agent.py PROCESS dismiss             says that the person dismissed the question
-    agent.py PROCESS confirm             says that the person answered, who did not
+    agent.py PROCESS terminal PASSWORD   runs pkttyagent in a terminal and types the password
+    agent.py PROCESS dismiss             reports that the person dismissed the question
+    agent.py PROCESS confirm             reports an answer that the person did not give
     agent.py PROCESS wait                asks, and never answers
-    agent.py PROCESS die                 ends when it is asked
+    agent.py PROCESS die                 exits when it is asked
 
-It is for a process, and says "ready", "asked MESSAGE" and "cancelled" on its standard output, a line
-each.
+The agent serves one process, and prints "ready", "asked MESSAGE" and "cancelled", a line each.
 """
 
 import os
@@ -25,7 +24,7 @@ def say(line):
 
 
 def turned_off_echo(descriptor):
-    """Waits until what is typed is not shown; `False` when it takes more than five minutes."""
+    """Waits until input is not echoed; returns `False` after five minutes."""
     for _ in range(30_000):
         if not termios.tcgetattr(descriptor)[3] & termios.ECHO:
             return True
@@ -34,7 +33,7 @@ def turned_off_echo(descriptor):
 
 
 def terminal(process, password):
-    """Runs pkttyagent in a new terminal and answers whatever ends with a colon."""
+    """Runs pkttyagent in a new terminal and answers its questions for a password."""
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
     child, descriptor = pty.fork()
@@ -44,7 +43,7 @@ def terminal(process, password):
             ["pkttyagent", "--process", process, "--notify-fd", str(writer)],
         )
     os.close(writer)
-    os.read(reader, 1)  # It closes its end when it is registered.
+    os.read(reader, 1)  # pkttyagent closes its end when it is registered.
     say("ready")
     written = b""
     while True:
@@ -56,14 +55,14 @@ def terminal(process, password):
             continue
         say("asked")
         written = b""
-        # What is typed before that, pkttyagent throws away.
+        # pkttyagent discards input that is typed before that.
         if not turned_off_echo(descriptor):
-            sys.exit("pkttyagent asked for a password that everybody could read")
+            sys.exit("pkttyagent asked for a password without turning off the echo")
         os.write(descriptor, password.encode() + b"\n")
 
 
 def on_bus(process, conduct):
-    """Registers an object that answers by itself."""
+    """Registers an object that answers without a person."""
     import dbus
     import dbus.mainloop.glib
     import dbus.service

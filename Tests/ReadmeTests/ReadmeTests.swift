@@ -9,14 +9,14 @@ import Testing
     (try? String(contentsOfFile: "\(SourceDirectory.path)/\(path)", encoding: .utf8)) ?? ""
   }
 
-  /// The fenced blocks of a language, in order.
+  /// Returns the fenced blocks of a language, in order.
   static func blocks(_ language: String, in text: String = text) -> [String] {
     text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { rest in
       rest.components(separatedBy: "\n```").first
     }
   }
 
-  /// The first example of an article stands alone; those that follow go on from it.
+  /// The examples of an article; the first stands alone, and the others continue it.
   static let article = blocks("swift", in: file("Sources/WebLogin/WebLogin.docc/WebLogin.md"))
 
   @Test(arguments: blocks("swift") + article.prefix(1))
@@ -25,7 +25,8 @@ import Testing
     #expect(compiler.status == 0, "\(compiler.output)")
   }
 
-  /// There Swift takes the blocking one of two functions of a name, whatever `await` says.
+  /// Of a blocking and an async function of the same name, Swift chooses the blocking one there,
+  /// even with `await`.
   @Test func `at the top level of a program, accounts are listed without blocking`() throws {
     let start = """
       import SessionTools
@@ -41,7 +42,7 @@ import Testing
     #expect(blocking.output.contains("error: 'async' call"), "\(blocking.output)")
   }
 
-  /// Compiles a program that consists of one file.
+  /// Type-checks a program that consists of one file.
   private func typecheck(_ program: String) throws -> (status: Int32, output: String) {
     let directory = try TemporaryDirectory()
     try program.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
@@ -64,7 +65,7 @@ import Testing
     #expect(!code.isEmpty && code == shown + "\n")
   }
 
-  /// Runs a program and waits for it; what it prints as output and as errors is one text.
+  /// Runs a program until it exits; its standard output and standard error are one text.
   static func run(_ command: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -10,7 +10,7 @@ import Testing
   static let article = ReadmeTests.file(
     "Sources/SessionToolsBase/SessionToolsBase.docc/WriteAStore.md")
 
-  /// What the article writes, in order; the line before each block names its file.
+  /// The article's blocks of code, in order; the line before each block names its file.
   static let blocks = article.matches(
     of: /\n`([^`\n]+)`:\n\n```[a-z]*\n(.*?)\n```\n/.dotMatchesNewlines()
   ).map { (path: String($0.1), text: String($0.2)) }
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `the store that the article builds keeps every promise`() throws {
-    // What was built stays, so that only the first run takes long.
+    // The build is kept, so that only the first run takes long.
     let place = "\(BuildDirectory.path)/store-article"
     try Self.writePackage(in: place)
     let test = try ReadmeTests.run([
@@ -40,7 +40,7 @@ import Testing
     #expect(Set(counts) == [stores.count, containers.count], "\(test.output)")
   }
 
-  /// Writes the article's files, and this package beside them.
+  /// Writes the article's files, and a link to this package beside them.
   private static func writePackage(in place: String) throws {
     let files = FileManager.default
     for name in ["SessionTools", "SQLiteStore/Sources", "SQLiteStore/Tests"] {

@@ -1,7 +1,7 @@
-"""A server that answers each path with what an HTTP client must not take.
+"""A server whose answers an HTTP client must not accept, of another kind for each path.
 
-Says its port on standard output. `/seen` answers with the paths that were asked for, `/sent` with how many
-bytes were written of answers without an end, and `/token` as a token endpoint does.
+Prints its port. `/seen` returns the requested paths, `/sent` the number of bytes written of answers
+without an end, and `/token` answers as a token endpoint does.
 """
 
 import http.server

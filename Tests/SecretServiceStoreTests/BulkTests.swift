@@ -31,8 +31,8 @@ import Testing
     let some = items.filter { $0.key.namespace.service == "some" }
     #expect(try await store.keys(in: "some") == some.keys.sorted())
     #expect(try await store.items(in: "some") == some)
-    // To be read, not judged: this is no benchmark.
-    print("2,000 items of gnome-keyring's: \(times.joined(separator: ", "))")
+    // For information only: this is not a benchmark.
+    print("2,000 items in gnome-keyring: \(times.joined(separator: ", "))")
     withExtendedLifetime(keyring) {}
   }
 
@@ -44,7 +44,7 @@ import Testing
     let store = bus.store()
     try await store.put(SecretBytes(utf8: "store"), for: key)
     let client = try await OtherClient(on: bus)
-    #expect(try await client.items().count == 1, "it was written over")
+    #expect(try await client.items().count == 1, "it was overwritten")
     let attributes = try await client.attributes(of: client.items()[0])
     let made = try StoreKey("made", in: "service")
     try await store.put(SecretBytes(utf8: "store"), for: made)

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a stream has told up to now.
+/// The events of a stream so far.
 private final class Told: Sendable {
   private let events = Mutex<[StoreEvent]>([])
   private let ended = Mutex(false)
@@ -20,7 +20,7 @@ private final class Told: Sendable {
 
   var isEnded: Bool { ended.withLock { $0 } }
 
-  /// What was told since the last call of this.
+  /// Returns the events since the last call.
   func take() -> [StoreEvent] {
     events.withLock { events in
       defer { events = [] }
@@ -28,7 +28,7 @@ private final class Told: Sendable {
     }
   }
 
-  /// Waits for an event that concerns a key, and forgets what came until then.
+  /// Waits for an event, and drops the events that came before it.
   func wait(for event: StoreEvent) async throws {
     try await TestSupport.wait(until: "\(event)") { take().contains(event) }
   }
@@ -42,7 +42,7 @@ private final class Told: Sendable {
     other = try StoreKey("other", in: "service")
   }
 
-  /// A store with one item, and what its stream tells.
+  /// Returns a store with one item, and the events of its stream.
   private func told(on bus: PrivateBus) async throws -> (store: SecretServiceStore, Told) {
     let store = bus.store()
     try await store.put(SecretBytes(utf8: "1"), for: key)
@@ -52,7 +52,7 @@ private final class Told: Sendable {
   }
 
   @Test(arguments: Keyring.allCases)
-  func `changes are told, whoever makes them`(_ kind: Keyring) async throws {
+  func `changes are reported, whichever store makes them`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let (store, other) = (service.bus.store(), service.bus.store())
     let told = Told(store.changes())
@@ -66,7 +66,7 @@ private final class Told: Sendable {
     #expect(!told.isEnded)
   }
 
-  @Test func `an item that is removed before the provider is asked about it keeps its name`()
+  @Test func `an item that is removed before the provider is asked about it has its name`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -80,7 +80,7 @@ private final class Told: Sendable {
     try await told.wait(for: .changed([key]))
   }
 
-  @Test func `what another program does with an item is told, and with its own is not`()
+  @Test func `a change by another program to an item is reported, and to its own item is not`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -93,7 +93,7 @@ private final class Told: Sendable {
       try await client.call(item, "Item", "Delete")
     }
     // The name of an item that was never seen is not known.
-    try await wait(until: "a deletion is told") {
+    try await wait(until: "a deletion is reported") {
       let events = told.take()
       #expect(!events.contains { if case .changed = $0 { true } else { false } })
       return events.contains(.resynchronize)
@@ -102,7 +102,7 @@ private final class Told: Sendable {
     withExtendedLifetime(store) {}
   }
 
-  @Test func `what another program writes over an item is told, and is no value`() async throws {
+  @Test func `an item overwritten by another program is reported, and has no value`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let (store, told) = try await told(on: bus)
@@ -118,7 +118,7 @@ private final class Told: Sendable {
     withExtendedLifetime(keyring) {}
   }
 
-  @Test func `locking, unlocking and restarting are told`() async throws {
+  @Test func `locking, unlocking and restarting are reported`() async throws {
     let bus = try await PrivateBus()
     var keyring = try await GnomeKeyring(on: bus)
     let (store, told) = try await told(on: bus)
@@ -135,7 +135,7 @@ private final class Told: Sendable {
     withExtendedLifetime(store) {}
   }
 
-  @Test func `closing and opening a wallet is told, and each deletion once`() async throws {
+  @Test func `closing and opening a wallet is reported, and each deletion once`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
     let (store, told) = try await told(on: bus)
@@ -151,7 +151,7 @@ private final class Told: Sendable {
     try await store.remove(key)
     try await store.put(SecretBytes(utf8: "4"), for: other)
     var events: [StoreEvent] = []
-    try await wait(until: "the last change is told") {
+    try await wait(until: "the last change is reported") {
       events += told.take()
       return events.contains(.changed([other]))
     }
@@ -160,7 +160,7 @@ private final class Told: Sendable {
     #expect(keyring.isRunning)
   }
 
-  @Test func `a bus that comes later is waited for`() async throws {
+  @Test func `a provider that starts later is waited for`() async throws {
     let bus = try await PrivateBus()
     let store = bus.store()
     let told = Told(store.changes())
@@ -181,7 +181,8 @@ private final class Told: Sendable {
       let store = bus.store()
       weakStore = store
       told = [Told(store.changes()), Told(store.changes())]
-      // The second may have come when the first was listening already, and missed nothing then.
+      // Not for the second: it may have begun when the first was already listening, and then it
+      // missed nothing.
       try await told[0].wait(for: .resynchronize)
       try await store.put(SecretBytes(utf8: "1"), for: key)
       for one in told { try await one.wait(for: .changed([key])) }

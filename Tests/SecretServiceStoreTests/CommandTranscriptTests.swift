@@ -8,7 +8,7 @@ import Testing
   private static let all = Transcript.all(of: "SecretServiceStoreTests")
 
   @Test(arguments: all)
-  func `it answers as written`(_ transcript: Transcript) async throws {
+  func `the tool answers as written`(_ transcript: Transcript) async throws {
     let bus = try await PrivateBus()
     let tool = try Tool()
     let environment = bus.environment.filter { tool.environment[$0.key] == nil }

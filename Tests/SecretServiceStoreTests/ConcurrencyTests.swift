@@ -5,9 +5,9 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// Many who use one collection at the same time.
+/// Tasks, threads and processes that use one collection at the same time.
 @Suite(.fewAtATime) struct ConcurrencyTests {
-  /// Changes items of its own, and some that all change, and checks what it can know.
+  /// Changes items of its own and items that all workers change, and checks what it can know.
   static func work(_ store: SecretServiceStore, worker: String, rounds: Int) throws {
     let shared = try (0..<3).map { try StoreKey("shared \($0)", in: "shared") }
     for round in 0..<rounds {
@@ -17,7 +17,7 @@ import Testing
       let key = shared[round % shared.count]
       try store.put(value, for: key)
       if let read = try store.value(for: key) {
-        // Of whomever, but whole.
+        // From any worker, but whole.
         let text = String(decoding: read.copyBytes(), as: UTF8.self)
         guard text.hasPrefix("worker ") else { throw WrongValue(text: text) }
       }
@@ -35,7 +35,7 @@ import Testing
     let text: String
   }
 
-  /// What a worker's own items are after its rounds.
+  /// Returns a worker's own items after its rounds.
   private func left(by worker: String, rounds: Int) -> [String: String] {
     var left: [String: String] = [:]
     for round in 0..<rounds {
@@ -44,8 +44,8 @@ import Testing
     return left
   }
 
-  /// gnome-keyring takes items whose attributes differ for two, and the size is one of them.
-  @Test func `of a small and a large value that are put at the same time one stays`() async throws {
+  /// gnome-keyring treats items with different attributes as two, and the size is an attribute.
+  @Test func `of a small and a large value put at the same time, one remains`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let values = [SecretBytes(utf8: "small"), SecretBytes([UInt8](repeating: 1, count: 40_000))]
@@ -63,9 +63,9 @@ import Testing
     withExtendedLifetime(keyring) {}
   }
 
-  @Test func `tasks that are a store's first ones use one connection`() async throws {
+  @Test func `a store's first tasks share one connection`() async throws {
     let bus = try await PrivateBus()
-    // It gives an item to the connection that made it alone.
+    // KeePassXC returns an item only to the connection that created it.
     let keyring = try await KeePassXC(on: bus, confirms: true)
     let store = bus.store()
     let keys = try (0..<8).map { try StoreKey("\($0)", in: "own") }

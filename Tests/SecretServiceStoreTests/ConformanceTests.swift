@@ -6,9 +6,9 @@ import SessionToolsTesting
 import TestSupport
 import Testing
 
-/// What every store promises, kept with each provider.
+/// The promises of every store, with each provider.
 @Suite(.fewAtATime) struct ConformanceTests {
-  /// A store whose collection is emptied before it is given.
+  /// Returns a store, after emptying its collection.
   private static func emptied(
     onBusAt address: String
   ) async throws -> StoreUnderTest {
@@ -21,7 +21,7 @@ import Testing
     return StoreUnderTest(store, reopen: { open() })
   }
 
-  /// The checks that are made with a provider.
+  /// Returns the checks that are run with a provider.
   private static func checks(
     for subject: StoreUnderTest, _ kind: Keyring
   ) -> [StoreConformance.Check] {
@@ -29,17 +29,17 @@ import Testing
       switch kind {
       // Other stores are other collections here, and both are on a bus of their own.
       case _ where check.name == "other stores have another identity": false
-      // 2.7.4 crashes at times when several change an entry at once, and nothing is to be learned
-      // of the store.
+      // 2.7.4 sometimes crashes when several clients change an entry at once, which says nothing
+      // about the store.
       case .keePassXC: !check.name.contains("at the same time")
       case .gnomeKeyring, .kWallet: true
       }
     }
   }
 
-  /// In a process of its own, because the lock file is where the environment says.
+  /// In a process of its own, because the environment determines where the lock file is.
   @Test(arguments: Keyring.allCases)
-  func `a keyring keeps what every store promises`(_ kind: Keyring) async throws {
+  func `a keyring keeps the promises of every store`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) {
@@ -56,7 +56,7 @@ import Testing
           try await Self.emptied(onBusAt: address)
         }
       } catch {
-        // What is thrown here, nobody gets to see.
+        // An error thrown here would not be shown.
         Issue.record("\(error)")
       }
     }
@@ -66,7 +66,7 @@ import Testing
   private static let locking = StoreConformance.all.filter { $0.requirements.contains(.locking) }
 
   @Test(arguments: locking)
-  func `gnome-keyring keeps what a store promises that is locked`(
+  func `gnome-keyring keeps the promises of a store that can be locked`(
     _ check: StoreConformance.Check
   ) async throws {
     let bus = try await PrivateBus()
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: StoreConformance.readOnly)
-  func `items of other programs keep what a store promises that is only read`(
+  func `items of other programs keep the promises of a store that is only read`(
     _ check: StoreConformance.Check
   ) async throws {
     let bus = try await PrivateBus()

@@ -7,8 +7,8 @@ import StoreMigration
 import TestSupport
 import Testing
 
-/// A provider that gives an empty secret for a locked one, as KWallet does: neither a value nor
-/// damage.
+/// A provider that returns an empty secret for a locked item, as KWallet does; this is neither a
+/// value nor damage.
 @Suite(.fewAtATime) struct EmptySecretTests {
   private let (key, other): (StoreKey, StoreKey)
 
@@ -37,7 +37,9 @@ import Testing
         == [key: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
   }
 
-  @Test func `a person who unlocks the collection is asked, and the value comes`() async throws {
+  @Test func `the person is asked to unlock the collection, and the value is returned`()
+    async throws
+  {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store { $0.prompts = .ifNeeded }
@@ -55,8 +57,8 @@ import Testing
     #expect(try await items.value(for: theirs) == SecretBytes(utf8: "theirs"))
   }
 
-  /// Locked when it was read, and unlocked again when it was asked about.
-  @Test func `an item that was locked for a moment is given`() async throws {
+  /// The item is locked when it is read, and unlocked again when its state is checked.
+  @Test func `an item that was locked for a moment is returned`() async throws {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
@@ -94,8 +96,8 @@ import Testing
     }
   }
 
-  /// KWallet then gives none of the others either, and calls it an invalid argument.
-  @Test func `an item that is removed while others are read is gone, and they are not`()
+  /// KWallet then returns none of the others either, and reports an invalid argument.
+  @Test func `an item that is removed while others are read is absent, and they are read`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -125,7 +127,7 @@ import Testing
       } == StoreError.locked)
   }
 
-  /// The store's error that ends a migration.
+  /// Throws the store's error that ended a migration, instead of the migration's.
   private func storeErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -134,7 +136,7 @@ import Testing
     }
   }
 
-  /// Goes on with a migration, which may have been stopped before it began.
+  /// Resumes a migration, or runs it if it was stopped before it began.
   private func finished(_ migration: Migration) async throws -> MigrationReport {
     do {
       return try await migration.resume()
@@ -144,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a migration out of a collection that is locked meanwhile takes no empty value`(
+  func `a migration out of a collection that is locked midway copies no empty value`(
     _ isForeign: Bool
   ) async throws {
     let bus = try await PrivateBus()
@@ -163,7 +165,7 @@ import Testing
     }
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
-    // Reads are counted until none is left to be locked before.
+    // Locks before one read after the other, until there are no more reads.
     for readCount in 0..<30 {
       let source: any MigratableStore =
         isForeign ? ForeignSecretServiceItems(.goKeyring, bus.store()) : bus.store()

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A room for one.
+/// A room in which only one may be at a time.
 private final class Room: Sendable {
   private let state = Mutex((inside: 0, total: 0))
 
@@ -23,13 +23,13 @@ private final class Room: Sendable {
   static func mustBeEmpty() { preconditionFailure("two have it") }
 }
 
-/// In processes of their own, because the lock file is where the environment says.
+/// In processes of their own, because the environment determines where the lock file is.
 @Suite(.fewAtATime) struct ExclusiveAccessTests {
   private static func inRuntimeDirectory(_ path: String) {
     _ = unsafe setenv("XDG_RUNTIME_DIR", path, 1)
   }
 
-  @Test func `one at a time has a name, of tasks, threads and stores`() async throws {
+  @Test func `of tasks, threads and stores, one at a time has a name`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       Self.inRuntimeDirectory(path)
@@ -66,7 +66,7 @@ private final class Room: Sendable {
     #expect(FileManager.default.fileExists(atPath: directory["session-tools/lock"]))
   }
 
-  @Test func `one at a time has a name, of processes`() async throws {
+  @Test func `of processes, one at a time has a name`() async throws {
     let directory = try TemporaryDirectory()
     try "0".write(toFile: directory["count"], atomically: true, encoding: .utf8)
     try await withThrowingTaskGroup { group in
@@ -78,7 +78,7 @@ private final class Room: Sendable {
             let key = try StoreKey("item", in: "service")
             for _ in 0..<100 {
               try store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
-                // Lost, if two do it at the same time.
+                // A count is lost if two do this at the same time.
                 let file = "\(path)/count"
                 let count = Int(try String(contentsOfFile: file, encoding: .utf8)) ?? -1
                 try "\(count + 1)".write(toFile: file, atomically: true, encoding: .utf8)
@@ -92,7 +92,7 @@ private final class Room: Sendable {
     #expect(try String(contentsOfFile: directory["count"], encoding: .utf8) == "400")
   }
 
-  @Test func `who waits too long, or is cancelled, does not get it`() async throws {
+  @Test func `a waiter that waits too long or is cancelled does not get the name`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       Self.inRuntimeDirectory(path)

@@ -4,7 +4,7 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// A provider that does wrong is an error of the right kind, in time.
+/// Faults of a provider are errors with the right code, in time.
 @Suite(.fewAtATime) struct FaultyProviderTests {
   private let (key, other): (StoreKey, StoreKey)
 
@@ -13,7 +13,7 @@ import Testing
     other = try StoreKey("other", in: "com.example.news")
   }
 
-  /// A provider with two items, on a bus.
+  /// Starts a provider with two items on a bus.
   private func provider() async throws -> (PrivateBus, FaultyProvider) {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
@@ -54,7 +54,7 @@ import Testing
     try await expectUnchanged(bus)
   }
 
-  @Test func `a late answer is an answer, or an error in time`() async throws {
+  @Test func `a late answer is accepted, or is an error in time`() async throws {
     let (bus, provider) = try await provider()
     for (call, methods) in Self.used where !["put", "remove"].contains(call) {
       let method = try #require(methods.last)
@@ -74,7 +74,7 @@ import Testing
   func `an answer of another form is an error`(_ fault: String) async throws {
     let (bus, provider) = try await provider()
     for (call, methods) in Self.used {
-      // Where a session cannot be sealed it is not: this is an answer, too.
+      // The property `Locked` has a fault of its own, below.
       for method in methods where !(method == "Locked") {
         try await provider.set(method, fault)
         try await expect(StoreError.unavailable, of: call, bus.store(), "\(method) \(fault)")
@@ -108,22 +108,22 @@ import Testing
     try await expectUnchanged(bus)
   }
 
-  /// As KWallet refuses a public key that begins with a zero byte, which one in 256 does.
+  /// KWallet refuses a public key that begins with a zero byte, as one in 256 does.
   @Test func `a session whose key is refused is opened with another key`() async throws {
     let (bus, provider) = try await provider()
     let refusal = "error org.freedesktop.DBus.Error.InvalidArgs"
     try await provider.set("OpenSession", "once \(refusal)")
     let store = bus.store()
     #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
-    // One that refuses every key is not asked for ever.
+    // A provider that refuses every key is not asked forever.
     try await provider.set("OpenSession", refusal)
     try await expect(StoreError.unavailable, of: "value", bus.store(), refusal)
-    // What has nothing to do with the key is an error at once.
+    // An error that has nothing to do with the key is thrown at once.
     try await provider.set("OpenSession", "once error org.freedesktop.DBus.Error.Failed")
     try await expect(StoreError.unavailable, of: "value", bus.store(), "Failed")
   }
 
-  /// As KWallet's and libsecret's do in one session of 256.
+  /// The keys of KWallet and libsecret differ in one session of 256.
   @Test(arguments: ["value", "keys", "items", "put"])
   func `a session whose two sides have different keys is opened again`(
     _ call: String
@@ -165,7 +165,7 @@ import Testing
     }
     try await store.put(SecretBytes(utf8: "value"), for: key)
     try await provider.set("locked", "empty")
-    // Closed; and as in a version that does not say.
+    // A closed wallet, and a version that does not report its state.
     for answer in ["", "error org.freedesktop.DBus.Error.UnknownInterface"] {
       try await provider.set("isOpen", answer)
       #expect(try await store.availability() == .locked)
@@ -217,8 +217,8 @@ import Testing
     #expect(await failure { try await store.keys(in: nil) } == StoreError.corrupt)
   }
 
-  /// What is said to be sealed cannot be opened, whatever it is.
-  @Test func `a secret that cannot be opened is an error`() async throws {
+  /// A secret that is said to be encrypted cannot be decrypted, whatever it contains.
+  @Test func `a secret that cannot be decrypted is an error`() async throws {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     try await bus.store().put(SecretBytes(utf8: "value"), for: key)
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func `an item that is neither there nor gone is an error`() async throws {
+  @Test func `an item without a secret is an error, unless the item is gone`() async throws {
     let (bus, provider) = try await provider()
     let store = bus.store()
     try await provider.set("GetSecrets", "missing")
@@ -283,7 +283,9 @@ import Testing
     "hang", "die", "dieafter", "empty", "number", "nested", "forget", "line none", "locks",
     "prompt 0 never", "prompt 0 wrong", "prompt 0 die",
   ])
-  func `an item whose making was not confirmed may have been made`(_ fault: String) async throws {
+  func `an item whose creation was not confirmed may have been created`(_ fault: String)
+    async throws
+  {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     try await provider.set("CreateItem", fault)
@@ -314,7 +316,7 @@ import Testing
     try await expectUnchanged(bus)
   }
 
-  @Test func `a change that was refused after others were made says that they were`() async throws {
+  @Test func `a change that was refused after others has an unknown outcome`() async throws {
     let (bus, provider) = try await provider()
     try await provider.set("Delete", "error org.freedesktop.DBus.Error.AccessDenied")
     let store = bus.store()
@@ -326,7 +328,7 @@ import Testing
     #expect(try await store.contains(other))
   }
 
-  @Test func `changes that need a prompt without a question are made`() async throws {
+  @Test func `changes with a prompt that asks no question are made`() async throws {
     let (bus, provider) = try await provider()
     let store = bus.store()
     let new = try StoreKey("new", in: "com.example.mail")

@@ -7,11 +7,11 @@ import StoreMigration
 import TestSupport
 import Testing
 
-/// What other programs keep in the Secret Service, written by those programs themselves.
+/// Items of other programs in the Secret Service, written by those programs themselves.
 @Suite(.fewAtATime) struct ForeignItemsTests {
   private typealias Texts = [String: String]
 
-  /// What a dialect lists, `service / group / identifier`, and the values.
+  /// Returns the items of a dialect: `service / group / identifier`, and the values.
   private func texts(_ dialect: SecretServiceDialect, on bus: PrivateBus) async throws -> Texts {
     let items = ForeignSecretServiceItems(dialect, bus.store())
     var texts: Texts = [:]
@@ -39,7 +39,7 @@ import Testing
       environment: bus.environment)
   }
 
-  @Test func `every program's items are its own, and nobody else's`() async throws {
+  @Test func `each dialect lists the items of its program and no others`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     try await python(
@@ -55,7 +55,7 @@ import Testing
       """, on: bus)
     try await secretTool("tool", on: bus, "host", "a b", "user", "you")
     try await secretTool("named", on: bus, "service", "s", "port", "1")
-    // As go-keyring 0.2 and keytar 7 do; neither is a program that can be installed here.
+    // As go-keyring 0.2 and keytar 7 write them; neither can be installed here.
     try await secretTool("go", on: bus, "service", "gh:github.com", "username", "me")
     try await secretTool("node", on: bus, "service", "code", "account", "me")
     try await bus.run(
@@ -107,7 +107,7 @@ import Testing
     withExtendedLifetime(keyring) {}
   }
 
-  @Test func `they are only read, and locked is not absent`() async throws {
+  @Test func `the items are only read, and locked is not absent`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     try await secretTool("1", on: bus, "service", "s", "username", "u")

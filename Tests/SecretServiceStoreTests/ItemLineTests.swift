@@ -2,7 +2,7 @@ import SecretServiceStore
 import SessionToolsBase
 import Testing
 
-/// The line that is kept for an item.
+/// The line that stores an item.
 @Suite struct ItemLineTests {
   private func line(_ value: [UInt8], for key: StoreKey) -> [UInt8] {
     let line = ItemLine.encode(SecretBytes(value), for: key)
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `a line gives back its key and value, and is ASCII without control characters`() throws
+  @Test func `a line decodes to its key and value, and is ASCII without control characters`() throws
   {
     for key in try Names.odd() {
       for value in [[], [0], Array("line\n".utf8), Array(0...255)] as [[UInt8]] {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `the form of a line is what it was`() throws {
+  @Test func `the form of a line has not changed`() throws {
     let key = try StoreKey("i", in: "s")
     let line = String(decoding: line(Array("v".utf8), for: key), as: UTF8.self)
     #expect(
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `a line that goes on is a defect`() throws {
+  @Test func `a line with more characters is a defect`() throws {
     let whole = line(Array("value".utf8), for: try StoreKey("item", in: "service"))
     for end in ["\n", " ", "A", "AAAA", "=", "====", "\u{0}", "é"] {
       #expect(defect(of: whole + Array(end.utf8)) != nil, "\(end.debugDescription)")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `what others wrote, and what a newer version wrote, is told apart`() {
+  @Test func `foreign, newer and damaged lines are distinguished`() {
     #expect(defect(of: []) == .isNone)
     #expect(defect(of: Array("password".utf8)) == .isNone)
     #expect(defect(of: Array("session-tools".utf8)) == .isNone)

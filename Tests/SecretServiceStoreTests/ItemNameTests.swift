@@ -3,7 +3,7 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// Names as providers keep them.
+/// Names as providers store them.
 @Suite struct ItemNameTests {
   @Test func `names come back from their escaped form, which is one visible line`() throws {
     for key in try Names.odd() {
@@ -16,14 +16,14 @@ import Testing
   }
 
   @Test func `every scalar comes back`() throws {
-    // The last ones of each size, and a prime's multiples of the others, if not all.
+    // The first and last ones of each size, and every `step`th of the others.
     let step = TestSize.choose(small: 1009, medium: 101, large: 1)
     let edges = [0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x10ffff] as [Int]
     for value in Array(0...0x3ff) + edges + Array(stride(from: 0x400, to: 0x10ffff, by: step)) {
       guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
       let name = "a\(scalar)b"
       let back = EscapedName.unescape(EscapedName.escape(name))
-      // Not an expectation each: there may be a million.
+      // Without an expectation for each, because there may be a million.
       if back.map({ $0.utf8.elementsEqual(name.utf8) }) != true {
         Issue.record("U+\(String(value, radix: 16))")
       }
@@ -34,7 +34,7 @@ import Testing
     "%", "%4", "a%", "%4z", "%zz", "%41", "%C3%A9", "%c3%a9", "%ff", "%c3", "\n", "a\u{0}", " a",
     "a ", "%25%", "%+1", "% 1", "{", "%7B", "\u{200b}", "%-1",
   ])
-  func `what is not the escaped form of any name is none`(_ text: String) {
+  func `text that is not the escaped form of any name is rejected`(_ text: String) {
     #expect(EscapedName.unescape(text) == nil)
   }
 
@@ -54,14 +54,14 @@ import Testing
     }
   }
 
-  @Test func `items have attributes of the same names, and differ in one`() throws {
+  @Test func `items have attributes with the same names, of which one is unique`() throws {
     let keys = try Names.odd()
     let all = keys.map { ItemAttributes.all(of: $0, size: .small) }
     #expect(Set(all.map { $0.keys.sorted() }).count == 1)
     #expect(Set(all.map { $0["session-tools:id"] ?? "" }).count == Set(keys).count)
   }
 
-  @Test func `attributes of which one is missing or another's are no key`() throws {
+  @Test func `attributes of which one is missing or wrong are not a key`() throws {
     let namespace = try Namespace(
       service: "service", accessGroup: "group", install: InstallIdentifier(rawValue: "install"))
     let attributes = ItemAttributes.all(of: try StoreKey("item", in: namespace), size: .small)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `a large value is one that a hundred times over is too much at once`() {
+  @Test func `a value is large if a hundred of its size would be too much at once`() {
     func size(_ byteCount: Int) -> ItemAttributes.Size {
       ItemAttributes.Size(of: SecretBytes([UInt8](repeating: 0, count: byteCount)))
     }

@@ -5,8 +5,8 @@ import StoreMigration
 import TestSupport
 import Testing
 
-/// KWallet's own ways: a closed wallet gives empty secrets, a login opens it and does not unlock
-/// it, and some sessions are refused.
+/// KWallet's peculiarities: a closed wallet returns empty secrets, a login opens the wallet but
+/// does not unlock it, and some sessions are refused.
 @Suite(.fewAtATime) struct KWalletTests {
   private let (key, absent): (StoreKey, StoreKey)
 
@@ -15,7 +15,7 @@ import Testing
     absent = try StoreKey("absent", in: "com.example.mail")
   }
 
-  /// How a wallet comes to be closed.
+  /// How a wallet was closed.
   enum Closing: CaseIterable {
     case byPerson, byOtherClient, sinceStart
   }
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: Closing.allCases)
-  func `a closed wallet is neither damage nor absence, and is not asked for`(
+  func `a closed wallet is neither damage nor absence, and no question is asked`(
     _ closing: Closing
   ) async throws {
     let bus = try await PrivateBus()
@@ -47,7 +47,7 @@ import Testing
           await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
       }
     }
-    #expect(try await store.contains(key), "that it is there can be read")
+    #expect(try await store.contains(key), "its presence can be read")
     #expect(await failure { try await store.contains(absent) } == StoreError.locked)
     #expect(try await store.availability() == .locked)
     // The next login opens it, and nothing more is asked.
@@ -65,7 +65,7 @@ import Testing
     for call in reads + changes {
       keyring.kill()
       keyring = try await KWallet(on: bus, .loggedIn)
-      #expect(try await OtherClient(on: bus).isLocked(), "as the service has it")
+      #expect(try await OtherClient(on: bus).isLocked(), "the service reports it as locked")
       let store = bus.store()
       #expect(try await store.availability() == .unlocked)
       #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
@@ -73,14 +73,13 @@ import Testing
     #expect(keyring.isRunning)
   }
 
-  /// Without another try one session in 256 is refused, because libsecret leaves out zeros in front
-  /// of its public key, and in another one in 256 the two make different keys of what they agreed
-  /// on.
+  /// Without a retry, one session in 256 is refused, because libsecret omits leading zeros of its
+  /// public key, and in another one in 256 the two derive different keys from the shared secret.
   @Test func `no session fails`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
     for round in 0..<TestSize.choose(small: 20, medium: 60, large: 5000) {
-      // Of an item that is there, the value is read first.
+      // A new key in each round, because `put` first reads the value of an existing item.
       let key = try StoreKey("\(round)", in: "service")
       let store = bus.store()
       try await store.put(SecretBytes(utf8: "value"), for: key)
@@ -90,7 +89,7 @@ import Testing
     #expect(keyring.isRunning)
   }
 
-  @Test func `another program's items are migrated out of a wallet that is closed meanwhile`()
+  @Test func `another program's items are migrated out of a wallet that is closed midway`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -122,7 +121,7 @@ import Testing
           throw error
         }
       }
-      // Closed while it goes on, after one step more each time.
+      // Closes the wallet during the migration, one step later in each round.
       var stepCount = 0
       for await _ in steps {
         stepCount += 1

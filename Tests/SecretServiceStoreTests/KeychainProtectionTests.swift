@@ -12,9 +12,9 @@ private struct User: Codable, Equatable, Sendable {
   var name: String
 }
 
-/// In processes of their own, because keychain and bus are where the environment says.
+/// In processes of their own, because the environment determines the keychain and the bus.
 @Suite(.fewAtATime) struct KeychainProtectionTests {
-  @Test func `where there is a keyring, a new keychain's key is kept there`() async {
+  @Test func `with a keyring a new keychain's key is stored there`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .unlocked) { home in
         let container = container()
@@ -28,7 +28,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `where there is none it is a key file, and stays one`() async {
+  @Test func `without a keyring the key is in a key file, and stays there`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .none) { home in
         try container().storeItem(User(name: "Ada"), forIdentifier: "user")
@@ -45,7 +45,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a locked keyring decides nothing and makes nothing`() async {
+  @Test func `with a locked keyring nothing is chosen or created`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .locked) { home in
         let failed = code { try container().storeItem(User(name: "Ada"), forIdentifier: "user") }
@@ -56,7 +56,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a keyring that cannot keep the key decides nothing and makes nothing`() async {
+  @Test func `with a keyring that cannot store the key nothing is chosen or created`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .none) { home in
         let bus = try await PrivateBus()
@@ -78,7 +78,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a keyring that was asked for and is not there is an error`() async {
+  @Test func `a keyring that was asked for and is missing is an error`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .none) { home in
         for protection in [KeychainProtection.secretService, .secretServiceItems] {
@@ -92,7 +92,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a keychain whose key is out of reach is unavailable and never made anew`() async {
+  @Test func `a keychain whose key is out of reach is unavailable and never recreated`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .unlocked) { home in
         try container().storeItem(User(name: "Ada"), forIdentifier: "user")
@@ -117,7 +117,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a keychain that is not made after all leaves no key in the keyring`() async {
+  @Test func `a keychain that could not be created leaves no key in the keyring`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .unlocked) { home in
         try FileManager.default.createDirectory(
@@ -158,7 +158,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `items in the service itself are there for every container of the name`() async {
+  @Test func `items in the service itself are kept apart by installation`() async {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .unlocked) { home in
         let old = container(.secretServiceItems, install: "old")
@@ -197,7 +197,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 }
 
-/// Lists what an old installation left, takes it over, and removes what is left of it.
+/// Lists the items of an old installation, adopts them, and purges the ones that remain.
 private func installsAreKeptApart(
   _ old: KeychainStorageContainer<User>, _ new: KeychainStorageContainer<User>
 ) async throws {
@@ -214,7 +214,7 @@ private func installsAreKeptApart(
   #expect(try await new.store.installs(of: service).map(\.install) == [after])
 }
 
-/// How often a passphrase was asked for.
+/// Counts how often a passphrase was asked for.
 private final class Questions: Sendable {
   private let number = Mutex(0)
   var count: Int { number.withLock(\.self) }
@@ -262,7 +262,7 @@ private func container(
   return KeychainStorageContainer(config: config)
 }
 
-/// What the next program with the plainest configuration reads.
+/// Returns the item that the next program with the default configuration reads.
 private func item() throws -> User? {
   try container().item(forIdentifier: "user")
 }
@@ -279,7 +279,7 @@ extension KeySlot {
   fileprivate var isServiceKey: Bool { reference?.hasPrefix("secret-service:") == true }
 }
 
-/// The code of the store error that a closure throws.
+/// Returns the code of the store error that a closure throws.
 private func code<Result>(_ body: () throws -> Result) -> StoreError.Code? {
   do {
     _ = try body()

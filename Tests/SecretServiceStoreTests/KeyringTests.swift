@@ -5,7 +5,7 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// What every provider has to do for the store.
+/// The store with every provider.
 @Suite(.fewAtATime) struct KeyringTests {
   private let key: StoreKey
 
@@ -14,7 +14,9 @@ import Testing
   }
 
   @Test(arguments: Keyring.allCases)
-  func `what is put is there, and what is removed is not`(_ kind: Keyring) async throws {
+  func `an item that is put is there, and an item that is removed is not`(_ kind: Keyring)
+    async throws
+  {
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
     let store = service.bus.store()
@@ -39,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: Keyring.allCases)
-  func `threads that block get the same answers`(_ kind: Keyring) async throws {
+  func `blocking calls return the same results`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
     let (store, key) = (service.bus.store(), key)
@@ -63,7 +65,7 @@ import Testing
       [], [0], [10], [0xff], [0, 0, 0], Array("a\u{0}b\n\r\n \t".utf8), [0xc3, 0x28, 0xed, 0xa0],
       Array(0...255), Array(repeating: 0, count: 4096), Array("session-tools:1:".utf8),
     ]
-    // On both sides of what is asked for in bulk, and growing and shrinking over it.
+    // On both sides of the limit for reading in bulk, growing and shrinking across it.
     for byteCount in [32 << 10, (32 << 10) + 1, 1 << 20, 3] {
       values.append((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) })
     }
@@ -108,7 +110,7 @@ import Testing
   func `items of other programs are left alone`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let store = service.bus.store()
-    // What others would call the same item.
+    // The names that another program would give to the same item.
     try await service.bus.secretTool(
       "store", "--label=mail", "service", "com.example.mail", "username", "item",
       input: "theirs")
@@ -124,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: Keyring.allCases)
-  func `a provider that is restarted between two calls is not noticed`(
+  func `a restart of the provider between two calls is not noticed`(
     _ kind: Keyring
   ) async throws {
     var service = try await KeyringOnBus(kind, saves: true)
@@ -184,7 +186,7 @@ import Testing
     defer { withExtendedLifetime(service) {} }
     let store = service.bus.store { $0.timeout = .seconds(300) }
     let byteCount = TestSize.choose(small: 2 << 20, medium: 16 << 20, large: 16 << 20)
-    // Twice as long each time: a closure for every byte takes seconds.
+    // Doubled each time, because a closure for every byte takes seconds.
     var bytes = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) }
     while bytes.count < byteCount { bytes += bytes }
     let value = SecretBytes(Array(bytes.prefix(byteCount)))

@@ -5,10 +5,10 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// In a process of its own, whose memory nobody else uses.
-@Suite(.fewAtATime, .disabled(if: isSanitized, "a sanitizer keeps what was freed"))
+/// In processes of their own, whose memory nothing else uses.
+@Suite(.fewAtATime, .disabled(if: isSanitized, "a sanitizer keeps freed memory"))
 struct LeakTests {
-  /// Of this process.
+  /// Returns the resident memory of this process.
   static func residentByteCount() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
@@ -19,17 +19,17 @@ struct LeakTests {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
   }
 
-  /// Runs rounds of which the first let memory grow to what it takes, and the others must not.
+  /// Runs rounds; memory and open files may grow during the first ones, but not during the others.
   static func expectNoGrowth(
     rounds: Int, bytesEach: Int, _ name: String, _ body: () async throws -> Void
   ) async throws {
     for _ in 0..<max(100, rounds / 2) { try await body() }
-    // The first sleep opens a timer's file, which stays.
+    // The first sleep opens a timer's file, which stays open.
     try await Task.sleep(for: .milliseconds(10))
     let before = (try residentByteCount(), try descriptorCount())
     for _ in 0..<rounds { try await body() }
     var after = (try residentByteCount(), try descriptorCount())
-    // What is closed is closed by another thread, soon.
+    // Another thread closes files a little later.
     let end = ContinuousClock.now + patience
     while after.1 > before.1, ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(10))
@@ -40,7 +40,7 @@ struct LeakTests {
     precondition(after.0 - before.0 < rounds * bytesEach + (1 << 20), "memory")
   }
 
-  /// What was measured is for people.
+  /// Prints the measurements.
   private static func show(_ result: ExitTest.Result?) {
     print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self), terminator: "")
   }
@@ -56,7 +56,7 @@ struct LeakTests {
       let store = SecretServiceStore(
         collection: .default, options: .patient, bus: SessionBus(address: address))
       let keys = try (0..<4).map { try StoreKey("item \($0)", in: "service") }
-      // A GVariant, a task or a session that is lost each time is some hundred bytes.
+      // A GVariant, a task or a session leaked in each round takes some hundred bytes.
       try await Self.expectNoGrowth(rounds: rounds, bytesEach: 300, "five operations") {
         let key = keys[Int.random(in: 0..<4)]
         try await store.put(SecretBytes(utf8: "value"), for: key)
@@ -79,7 +79,7 @@ struct LeakTests {
     ) {
       [address = bus.address as String, rounds = rounds as Int] in
       let key = try StoreKey("item", in: "service")
-      // A connection that is lost each time is some thousand bytes and a file.
+      // A connection leaked in each round takes some thousand bytes and a file.
       try await Self.expectNoGrowth(rounds: rounds, bytesEach: 1000, "stores with streams") {
         let store = SecretServiceStore(
           collection: .default, options: .patient,

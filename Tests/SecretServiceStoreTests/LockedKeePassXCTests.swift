@@ -4,10 +4,10 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// KeePassXC's two ways not to give an item: a locked database, and an item that a person has to
-/// allow each program to read.
+/// KeePassXC's two ways to withhold an item: a locked database, and an item that each program may
+/// read only if the person allows it.
 ///
-/// It asks in windows, which nobody answers, except for one test.
+/// It asks in windows, which are answered only in two tests.
 @Suite(.fewAtATime) struct LockedKeePassXCTests {
   private let (key, absent): (StoreKey, StoreKey)
 
@@ -43,7 +43,9 @@ import Testing
     #expect(keyring.isRunning)
   }
 
-  @Test func `an item that is not allowed is locked, and what lists it is too`() async throws {
+  @Test func `an item that is not allowed is locked, and so are lists that contain it`()
+    async throws
+  {
     let bus = try await PrivateBus()
     let keyring = try await KeePassXC(on: bus, confirms: true)
     let maker = bus.store()

@@ -5,9 +5,9 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// Found, absent and locked are three answers of gnome-keyring's, however it got locked.
+/// Found, absent and locked are three different results, however gnome-keyring was locked.
 @Suite(.fewAtATime) struct LockedTests {
-  /// How a collection becomes one that cannot be read.
+  /// How a collection was locked.
   enum Kind: String, CaseIterable {
     case lockedByOther, lockedSinceStart
   }
@@ -19,7 +19,7 @@ import Testing
     absent = try StoreKey("absent", in: "com.example.mail")
   }
 
-  /// A bus with a locked keyring that has one item, which has the value "value".
+  /// Starts a bus with a locked keyring that has one item with the value "value".
   private func lockedKeyring(
     _ kind: Kind, _ services: PrivateBus.Services = .none
   ) async throws -> (PrivateBus, GnomeKeyring) {
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
-  func `a locked collection is never an absent item, and nobody is asked`(
+  func `a locked collection is never an absent item, and no question is asked`(
     _ kind: Kind
   ) async throws {
     let (bus, keyring) = try await lockedKeyring(kind)
@@ -51,7 +51,7 @@ import Testing
           == StoreError.locked)
       #expect(await failure { try await store.remove(key) } == StoreError.locked)
     }
-    #expect(try await store.contains(key), "that it is there can be read")
+    #expect(try await store.contains(key), "its presence can be read")
     #expect(await failure { try await store.contains(absent) } == StoreError.locked)
     for namespace in [nil, key.namespace, "another"] {
       #expect(await failure { try await store.keys(in: namespace) } == StoreError.locked)
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `a prompter that cannot start is dismissed`() async throws {
-    // The one that is installed, which has no display.
+    // The prompter that is installed has no display.
     let (bus, keyring) = try await lockedKeyring(.lockedByOther, .standard)
     let store = bus.store { $0.prompts = .ifNeeded }
     #expect(
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
-  func `a question that nobody answers ends in time, and the keyring goes on`(
+  func `a question that is not answered ends in time, and the keyring keeps running`(
     _ kind: Kind
   ) async throws {
     let (bus, keyring) = try await lockedKeyring(kind)
@@ -126,7 +126,7 @@ import Testing
     #expect(keyring.isRunning)
   }
 
-  @Test func `a task that is cancelled takes its question back`() async throws {
+  @Test func `a cancelled task takes its question back`() async throws {
     let (bus, keyring) = try await lockedKeyring(.lockedByOther)
     let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store {
@@ -136,14 +136,14 @@ import Testing
     }
     for round in 0..<5 {
       let task = Task { [key] in try await store.value(for: key) }
-      // It asks the prompter one question at a time, and this one never answers.
+      // The keyring asks the prompter one question at a time, and this prompter never answers.
       try await wait(until: "a question was asked in round \(round)") {
         try await prompter.count() > 0
       }
       #expect(try await store.isLocked())
       task.cancel()
       #expect(await failure { try await task.value } == StoreError.cancelled)
-      #expect(try await store.isLocked(), "it answers")
+      #expect(try await store.isLocked(), "the keyring answers")
       #expect(keyring.isRunning)
     }
     try await GnomeKeyring.logIn(on: bus)

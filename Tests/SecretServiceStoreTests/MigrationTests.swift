@@ -49,13 +49,13 @@ import Testing
     return options
   }
 
-  /// What a keyring is a pair with.
+  /// The other store of a migration.
   enum Partner: CaseIterable {
     case sealed, memory
   }
 
   @Test(arguments: Keyring.allCases, Partner.allCases)
-  func `out of a keyring and back is nothing at all`(
+  func `a migration out of a keyring and back changes nothing`(
     _ kind: Keyring, _ partner: Partner
   ) async throws {
     let service = try await KeyringOnBus(kind)
@@ -79,7 +79,9 @@ import Testing
     #expect(try await contents(other).isEmpty)
   }
 
-  @Test func `between two collections, and one under two names is one`() async throws {
+  @Test func `items are migrated between collections, and one with two names is the same`()
+    async throws
+  {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let (first, second) = (bus.store(), bus.store(.named("session")))
@@ -133,18 +135,18 @@ import Testing
     try PlainKeyring.write(items, on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
     let store = bus.store { $0.timeout = .seconds(300) }
-    // Unlocking is the keyring's matter.
+    // Unlocks the keyring first; this is not measured.
     #expect(try await store.keys(in: nil).count == 2000)
     let target = try sealed("vault")
     var options = MigrationOptions()
-    // A key file takes less than a password.
+    // A key file is weaker than a password.
     options.allowsWeakerProtection = true
     let migration = Migration(
       from: store, to: target, journal: try sealed("journal"), options: options)
     let clock = ContinuousClock()
     let start = clock.now
     let report = try await migration.run()
-    print("2,000 items from gnome-keyring's to a sealed store: \(clock.now - start)")
+    print("2,000 items from gnome-keyring to a sealed store: \(clock.now - start)")
     #expect(report.isComplete)
     #expect(try await contents(target) == items)
     withExtendedLifetime(keyring) {}

@@ -26,11 +26,11 @@ import Testing
     "secret-service:/a", "secret-service:a/b/c", "secret-service:%", "secret-service:%2",
     "secret-service:%41", "secret-service:a%0", "Secret-Service:a", "file:a",
   ])
-  func `what is no reference names no key`(text: String) {
+  func `an invalid reference names no key`(text: String) {
     #expect(SecretServiceKey(reference: text) == nil)
   }
 
-  @Test func `a store opens with the key of the name that its slot has`() async throws {
+  @Test func `a store opens with the key that its slot names`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     defer { withExtendedLifetime(keyring) {} }
@@ -48,7 +48,7 @@ import Testing
     #expect(try await bus.store().keys(in: nil).map(\.identifier) == ["vault"])
   }
 
-  @Test func `a key is made only when the caller says so, and never in a locked keyring`()
+  @Test func `a key is created only if the caller asks for it, and never in a locked keyring`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -69,7 +69,7 @@ import Testing
     #expect(await failure { try await onThread { try cautious.makeSlot() } } == StoreError.locked)
   }
 
-  @Test func `of many that make a key at the same time all get the same`() async throws {
+  @Test func `all that create a key at the same time get the same key`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     defer { withExtendedLifetime(keyring) {} }

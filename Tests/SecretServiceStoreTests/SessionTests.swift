@@ -5,13 +5,13 @@ import SessionToolsBase
 import Synchronization
 import Testing
 
-/// A session whose item is in gnome-keyring, which is locked in the middle of it.
+/// A session whose item is in gnome-keyring, which is locked while the session is used.
 @Suite(.fewAtATime) struct SessionTests {
   private struct Tokens: Codable, Equatable, Sendable {
     var number: Int
   }
 
-  /// What the refresh handler does, and how often it was called.
+  /// A refresh handler that counts its calls.
   private final class Handler: Sendable {
     let callCount = Mutex(0)
     let during = Mutex<(@Sendable () async throws -> Void)?>(nil)
@@ -29,13 +29,13 @@ import Testing
 
   private func session(on bus: PrivateBus) throws -> UserSession<Tokens> {
     let handler = handler
-    // A name of its own: to this process, the default collections of all buses are the same.
+    // A unique name, because to this process the default collections of all buses are the same.
     return UserSession(
       container: try StoreContainer<Tokens>(bus.store(), service: "session \(UUID().uuidString)"),
       storageIdentifier: "tokens", refresher: SessionRefresher { try await handler.refresh($0) })
   }
 
-  @Test func `a keyring that is locked is unavailable, not signed out, and comes back by itself`()
+  @Test func `a session in a locked keyring is unavailable, not signed out, until it is unlocked`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -74,7 +74,7 @@ import Testing
     handler.during.withLock { during in
       during = { try await OtherClient(on: bus).lock() }
     }
-    // The token is spent, and what came for it cannot be stored.
+    // The token is spent, and the new one cannot be stored.
     #expect(await failure { try await session.validItem(.always) } == StoreError.locked)
     #expect(await failure { try await session.validItem(.always) } == StoreError.locked)
     try await GnomeKeyring.logIn(on: bus)
@@ -102,7 +102,7 @@ import Testing
     withExtendedLifetime(keyring) {}
   }
 
-  @Test func `what another connection changes arrives`() async throws {
+  @Test func `changes by another connection arrive`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let service = "session \(UUID().uuidString)"
@@ -122,7 +122,7 @@ import Testing
       #expect(await states.next()?.item?.number == number)
       delays.append(.now - start)
     }
-    // To be read, not judged.
+    // For information only.
     delays.sort()
     print("a change in gnome-keyring arrived after \(delays[25]) (median), \(delays[49]) (longest)")
     withExtendedLifetime(keyring) {}

@@ -5,7 +5,7 @@ import SessionToolsBase
 import TestSupport
 import Testing
 
-/// Where there is no keyring to ask, nothing is absent.
+/// Without a keyring every call fails, and no item is reported as absent.
 @Suite(.fewAtATime) struct UnavailableTests {
   private let key: StoreKey
 
@@ -83,7 +83,7 @@ import Testing
     #expect(keyring.isRunning)
   }
 
-  @Test func `a collection of that name`() async throws {
+  @Test func `a collection name that does not exist`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     await expectEveryCallFails(with: StoreError.unavailable, bus.store(.named("nonexistent")))
@@ -108,7 +108,7 @@ import Testing
   }
 }
 
-/// A store uses the collection that it was told to.
+/// A store uses the collection that it was opened with.
 @Suite(.fewAtATime) struct CollectionTests {
   @Test func `collections have aliases and labels`() async throws {
     let bus = try await PrivateBus()

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, because the trait is one of the whole package that has it.
+// A package of its own, because a trait is enabled for a whole package.
 let package = Package(
   name: "ServiceAdapterTests",
   dependencies: [

@@ -45,7 +45,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(accounts.session(of: bob).currentUser?.id == "b")
   }
 
-  @Test func `to sign in lists no names, however many accounts there are`() async throws {
+  @Test func `signing in lists no names, however many accounts there are`() async throws {
     let counting = ListCountingStore()
     let accounts = try Accounts(container: StoreContainer<User>(counting, service: "mail"))
     for number in 0..<20 {
@@ -58,7 +58,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(counting.listCount.current == 1)
   }
 
-  @Test func `another one is made current, but none that is not there`() async throws {
+  @Test func `an existing account can be made current, a missing one cannot`() async throws {
     try await accounts.signIn(User(id: "a"), as: ada)
     try await accounts.signIn(User(id: "b"), as: bob)
     try await accounts.makeCurrent(ada)
@@ -69,7 +69,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.current() == ada)
   }
 
-  @Test func `one is removed with all of its items, and no other`() async throws {
+  @Test func `an account is removed with all of its items, and no other is`() async throws {
     try await accounts.signIn(User(id: "a"), as: ada)
     try await accounts.signIn(User(id: "b"), as: bob)
     let settings = StoreContainer<String>(store, namespace: "mail", account: bob)
@@ -83,7 +83,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(poster.changes.count == 3)
   }
 
-  @Test func `a current account that another process removed is none`() async throws {
+  @Test func `there is no current account after another process removed it`() async throws {
     try await accounts.signIn(User(id: "a"), as: ada)
     try await store.remove(StoreKey("account/ada/user", in: "mail"))
     #expect(try await accounts.current() == nil)
@@ -98,7 +98,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     ("a/b", "c", "a", "b/c"), ("a%2Fb", "c", "a/b", "c"), ("a%", "2Fb", "a%2F", "b"),
     ("a", "b", "A", "b"), ("e\u{301}", "x", "\u{e9}", "x"), ("a ", "b", "a", " b"),
   ])
-  func `names that look alike are of different accounts`(
+  func `similar names belong to different accounts`(
     account: String, identifier: String, otherAccount: String, otherIdentifier: String
   ) async throws {
     let own = StoreContainer<String>(
@@ -113,7 +113,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.all().count == 2)
   }
 
-  @Test func `items of no account are nobody's`() async throws {
+  @Test func `items that belong to no account are not listed as accounts`() async throws {
     for identifier in ["user", "account/", "account/a", "account/a%2/b", "account/a/b/c"] {
       try await store.put(SecretBytes(utf8: "x"), for: StoreKey(identifier, in: "mail"))
     }
@@ -128,12 +128,12 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.current() == longest)
   }
 
-  @Test func `the current account is told whenever it becomes another`() async throws {
+  @Test func `the current account is reported whenever it changes`() async throws {
     var current = accounts.currentAccounts.makeAsyncIterator()
     #expect(await current.next() == .some(nil))
     try await accounts.signIn(User(id: "a"), as: ada)
     #expect(await current.next() == ada)
-    // By another process, as it were.
+    // As if by another process.
     let others = try Accounts<User>(container: accounts.container)
     try await others.signIn(User(id: "b"), as: bob)
     #expect(await current.next() == bob)
@@ -150,7 +150,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     await expectFailure(StoreError.corrupt) { try await accounts.current() }
   }
 
-  @Test func `each account is refreshed by itself`() async throws {
+  @Test func `each account is refreshed separately`() async throws {
     let server = TokenServer()
     let accounts = try Accounts(
       container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
@@ -163,7 +163,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   // MARK: - Many at once
 
-  /// So many users, the first of them of another account than `ada` and `bob`.
+  /// Returns some users, none of them with the account `ada` or `bob`.
   private func users(_ count: Int) throws -> [AccountIdentifier: User] {
     try Dictionary(
       uniqueKeysWithValues: (0..<count).map {
@@ -191,7 +191,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
         == inOrder.map { ObjectIdentifier(accounts.session(of: $0)) })
   }
 
-  @Test func `many who sign in leave the current account, and sign out those they replace`()
+  @Test func `signing in many keeps the current account, and signs out replaced users`()
     async throws
   {
     try await accounts.signIn(User(id: "a"), as: ada)
@@ -203,16 +203,14 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(poster.changes.count == 4)
   }
 
-  @Test func `those who follow a session see that its user is one of many who signed in`()
-    async throws
-  {
+  @Test func `a session's states include a user who signed in as one of many`() async throws {
     var states = accounts.session(of: ada).states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
     try await accounts.signIn([bob: User(id: "b"), ada: User(id: "a")])
     #expect(await states.next()?.item?.id == "a")
   }
 
-  @Test func `an observer finds all of the many stored`() async throws {
+  @Test func `an observer finds all users stored`() async throws {
     let (store, counts) = (store, Shared<[Int]>([]))
     let poster = Recorder { _ in counts.update { $0.append(store.keys(in: nil).count) } }
     let accounts = try Accounts(container: accounts.container, notificationPoster: poster)
@@ -220,7 +218,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(counts.current == [3, 3, 3])
   }
 
-  @Test func `many who sign in are not replaced by a refresh that is under way`() async throws {
+  @Test func `users who sign in are not replaced by a refresh that is under way`() async throws {
     let server = TokenServer()
     let accounts = try Accounts(
       container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
@@ -234,13 +232,14 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.session(of: ada).validItem().number == 50)
     #expect(try await accounts.session(of: bob).validItem().number == 50)
     #expect(server.spent == [0])
-    // Without the mark of the refresh, which the next handler would take for a warning.
+    // The mark of the refresh is gone; the next handler would take it for a warning.
     #expect(
       try await store.keys(in: nil).map(\.identifier)
         == ["account/ada/user", "account/bob/user", "current-account"])
   }
 
-  @Test func `many are signed in all or none, and nothing is announced of none`() async throws {
+  @Test func `either all users are signed in or none, and a failure is not announced`() async throws
+  {
     let faulty = FaultyStore(store)
     let accounts = try Accounts(
       container: StoreContainer<User>(faulty, service: "mail"), notificationPoster: poster)
@@ -255,13 +254,13 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(poster.changes.count == 10)
   }
 
-  /// The name that everyone who changes an account's user takes.
+  /// Returns the name that every change of an account's user locks.
   private func changeKey(of account: AccountIdentifier) throws -> StoreKey {
     let prefix = "org.session-tools.refresh:"
     return try StoreKey("\(prefix)\(prefix)account/\(account)/user", in: "mail")
   }
 
-  @Test func `many who sign in wait for one who is being changed, and not for ever`() async throws {
+  @Test func `signing in many waits for a change of one user, but not forever`() async throws {
     let (accounts, ada, bob) = (accounts, ada, bob)
     let bobKey = try changeKey(of: bob)
     let error = try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
@@ -271,17 +270,17 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     }
     #expect(error?.description.contains("account/bob/user") == true)
     #expect(poster.changes.isEmpty)
-    // What was held is free again.
+    // The names that were held are free again.
     try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")])
     #expect(try await accounts.all() == [ada, bob])
   }
 
-  @Test func `a task that is cancelled stops waiting, and signs nobody in`() async throws {
+  @Test func `a cancelled task stops waiting, and signs no user in`() async throws {
     let (accounts, ada, bob, store) = (accounts, ada, bob, store)
     let (adaKey, bobKey) = (try changeKey(of: ada), try changeKey(of: bob))
     try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
       let waiting = Task { try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")]) }
-      // It has got hold of the first name.
+      // Waits until the task holds the first name.
       var isFree = true
       while isFree {
         let held: Void? = try? await store.withExclusiveAccess(to: adaKey, timeout: .zero) {
@@ -295,14 +294,14 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.all().isEmpty)
   }
 
-  @Test func `those who sign in the same many at the same time all get through`() async throws {
+  @Test func `tasks that sign in the same users at the same time all succeed`() async throws {
     let (accounts, users) = (accounts, try users(30))
     let names = Array(users.keys)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<8 {
         group.addTask {
           for round in 0..<20 {
-            // Each a part of them, made in another order.
+            // A part of the users, in another order each time.
             let some = names.shuffled().prefix(20).map { ($0, User(id: "\(task) \(round)")) }
             try await accounts.signIn(Dictionary(uniqueKeysWithValues: some))
             try await accounts.signIn(User(id: "alone"), as: names[round])

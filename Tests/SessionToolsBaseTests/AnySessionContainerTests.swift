@@ -5,7 +5,7 @@ import Testing
 @Suite struct `any session container` {
   let ada = User(id: "ada")
 
-  @Test func `it asks a container that has the newer faces itself`() async throws {
+  @Test func `it calls the newer functions of a container that has them`() async throws {
     let locked = AnySessionContainer(
       try StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"))
     for container in [locked, AnySessionContainer(locked)] {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `it hears what others change in the store inside`() async throws {
+  @Test func `it reports what others change in its store`() async throws {
     let store = MemoryStore()
     let container = AnySessionContainer(try StoreContainer<User>(store, service: "mail"))
     var changes = container.itemChanges(forIdentifier: "user").makeAsyncIterator()
@@ -36,7 +36,7 @@ import Testing
     #expect(await changes.next() != nil)
   }
 
-  @Test func `an old container gets all faces`() async throws {
+  @Test func `an old container gets all newer functions`() async throws {
     let container = AnySessionContainer(OldContainer<User>())
     #expect(try container.loadItem(forIdentifier: "user") == nil)
     try await container.asyncStoreItem(ada, forIdentifier: "user")
@@ -49,20 +49,20 @@ import Testing
     #expect(try await container.asyncLoadItem(forIdentifier: "user") == nil)
   }
 
-  @Test func `an old container's nil is not believed while it says that there is an item`()
+  @Test func `an old container's nil is an error while it reports that there is an item`()
     async throws
   {
     let old = OldContainer<User>()
     old.entries["user"] = Data("damaged".utf8)
     let container = AnySessionContainer(old)
-    #expect(try container.item(forIdentifier: "user") == nil, "the old method as it was")
+    #expect(try container.item(forIdentifier: "user") == nil, "the old method is unchanged")
     expectFailure(StoreError.undecodable) { try container.loadItem(forIdentifier: "user") }
     await expectFailure(StoreError.undecodable) {
       try await container.asyncLoadItem(forIdentifier: "user")
     }
   }
 
-  @Test func `an old container tells what is changed through it`() async throws {
+  @Test func `an old container reports what is changed through it`() async throws {
     let container = AnySessionContainer(OldContainer<User>())
     let copy = AnySessionContainer(container)
     var changes = container.itemChanges(forIdentifier: "user").makeAsyncIterator()
@@ -121,7 +121,7 @@ import Testing
   }
 }
 
-/// Has the newer faces with as little as possible.
+/// A container that implements as little as possible of the newer functions.
 private struct SmallContainer: ObservableSessionContainer {
   let values = Shared<[String: User]>([:])
   let threads = Shared<Set<String>>([])
@@ -156,7 +156,7 @@ private struct SmallContainer: ObservableSessionContainer {
     AsyncStream { $0.finish() }
   }
 
-  /// A task is only there when the call came straight from one.
+  /// There is a current task only if the call came directly from one.
   private func note() {
     let isTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
     threads.update { _ = $0.insert(isTask ? "pool" : "queue") }
@@ -164,7 +164,7 @@ private struct SmallContainer: ObservableSessionContainer {
 }
 
 @Suite struct `an observable container with the defaults` {
-  @Test func `its async faces run the blocking ones off the pool`() async throws {
+  @Test func `its async functions run the blocking ones outside of the pool`() async throws {
     let small = SmallContainer()
     let container = AnySessionContainer(small)
     try await container.asyncStoreItem(User(id: "ada"), forIdentifier: "user")

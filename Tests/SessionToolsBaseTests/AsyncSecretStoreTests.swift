@@ -69,8 +69,8 @@ private final class ActorStore: AsyncSecretStore {
 @Suite struct `a store that is async by nature` {
   private let store = ActorStore()
 
-  /// Nobody should call it from a task, but who does is not left waiting for ever.
-  @Test func `blocking calls on every thread of the pool come to an end`() async throws {
+  /// Tasks should not make blocking calls, but a task that does must not wait forever.
+  @Test func `blocking calls on every thread of the pool end`() async throws {
     let store = ActorStore()
     let key = try StoreKey("item", in: "service")
     try await store.put(SecretBytes(utf8: "value"), for: key)
@@ -82,7 +82,7 @@ private final class ActorStore: AsyncSecretStore {
     #expect(found == count)
   }
 
-  /// In a task, Swift would pick the async twin.
+  /// A function that is not async, because in one Swift would choose the async `value(for:)`.
   private static func found(in store: ActorStore, _ key: StoreKey) -> Int {
     // An error counts as not found.
     (try? store.value(for: key)) == nil ? 0 : 1
@@ -103,7 +103,7 @@ private final class ActorStore: AsyncSecretStore {
     }
   }
 
-  @Test func `its errors arrive typed`() async throws {
+  @Test func `its errors are typed`() async throws {
     let store = store
     let key = try StoreKey("one", in: "service")
     await store.items.setLocked(true)
@@ -125,7 +125,7 @@ private final class ActorStore: AsyncSecretStore {
     #expect(answers.count == 32 && answers.allSatisfy(\.self))
   }
 
-  @Test func `a session over it works with both faces`() async throws {
+  @Test func `a session over it works with blocking and async calls`() async throws {
     let container = try StoreContainer<User>(store, service: "mail")
     let session = Session(container: container, storageIdentifier: "user")
     try await session.store(User(id: "ada"))

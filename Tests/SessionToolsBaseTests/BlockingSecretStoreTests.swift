@@ -41,7 +41,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
 }
 
 @Suite struct `a store that blocks by nature` {
-  @Test func `its async calls run on its queue, whoever knows its type`() async throws {
+  @Test func `its async calls run on its queue, even if its type is erased`() async throws {
     let store = WitnessStore()
     let erased: any SecretStore = store
     let key = try StoreKey("one", in: "service")
@@ -74,7 +74,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     #expect(store.calls.current.allSatisfy { $0.hasSuffix("on the queue") })
   }
 
-  @Test func `an error of the blocking call arrives typed`() async throws {
+  @Test func `an error of the blocking call is typed`() async throws {
     let store: any SecretStore = RefusingStore(StoreError.locked)
     let key = try StoreKey("one", in: "service")
     await expectFailure(StoreError.locked) { try await store.value(for: key) }

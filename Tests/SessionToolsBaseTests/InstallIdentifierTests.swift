@@ -34,7 +34,9 @@ import Testing
     }
   }
 
-  @Test func `file and directories are the user's alone, and nothing is left over`() async throws {
+  @Test func `only the user can access the file and directories, and nothing is left over`()
+    async throws
+  {
     try await withTemporaryDirectory { path in
       let state = path + "/a/state"
       let identifier = try current(state)
@@ -51,7 +53,8 @@ import Testing
     }
   }
 
-  @Test func `one that is there is read, also from a directory others may read`() async throws {
+  @Test func `an existing identifier is read, even from a directory others may read`() async throws
+  {
     try await withTemporaryDirectory { path in
       let digits = String(repeating: "0f", count: 16)
       try write(digits + "\n", in: path)
@@ -110,9 +113,7 @@ import Testing
     }
   }
 
-  @Test func `a directory or a pipe in the file's place is refused and hangs nobody`()
-    async throws
-  {
+  @Test func `a directory or a pipe in the file's place is refused without hanging`() async throws {
     try await withTemporaryDirectory { path in
       try FileManager.default.createDirectory(
         atPath: file(in: path), withIntermediateDirectories: true,
@@ -133,9 +134,9 @@ import Testing
   }
 
   @Test(
-    .enabled(if: geteuid() == 0, "needs to give files away"),
+    .enabled(if: geteuid() == 0, "only root may give files away"),
     arguments: ["/mail", "/mail/install-identifier"])
-  func `what belongs to another user is refused`(part: String) async throws {
+  func `a file or directory of another user is refused`(part: String) async throws {
     try await withTemporaryDirectory { path in
       _ = try current(path)
       try #require(unsafe chown(path + part, 65534, 65534) == 0)
@@ -156,7 +157,7 @@ import Testing
   @Test(arguments: [
     "", ".", "..", "a/b", "/", "../mail", "a\0b", String(repeating: "a", count: 256),
   ])
-  func `an application name that is no directory's name is refused`(name: String) async throws {
+  func `an application name that is not a directory's name is refused`(name: String) async throws {
     try await withTemporaryDirectory { path in
       expectFailure(StoreError.invalidName) {
         try InstallIdentifier.current(application: name, stateDirectory: path)
@@ -167,7 +168,7 @@ import Testing
   }
 
   @Test(arguments: ["...", ".mail", "com.example.mail", "a b", "é"])
-  func `any other name is taken`(name: String) async throws {
+  func `any other name is accepted`(name: String) async throws {
     try await withTemporaryDirectory { path in
       let made = try InstallIdentifier.current(application: name, stateDirectory: path)
       #expect(
@@ -191,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `the environment is asked`() async throws {
+  @Test func `the environment determines the state directory`() async throws {
     try await withTemporaryDirectory { path in
       await #expect(processExitsWith: .success) { [path = path as String] in
         _ = unsafe setenv("XDG_STATE_HOME", path, 1)
@@ -233,7 +234,7 @@ import Testing
   }
 }
 
-/// A process that asks for identifiers when it is told to.
+/// A process that requests identifiers when its input ends.
 private final class Racer {
   private let process = Process()
   private let input = Pipe()

@@ -21,9 +21,7 @@ import Testing
     }
   }
 
-  @Test func `they are listed with their number, those of one service and group alone`()
-    async throws
-  {
+  @Test func `they are listed with their number, for one service and group only`() async throws {
     try put("1", for: "a", of: old)
     try put("2", for: "b", of: old)
     try put("3", for: "a", of: new)
@@ -39,7 +37,7 @@ import Testing
       #expect(summaries.map(\.install) == expected.map(\.0))
       #expect(summaries.map(\.itemCount) == expected.map(\.1))
     }
-    #expect(try await store.installs(of: "nobody's").isEmpty)
+    #expect(try await store.installs(of: "unused").isEmpty)
   }
 
   private func blockingInstalls(of service: Namespace) throws -> [InstallSummary] {
@@ -122,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: [(AdoptionConflict.keepNew, "other"), (.keepOld, "2")])
-  func `told which side wins, that one is kept`(
+  func `the side chosen for a conflict is kept`(
     conflict: AdoptionConflict, kept: String
   ) throws {
     try put("1", for: "a", of: old)
@@ -133,7 +131,7 @@ import Testing
     #expect(try text("b", of: old) == nil)
   }
 
-  @Test func `an adoption that was cut short is finished by adopting again`() throws {
+  @Test func `an interrupted adoption is finished by adopting again`() throws {
     try put("1", for: "a", of: old)
     try put("1", for: "a", of: new)
     try put("2", for: "b", of: old)

@@ -63,7 +63,7 @@ private struct Tokens: Codable, Equatable {
     ("hunter2", "malformed", "the top level"),
     ("", "malformed", "the top level"),
   ])
-  func `a decoding error tells type and place, and nothing of the content`(
+  func `a decoding error has the type and place, and nothing of the content`(
     text: String, what: String, place: String
   ) throws {
     let error = try #require(
@@ -75,7 +75,7 @@ private struct Tokens: Codable, Equatable {
     #expect(error.underlying is DecodingError)
   }
 
-  @Test func `what cannot be encoded is a typed error with its place`() throws {
+  @Test func `an item that cannot be encoded is a typed error with the place`() throws {
     struct Ratio: Codable { var part: [Double] }
     let error = try #require(
       expectFailure(StoreError.unencodable) {
@@ -84,13 +84,13 @@ private struct Tokens: Codable, Equatable {
       })
     #expect(error.reason.contains("Ratio") && error.reason.contains("part[1]"))
     #expect(error.underlying is EncodingError)
-    // A property list holds no bare value.
+    // A property list cannot hold a bare value.
     expectFailure(StoreError.unencodable) {
       try ItemCoding<Int>.propertyList.bytes(of: 1, for: key, encoder: JSONEncoder())
     }
   }
 
-  @Test func `an error of one's own coding arrives as undecodable, a StoreError as it is`() throws {
+  @Test func `an error of a custom coding is undecodable, a StoreError is unchanged`() throws {
     let own = ItemCoding<Int>(
       encode: { _ in throw TestError() }, decode: { _ in throw TestError(text: "hunter2") })
     let error = try #require(

@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 import Testing
 
-/// Programs that write too much, complain too much, take too long or do not end.
+/// Programs that write too much output or errors, take too long or do not end.
 @Suite struct LimitedProgramTests {
   private func run(
     _ script: String, input: String = "", largest: Int = 1000, timeout: Duration = .seconds(60)
@@ -18,12 +18,12 @@ import Testing
     return String(decoding: output.copyBytes(), as: UTF8.self)
   }
 
-  @Test func `what it writes is given, with its status and what it complained about`() throws {
+  @Test func `a program's output, status and error output are returned`() throws {
     guard
       case .ended(let status, let output, let complaint) = try run(
         "cat; echo bad >&2; exit 3", input: "in")
     else {
-      Issue.record("it did not end")
+      Issue.record("the program did not end")
       return
     }
     #expect(status == 3)
@@ -32,7 +32,7 @@ import Testing
     #expect(try text(run("wc -c")) == "0\n")
   }
 
-  @Test func `as much as allowed is read, and one byte more ends it`() throws {
+  @Test func `output up to the limit is read, and one byte more ends the program`() throws {
     #expect(try text(run("head -c 200000 /dev/zero", largest: 200_000))?.utf8.count == 200_000)
     guard case .wroteTooMuch = try run("head -c 200001 /dev/zero", largest: 200_000) else {
       Issue.record("it was read")
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `one that writes without end is ended, and nothing of it is left`() throws {
+  func `a program that writes without end is ended, and no process is left`() throws {
     let mark = "session-tools-\(UInt64.random(in: 0 ... .max))"
     guard case .wroteTooMuch = try run("yes \(mark) | cat") else {
       Issue.record("it was read")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `one that complains without end is not waited for, whatever it writes`() throws {
+  func `error output is cut to its end, and endless error output times out`() throws {
     let ending = try run(
       "head -c 10000000 /dev/zero | tr '\\0' x >&2; echo last words >&2; echo out")
     guard case .ended(status: 0, let output, let complaint) = ending else {
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `one that takes too long is ended`() throws {
+  func `a program that takes too long is ended`() throws {
     for script in ["sleep 600", "exec >&- 2>&-; sleep 600"] {
       guard case .tookTooLong = try run(script, timeout: .milliseconds(200)) else {
         Issue.record("\(script) ended")
@@ -89,17 +89,17 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `one that leaves a daemon with its outputs behind has ended`() throws {
+  func `a program that leaves a daemon with its outputs has ended`() throws {
     #expect(try text(run("setsid sleep 300 & echo out")) == "out\n")
   }
 
-  @Test func `one that is not there is reported as such`() {
+  @Test func `a missing program is reported as such`() {
     let program = LimitedProgram(
       "no-such-program-here", [], largestOutputByteCount: 1, timeout: .seconds(1))
     #expect(throws: SystemCallError("posix_spawnp", ENOENT)) { try program.run() }
   }
 
-  @Test func `input that is not read harms nobody`() throws {
+  @Test func `input that is not read is harmless`() throws {
     #expect(try text(run("exec <&-; sleep 0.1; echo out", input: "unread")) == "out\n")
   }
 }

@@ -11,7 +11,7 @@ import Testing
     two = try StoreKey("two", in: "other")
   }
 
-  @Test func `what was put is read until it is removed`() throws {
+  @Test func `a value is read until it is removed`() throws {
     #expect(store.value(for: one) == nil)
     #expect(try !store.contains(one))
     try store.put(SecretBytes(utf8: "a"), for: one)
@@ -30,7 +30,7 @@ import Testing
     #expect(store.value(for: one)?.isEmpty == true)
   }
 
-  @Test func `the async twins answer the same`() async throws {
+  @Test func `the async calls return the same`() async throws {
     try await store.put(SecretBytes(utf8: "a"), for: one)
     #expect(try await store.value(for: one) == SecretBytes(utf8: "a"))
     #expect(try await store.contains(one))
@@ -54,10 +54,10 @@ import Testing
     for key in [two, installed, one] { try store.put(SecretBytes(utf8: "x"), for: key) }
     #expect(store.keys(in: nil) == [two, one, installed])
     #expect(store.keys(in: "service") == [one])
-    #expect(store.keys(in: "nobody's") == [])
+    #expect(store.keys(in: "unused") == [])
   }
 
-  @Test func `changes are told to every listener, in order`() async throws {
+  @Test func `changes are reported to every listener, in order`() async throws {
     var first = store.changes().makeAsyncIterator()
     var second = store.changes().makeAsyncIterator()
     try await store.apply([])
@@ -115,7 +115,7 @@ import Testing
     #expect(answer == "inside")
   }
 
-  @Test func `asking again inside waits until the timeout`() async throws {
+  @Test func `nested access to the same name waits until the timeout`() async throws {
     let (store, one) = (store, one)
     try await blocking {
       try store.withExclusiveAccess(to: one, timeout: .zero) {
@@ -134,13 +134,13 @@ import Testing
     }
   }
 
-  @Test func `its traits claim no more than memory can do`() {
+  @Test func `its traits promise no more than memory can keep`() {
     #expect(store.traits.isAtomic && !store.traits.isDurable)
     #expect(!store.traits.seesOtherProcesses && !store.traits.excludesOtherProcesses)
   }
 }
 
-/// A count that is only safe when the lock under test is.
+/// A count that is only safe if the lock under test works.
 private final class Unguarded: @unchecked Sendable {
   var count = 0
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `name locks` {
   let locks = NameLocks<String>(store: "test")
 
-  @Test func `a name is given in the order it was asked for`() async throws {
+  @Test func `a name is granted in the order of the requests`() async throws {
     let locks = locks
     let order = Shared<[Int]>([])
     try await locks.lock("a", timeout: .zero)
@@ -14,7 +14,7 @@ import Testing
     for number in 0..<20 {
       waiters.append(
         Task {
-          // Threads and tasks stand in one queue.
+          // Threads and tasks wait in one queue.
           if number.isMultiple(of: 2) {
             try await locks.lock("a", timeout: patience)
           } else {
@@ -31,7 +31,7 @@ import Testing
     try await locks.lock("a", timeout: .zero)
   }
 
-  @Test func `names do not hold up each other`() async throws {
+  @Test func `names do not block each other`() async throws {
     try await locks.lock("a", timeout: .zero)
     try await locks.lock("b", timeout: .zero)
     locks.unlock("a")
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .milliseconds(1), .seconds(-1), .milliseconds(-1)])
-  func `a name that is held is not given after the timeout`(timeout: Duration) async throws {
+  func `a name that is held is not granted after the timeout`(timeout: Duration) async throws {
     let locks = locks
     try await locks.lock("a", timeout: .zero)
     await expectFailure(StoreError.timedOut) { try await locks.lock("a", timeout: timeout) }
@@ -51,7 +51,7 @@ import Testing
     try await locks.lock("a", timeout: timeout)
   }
 
-  @Test func `a timeout without end waits`() async throws {
+  @Test func `an endless timeout waits`() async throws {
     let locks = locks
     try await locks.lock("a", timeout: .zero)
     let waiter = Task { try await locks.lock("a", timeout: .seconds(Int64.max)) }
@@ -73,7 +73,7 @@ import Testing
     try await next.value
   }
 
-  @Test func `a task cancelled before it asks gets a free name and no held one`() async throws {
+  @Test func `a task cancelled before its request gets a free name and no held one`() async throws {
     let locks = locks
     let task = Task {
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -120,7 +120,7 @@ import Testing
     }
     #expect(holders.current == 0)
     #expect(locks.waiterCount(for: "a") == 0)
-    #expect(grants.current >= 600, "those who were not cancelled all got it")
+    #expect(grants.current >= 600, "all tasks that were not cancelled got the name")
     try await locks.lock("a", timeout: .zero)
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 private let malformedEncodings: [[UInt8]] = [
   // No service; no identifier; an empty part; a length beyond the end; a length beyond the
-  // limit; bytes that are no UTF-8; a surrogate; an overlong encoding.
+  // limit; bytes that are not UTF-8; a surrogate; an overlong encoding.
   [0, 0, 0, 1, 1, 0, 0, 0, 0x69],
   [1, 1, 0, 0, 0, 0x73, 0, 0, 0],
   [1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0x69],
@@ -19,7 +19,7 @@ private let malformedEncodings: [[UInt8]] = [
   let decomposed = "cafe\u{301}"
 
   @Test func `composed and decomposed text are different names`() throws {
-    #expect(composed == decomposed, "Swift takes them for equal")
+    #expect(composed == decomposed, "Swift regards them as equal")
     #expect(try Namespace(service: composed) != Namespace(service: decomposed))
     let namespace: Namespace = "service"
     #expect(try StoreKey(composed, in: namespace) != StoreKey(decomposed, in: namespace))
@@ -58,7 +58,7 @@ private let malformedEncodings: [[UInt8]] = [
   }
 
   @Test(arguments: [1, 4095, 4096])
-  func `a part of 1 to 4,096 bytes is taken`(byteCount: Int) throws {
+  func `a part of 1 to 4,096 bytes is accepted`(byteCount: Int) throws {
     let text = String(repeating: "a", count: byteCount)
     let key = try StoreKey(text, in: Namespace(service: text, accessGroup: text))
     #expect(key.identifier == text)
@@ -77,7 +77,7 @@ private let malformedEncodings: [[UInt8]] = [
     #expect(read == key && read.canonicalBytes == key.canonicalBytes)
   }
 
-  @Test func `the canonical encoding is the one the format says`() throws {
+  @Test func `the canonical encoding is that of the format`() throws {
     let key = try StoreKey("id", in: Namespace(service: "s", accessGroup: "gr"))
     #expect(
       key.canonicalBytes
@@ -88,7 +88,7 @@ private let malformedEncodings: [[UInt8]] = [
     #expect(long.canonicalByteCount == long.canonicalBytes.count)
   }
 
-  @Test func `no truncation, extension or flag other than 0 and 1 is an encoding`() throws {
+  @Test func `a truncation, an extension or a flag other than 0 and 1 is not an encoding`() throws {
     let key = try StoreKey(
       "id",
       in: Namespace(
@@ -104,7 +104,7 @@ private let malformedEncodings: [[UInt8]] = [
   }
 
   @Test(arguments: malformedEncodings)
-  func `a malformed encoding is no key`(bytes: [UInt8]) {
+  func `a malformed encoding is not a key`(bytes: [UInt8]) {
     #expect(StoreKey(canonicalBytes: bytes) == nil)
   }
 
@@ -119,7 +119,7 @@ private let malformedEncodings: [[UInt8]] = [
     #expect(ordered.shuffled().sorted() == ordered)
   }
 
-  @Test func `a key tells its parts to a person`() throws {
+  @Test func `a key's description has its parts`() throws {
     let namespace = try Namespace(
       service: "mail", accessGroup: "team", install: InstallIdentifier(rawValue: "i1"))
     #expect(

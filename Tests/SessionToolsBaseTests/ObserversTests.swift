@@ -9,13 +9,13 @@ import Testing
     .changed([try StoreKey("\(number)", in: "service")])
   }
 
-  @Test func `one who listens hears everything in order`() async throws {
+  @Test func `an observer gets all events in order`() async throws {
     var stream = observers.stream().makeAsyncIterator()
     for number in 0..<100 { observers.tell(try event(number)) }
     for number in 0..<100 { #expect(await stream.next() == (try event(number))) }
   }
 
-  @Test func `one who fell behind hears that events were missed`() async throws {
+  @Test func `an observer that fell behind is told that events were missed`() async throws {
     let stream = observers.stream()
     for number in 0..<3000 { observers.tell(try event(number)) }
     observers.finish()
@@ -23,10 +23,10 @@ import Testing
     for await event in stream { heard.append(event) }
     #expect(heard.count <= 1024)
     #expect(heard.contains(.resynchronize))
-    #expect(heard.last == .resynchronize, "it comes after all that was missed")
+    #expect(heard.last == .resynchronize, "it comes after the events that were missed")
   }
 
-  @Test func `one who went away is forgotten`() async throws {
+  @Test func `an observer that stopped listening is removed`() async throws {
     #expect(observers.isEmpty)
     var stream: AsyncStream<StoreEvent>? = observers.stream()
     #expect(!observers.isEmpty)
@@ -35,7 +35,7 @@ import Testing
     #expect(observers.isEmpty)
     let observers = observers
     let task = Task { for await _ in observers.stream() {} }
-    try await wait(until: "somebody listens") { !observers.isEmpty }
+    try await wait(until: "the task listens") { !observers.isEmpty }
     task.cancel()
     await task.value
     #expect(observers.isEmpty)

@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func `a path loses the slashes at its end, and never all of it`() {
+  @Test func `a path loses the slashes at its end, but is never emptied`() {
     for (path, stripped) in [
       ("/a/b/", "/a/b"), ("a///", "a"), ("/", "/"), ("///", "/"), ("", ""), ("/é/", "/é"),
     ] {
@@ -55,7 +55,7 @@ import Testing
     #expect(UserDirectory.runtime.path(environment: home) == "/h/.local/state")
     #expect(UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "/d"]) == "/d")
     #expect(UserDirectory.runtime.path(environment: ["XDG_RUNTIME_DIR": "/r"]) == "/r")
-    // What is not absolute is ignored.
+    // Paths that are not absolute are ignored.
     let database = UserDirectory.data.path(environment: [:])
     #expect(database == "\(NSHomeDirectory())/.local/share")
     #expect(UserDirectory.data.path(environment: ["HOME": "h"]) == database)

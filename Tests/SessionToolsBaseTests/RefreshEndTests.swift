@@ -3,7 +3,7 @@ import SessionToolsBase
 import SessionToolsTesting
 import Testing
 
-/// What is left when refreshes have ended, and when the process is about to.
+/// The state after refreshes have ended, and before the process ends.
 ///
 /// In processes of their own, where no other test refreshes: the limit and the end are those of the
 /// whole process.
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `stores what could not be stored when it came, and says when it cannot`() async {
+  @Test func `stores an item that could not be stored before, or reports the failure`() async {
     await #expect(processExitsWith: .success) {
       let server = TokenServer()
       let store = FaultyStore(MemoryStore())
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `lets go of the sessions that waited for their turn`() async {
+  @Test func `releases the sessions that waited for their turn`() async {
     await #expect(processExitsWith: .success) {
       let server = TokenServer()
       var sessions = try (0..<50).map { _ in
@@ -64,7 +64,7 @@ import Testing
   }
 
   /// As in a program that makes a session for each request.
-  @Test func `of a session loses nothing that could not be stored`() async throws {
+  @Test func `of a session does not lose an item that could not be stored`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     var session: UserSession<Token>? = try server.session(store)
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-/// Unchecked: only the one who receives it calls it.
+/// Unchecked, because only its receiver calls it.
 private struct HandlerCall: @unchecked Sendable {
   let completion: RefreshCompletion
 }

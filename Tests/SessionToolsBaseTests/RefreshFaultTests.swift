@@ -5,7 +5,7 @@ import Testing
 
 /// Refreshes of an item whose store fails.
 @Suite(.timeLimit(.minutes(20))) struct `a refresh whose store fails` {
-  /// What goes wrong with one call.
+  /// The fault of one call.
   enum Kind: CaseIterable {
     case failing, locked, madeButNotSaid, notMadeAndNotSaid
 
@@ -19,9 +19,9 @@ import Testing
     }
   }
 
-  /// One at a time, the calls that a refresh makes.
+  /// Each of the calls of a refresh fails, one at a time.
   @Test(arguments: Kind.allCases, [true, false])
-  func `at whichever call, signs nobody out and spends no token twice`(
+  func `at any call signs no user out and spends no token twice`(
     kind: Kind, isAtomic: Bool
   ) async throws {
     let callCount = try await refresh { _ in }
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `that is torn at whichever change, signs nobody out and spends no token twice`()
+  @Test func `with a torn change at any call signs no user out and spends no token twice`()
     async throws
   {
     let callCount = try await refresh { _ in }
@@ -44,9 +44,9 @@ import Testing
     }
   }
 
-  /// Refreshes an item until that works, with something that goes wrong.
+  /// Refreshes an item until it succeeds, with a store that has faults.
   ///
-  /// - Returns: How many calls the store got.
+  /// - Returns: The number of calls that the store got.
   private func refresh(
     isAtomic: Bool = true, _ spoil: (FaultyStore) -> Void
   ) async throws -> Int {
@@ -56,7 +56,7 @@ import Testing
     try session.didLogIn(server.token(in: .zero))
     store.removeCalls()
     spoil(store)
-    // One that gives up lets the next one find what it has left.
+    // A refresh that gives up leaves its state to the next one.
     var item: Token?
     for _ in 0..<5 where item == nil {
       item = try? await session.validItem()
@@ -65,21 +65,21 @@ import Testing
     let calls = store.calls
     store.removeFaults()
     #expect(item?.number == 1)
-    // The first token was sent once, and nobody asked for more than the next.
+    // The first token was sent once, and no other token was.
     #expect(server.spent == [0], "\(calls.map(\.operation))")
     let stored = try await session.item()
     #expect(stored?.number == 1)
     guard case .signedIn = await session.currentState() else {
       throw TestError(text: "signed out")
     }
-    // Whatever was left is cleared by the next one.
+    // The next refresh clears what was left.
     _ = try await session.validItem(.always)
     #expect(server.spent == [0, 1])
     #expect(try await store.keys(in: nil).count == 1, "a mark is left")
     return calls.count
   }
 
-  @Test func `before the token is on record as spent, does not send it`() async throws {
+  @Test func `before the token is recorded as spent does not send it`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store)
@@ -92,9 +92,7 @@ import Testing
     #expect(server.requests.map(\.mayBeSpent) == [false])
   }
 
-  @Test func `when the new item is to be stored, stores it later without another request`()
-    async throws
-  {
+  @Test func `when it stores the new item stores it later without another request`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store)
@@ -108,7 +106,7 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `by being slow, lets those go who have no time`() async throws {
+  @Test func `because it is slow lets waiters time out`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store) { $0.timeout = .seconds(5) }
@@ -123,7 +121,7 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `with a wall clock that jumps meanwhile, is one refresh`() async throws {
+  @Test func `while the wall clock jumps is one refresh`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store)

@@ -16,7 +16,7 @@ import Testing
     session = try server.session(store, poster: poster)
   }
 
-  /// Moves time on whenever a refresh waits for its next try.
+  /// Advances the clock whenever a refresh waits for its next try.
   private func passTime(_ count: Int, by pause: Duration = .seconds(10)) -> Task<Void, Never> {
     Task { [clock] in
       for _ in 0..<count {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `a failure that passes is tried again`() async throws {
+  @Test func `a temporary failure is retried`() async throws {
     try session.didLogIn(server.token(in: .zero))
     server.failNext(3)
     let passing = passTime(3, by: .seconds(4))
@@ -37,7 +37,7 @@ import Testing
     #expect(poster.changes == ["loggedIn", "updated"])
   }
 
-  @Test func `after five failures within half a minute callers hear of it, and keep the item`()
+  @Test func `after five failures within half a minute callers get an error, and the item stays`()
     async throws
   {
     try session.didLogIn(server.token(in: .zero))
@@ -50,13 +50,13 @@ import Testing
     #expect(error?.underlying as? TestError == TestError(text: "no network"))
     #expect(error?.retryAfter == .seconds(10))
     #expect(server.requests.count == 5)
-    // Not one more before the time has come.
+    // There is no further request before the time has come.
     await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
     #expect(server.requests.count == 5)
     #expect(session.isLoggedIn && poster.changes == ["loggedIn"])
   }
 
-  @Test func `an item that is still good is given while refreshing fails`() async throws {
+  @Test func `an item that is still valid is returned while refreshing fails`() async throws {
     try session.didLogIn(server.token(in: .seconds(50)))
     server.failNext()
     #expect(try await session.validItem().number == 0)
@@ -67,7 +67,7 @@ import Testing
     #expect(try await session.validItem().number == 1)
   }
 
-  @Test func `the server's wish to be left alone is respected`() async throws {
+  @Test func `the server's request to wait is respected`() async throws {
     try session.didLogIn(server.token(in: .zero))
     server.next { _ in .transientFailure(TestError(), retryAfter: .seconds(120)) }
     let error = await expectFailure(SessionError.temporarilyFailed) {
@@ -78,7 +78,7 @@ import Testing
     clock.advance(by: .seconds(80))
     await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
     #expect(server.requests.count == 1)
-    // What is left now is worth waiting for.
+    // The time that is left now is short enough to wait.
     let passing = Task { [clock] in
       await clock.waitForSleeper(within: .seconds(20))
       clock.advance(by: .seconds(40))
@@ -89,9 +89,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what the login before had to wait for, the next one does not`(isOther: Bool) async throws {
+  func `a login does not wait for the retry time of the login before`(isOther: Bool) async throws {
     try session.didLogIn(server.token(in: .zero))
-    // No clock, and no text, takes it for more than it is.
+    // The time is limited, so that neither the clock nor the text overflows.
     server.next { _ in .transientFailure(TestError(), retryAfter: .seconds(1e19)) }
     let error = await expectFailure(SessionError.temporarilyFailed) {
       try await session.validItem()
@@ -99,7 +99,7 @@ import Testing
     #expect("\(try #require(error))".hasSuffix("Try again in 1000000000000000 s."))
     let next = server.token(in: .zero, number: 7)
     if isOther {
-      // By another process, of which this one has no session.
+      // As by another process, of which this one has no session.
       try StoreContainer<Token>(store, service: "mail").storeItem(next, forIdentifier: "token")
     } else {
       try session.userDidLogOut(logoutError: nil)
@@ -108,7 +108,7 @@ import Testing
     #expect(try await session.validItem().number == 8)
   }
 
-  @Test func `what the handler throws is a failure that passes`() async throws {
+  @Test func `an error that the handler throws is a temporary failure`() async throws {
     try session.didLogIn(server.token(in: .zero))
     server.next { _ in throw TestError() }
     server.next { _ in throw CancellationError() }
@@ -117,7 +117,7 @@ import Testing
     await passing.value
   }
 
-  @Test func `a rejection signs out, and says why`() async throws {
+  @Test func `a rejection signs the user out, and has the reason`() async throws {
     try session.didLogIn(server.token(in: .zero))
     server.next { _ in .rejected(TestError(text: "invalid_grant")) }
     let error = await expectFailure(SessionError.rejected) { try await session.validItem() }
@@ -133,11 +133,11 @@ import Testing
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
   }
 
-  @Test func `a rejection of an item that was replaced meanwhile signs nobody out`() async throws {
+  @Test func `a rejection of an item that was replaced meanwhile signs no user out`() async throws {
     try session.didLogIn(server.token(in: .zero))
     let (session, server) = (session, server)
     server.next { _ in
-      // Another process has spent the token, and stored what it got.
+      // Another process has spent the token, and stored the new item.
       try session.updateItem(server.token(in: .seconds(3600), number: 9))
       return .rejected(TestError())
     }
@@ -146,7 +146,7 @@ import Testing
     #expect(session.isLoggedIn)
   }
 
-  @Test func `whoever signs out during a refresh stays signed out`() async throws {
+  @Test func `a user who signs out during a refresh stays signed out`() async throws {
     try session.didLogIn(server.token(in: .zero))
     let (session, server) = (session, server)
     server.next { request in
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `whoever signs in during a refresh is not replaced by its item`() async throws {
+  @Test func `a user who signs in during a refresh is not replaced by its item`() async throws {
     try session.didLogIn(server.token(in: .zero))
     let (session, server) = (session, server)
     server.next { request in
@@ -173,14 +173,14 @@ import Testing
     #expect(session.currentUser?.number == 50)
   }
 
-  @Test func `each event says whose it is and which session it was`() async throws {
+  @Test func `each event names its user and its session`() async throws {
     let center = NotificationCenter()
     let session = try server.session(store, poster: center)
     let heard = Shared<[String]>([])
     let observer = center.addObserver(
       forName: .userSessionStateDidChange, object: session, queue: nil
     ) { notification in
-      let user = notification.userSessionUserIdentifier.map { "\($0)" } ?? "nobody"
+      let user = notification.userSessionUserIdentifier.map { "\($0)" } ?? "unknown"
       let name = notification.userSessionIdentifier ?? "none"
       heard.update { $0.append("\(notification.userSessionState?.word ?? "?") \(user) \(name)") }
     }
@@ -198,14 +198,14 @@ import Testing
     #expect(Notification(name: .userSessionStateDidChange).userSessionIdentifier == nil)
   }
 
-  @Test func `a handler that takes too long is asked to end, and counts as failed`() async throws {
+  @Test func `a handler that takes too long is cancelled, and counts as failed`() async throws {
     let session = try server.session(store) {
       $0.handlerTimeout = .seconds(20)
       $0.timeout = .seconds(1000)
     }
     try session.didLogIn(server.token(in: .zero))
     server.next { _ in
-      // As a request does whose task is cancelled.
+      // As in a request whose task is cancelled.
       let (never, continuation) = AsyncStream.makeStream(of: Void.self)
       for await _ in never {}
       continuation.finish()
@@ -223,7 +223,7 @@ import Testing
 
   // MARK: - Items that hold more than tokens
 
-  @Test func `a change during a refresh is merged with what came of it`() async throws {
+  @Test func `a change during a refresh is merged with the refreshed item`() async throws {
     struct Profile: Codable, Equatable, Identifiable, Sendable {
       var id = "ada"
       var token = 0
@@ -254,7 +254,7 @@ import Testing
     held.update { $0 = nil }
   }
 
-  @Test func `without a merge what the program stored stays, and the next handler is told`()
+  @Test func `without a merge the program's change stays, and the next handler is told`()
     async throws
   {
     try session.didLogIn(server.token(in: .zero))
@@ -267,7 +267,7 @@ import Testing
     #expect(server.requests.map(\.mayBeSpent) == [false, true])
   }
 
-  // MARK: - Containers on no store
+  // MARK: - Containers without a store
 
   @Test func `sessions of one old container share their refreshes`() async throws {
     let (container, server) = (OldContainer<Token>(), server)
@@ -283,7 +283,7 @@ import Testing
     #expect(try await sessions[0].validItem().number == 1)
   }
 
-  @Test func `whoever signs in during a refresh in an old container stays`() async throws {
+  @Test func `a user who signs in during a refresh in an old container stays`() async throws {
     let container = OldContainer<Token>()
     let session = UserSession(
       container: container, storageIdentifier: "token", refresher: server.refresher())
@@ -300,7 +300,7 @@ import Testing
     }
   }
 
-  @Test func `a request of one user is not sent again as another`() async throws {
+  @Test func `a request of one user is not sent again as another user`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
     let session = session
     let sent = Shared(0)
@@ -328,8 +328,8 @@ import Testing
     #expect(try await session.validItem().number == 2)
   }
 
-  /// The one who asks is another process: it knows of the item what is stored.
-  @Test func `a short-lived item that says when it was issued is refreshed once by all processes`()
+  /// Each session acts for another process, which knows only the stored item.
+  @Test func `a short-lived item with an issue date is refreshed once by all processes`()
     async throws
   {
     struct Dated: Codable, Expiring, Sendable {
@@ -358,7 +358,7 @@ import Testing
     #expect(refreshCount.current == 2)
   }
 
-  @Test func `dates that are stored without fractions are those of the same item`() async throws {
+  @Test func `an item whose dates are stored without fractions is the same item`() async throws {
     server.lifetime = .seconds(30)
     clock.advance(by: .milliseconds(300))
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())

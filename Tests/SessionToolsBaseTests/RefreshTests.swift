@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 import Testing
 
-/// Refreshes as its closure says.
+/// A target that refreshes with a closure.
 private struct Target: Refreshable, Sendable {
   var name = ""
   var run: @Sendable (@escaping RefreshCompletion) -> Void
@@ -19,7 +19,7 @@ private struct Target: Refreshable, Sendable {
   }
   static let drops = Target { _ in }
 
-  /// Answers later, from a thread of its own.
+  /// Returns a target that answers later, from a thread of its own.
   static func later(_ error: RefreshError?) -> Target {
     Target { completion in
       let completion = Unchecked(value: completion)
@@ -51,13 +51,13 @@ extension RefreshError {
       refreshHandler: handler)
   }
 
-  /// All answers of one call.
+  /// Returns all answers of one call.
   private func answers(of session: UserSession<User>) async -> [String] {
     let (answers, answer) = AsyncStream.makeStream(of: String.self)
     session.refresh { error in answer.yield(error?.word ?? "done") }
     var iterator = answers.makeAsyncIterator()
     var words = [await iterator.next() ?? "none"]
-    // A second answer to the first call would be there before the answer to another.
+    // A second answer to the first call would arrive before the answer to another call.
     _ = try? await session.refreshNow()
     answer.finish()
     while let word = await iterator.next() { words.append(word) }
@@ -69,13 +69,13 @@ extension RefreshError {
     #expect(await answers(of: session { $0(.noToken) }) == ["noToken"])
   }
 
-  @Test func `without a handler it is answered at once`() {
+  @Test func `a call without a handler is answered at once`() {
     let answers = Shared<[String]>([])
     session().refresh { error in answers.update { $0.append(error?.word ?? "done") } }
     #expect(answers.current == ["missing"])
   }
 
-  /// Whether they overlap, or one has ended before the other begins, is a matter of luck.
+  /// The two refreshes may overlap, or one may end before the other begins.
   @Test func `each session of an item calls its own handler, and no error is lost`() async throws {
     for round in 0..<200 {
       let calls = Shared(0)
@@ -114,11 +114,11 @@ extension RefreshError {
     #expect(await answers(of: session(handler)) == ["noToken"])
   }
 
-  @Test func `a handler that drops its completion is answered for`() async {
+  @Test func `a handler that drops its completion is reported as abandoned`() async {
     #expect(await answers(of: session { _ in }) == ["abandoned"])
   }
 
-  @Test func `a handler that keeps its completion is answered for when it lets go`() async {
+  @Test func `a handler that keeps its completion is abandoned when it releases it`() async {
     let kept = Shared<Unchecked<RefreshCompletion>?>(nil)
     let (calls, call) = AsyncStream.makeStream(of: Void.self)
     let session = session { completion in
@@ -168,7 +168,7 @@ extension RefreshError {
     #expect(answers.current == 4 * 200)
   }
 
-  @Test func `many who ask of several sessions of one item are answered once each`() async throws {
+  @Test func `many calls of several sessions of one item are answered once each`() async throws {
     let (calls, store) = (Shared((now: 0, most: 0, all: 0)), MemoryStore())
     let container = try StoreContainer<User>(store, service: "mail")
     let sessions = (0..<5).map { _ in
@@ -198,7 +198,7 @@ extension RefreshError {
     #expect((1...100).contains(calls.current.all))
   }
 
-  @Test func `a refresher answers completions as well`() async throws {
+  @Test func `a refresher also answers completions`() async throws {
     let server = TokenServer()
     let session = try server.session(MemoryStore())
     let error = await #expect(throws: RefreshError.self) { try await session.refreshNow() }
@@ -222,7 +222,7 @@ extension RefreshError {
     }
   }
 
-  @Test func `refreshNow holds any Refreshable to one answer`() async throws {
+  @Test func `refreshNow takes one answer from any Refreshable`() async throws {
     try await Target.callsTwice.refreshNow()
     try await Target.later(nil).refreshNow()
     let error = await #expect(throws: RefreshError.self) { try await Target.drops.refreshNow() }
@@ -249,7 +249,7 @@ extension RefreshError {
     #expect(words(errors) == ["noToken", "a", "abandoned", "b"])
   }
 
-  @Test func `all working gives nil`() async {
+  @Test func `the result is nil if all succeed`() async {
     let targets: [any Refreshable] = [Target.works, Target.later(nil)]
     let errors = await withCheckedContinuation { continuation in
       targets.refresh { continuation.resume(returning: $0) }
@@ -276,7 +276,7 @@ extension RefreshError {
     #expect(await array.refreshAll().map(\.target.name) == ["a"])
   }
 
-  @Test func `a failure keeps what was to be refreshed`() async {
+  @Test func `a failure has the target that was to be refreshed`() async {
     let targets = [Target.fails("a"), .works, .later(.noToken)]
     let failures = await targets.refreshAll()
     #expect(failures.map(\.target.name) == ["a", ""])
@@ -309,7 +309,7 @@ extension RefreshError {
     #expect(thread)
   }
 
-  @Test func `many that end on many threads are answered once, and none is lost`() async {
+  @Test func `many targets that end on many threads are answered once, and none is lost`() async {
     for _ in 0..<20 {
       let calls = Shared(0)
       let targets = (0..<50).map { number -> any Refreshable in
@@ -327,7 +327,7 @@ extension RefreshError {
   }
 
   /// iOS-SessionTools' own tests expect this.
-  @Test func `a session that is there twice calls its old handler twice, each time`() async throws {
+  @Test func `a session that occurs twice calls its old handler twice, each time`() async throws {
     for isSignedIn in [false, true] {
       for round in 0..<200 {
         let calls = Shared(0)
@@ -367,7 +367,7 @@ extension RefreshError {
     }
   }
 
-  /// What each refresher of a round was called with, and who has failed.
+  /// The requests to the refreshers of a round, and the failures.
   private struct Round: Equatable {
     var requests: [String] = []
     var failures: [String] = []
@@ -406,7 +406,7 @@ extension RefreshError {
       }, stored: sessions[0].currentUser?.number)
   }
 
-  @Test func `refreshers of one item are called in order, each with what the one before stored`()
+  @Test func `refreshers of one item are called in order, each with the item stored before`()
     async throws
   {
     let expected = Round(
@@ -416,7 +416,7 @@ extension RefreshError {
     }
   }
 
-  @Test func `the error of one refresher is its own, and the others go on`() async throws {
+  @Test func `the error of one refresher is its own, and the others continue`() async throws {
     let expected = Round(
       requests: ["0 with 0", "1 with 1", "2 with 1", "3 with 2"],
       failures: ["1 temporarilyFailed"], stored: 3)
@@ -425,9 +425,7 @@ extension RefreshError {
     }
   }
 
-  @Test func `after one refresher was rejected there is nothing to refresh for the others`()
-    async throws
-  {
+  @Test func `after a rejection the other refreshers have nothing to refresh`() async throws {
     let expected = Round(
       requests: ["0 with 0", "1 with 1"], failures: ["1 rejected", "2 noToken", "3 noToken"],
       stored: nil)
@@ -438,7 +436,7 @@ extension RefreshError {
   }
 
   @Test func `sessions of different items do not wait for each other`() async throws {
-    // Each ends when the other has begun.
+    // Each handler ends when the other has begun.
     let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let container = try StoreContainer<User>(MemoryStore(), service: "mail")
     let sessions = [("a", first, second), ("b", second, first)].map { name, own, other in
@@ -453,7 +451,7 @@ extension RefreshError {
     #expect(await sessions.refreshAll().isEmpty)
   }
 
-  @Test func `one session twice has two answers`() async {
+  @Test func `a session that occurs twice has two answers`() async {
     let session = UserSession(
       container: OldContainer<User>(), storageIdentifier: "user", notificationPoster: nil,
       refreshHandler: { $0(.noToken) })

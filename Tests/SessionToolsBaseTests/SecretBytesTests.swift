@@ -3,7 +3,7 @@ import SessionToolsBase
 import Testing
 
 @Suite struct `secret bytes` {
-  @Test func `they hold what they were made from`() {
+  @Test func `they hold the bytes that they were made from`() {
     #expect(SecretBytes([1, 2, 3]).copyBytes() == [1, 2, 3])
     #expect(SecretBytes(utf8: "é").copyBytes() == [0xC3, 0xA9])
     #expect(SecretBytes(Data([4, 5])).copyBytes() == [4, 5])
@@ -14,7 +14,7 @@ import Testing
     #expect(SecretBytes([UInt8]()).isEmpty && SecretBytes(capacity: 0) { _ in }.isEmpty)
   }
 
-  @Test func `they are equal when every byte is`() {
+  @Test func `they are equal if every byte is`() {
     #expect(SecretBytes([1, 2]) == SecretBytes([1, 2]))
     #expect(SecretBytes([1, 2]) != SecretBytes([1, 3]))
     #expect(SecretBytes([1, 2]) != SecretBytes([1, 2, 3]))
@@ -55,8 +55,8 @@ import Testing
     #expect(SecretBytes([UInt8]()).sharedData.isEmpty)
   }
 
-  @Test func `the memory no longer holds them when the last reference went`() throws {
-    // Read through the kernel, which may look at memory that was given back.
+  @Test func `the memory no longer holds them after the last reference is released`() throws {
+    // Read through the kernel, which can read memory that was freed.
     let pattern = (0..<4096).map { _ in UInt8.random(in: 0...255) }
     var secret: SecretBytes? = SecretBytes(pattern)
     var data = secret?.sharedData
@@ -95,7 +95,7 @@ import Testing
     unsafe data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
   }
 
-  /// `nil` when there is no memory any more.
+  /// Returns the memory at an address, or `nil` if it is no longer mapped.
   private func memory(at address: UInt, count: Int) -> [UInt8]? {
     guard let file = FileHandle(forReadingAtPath: "/proc/self/mem") else { return nil }
     try? file.seek(toOffset: UInt64(address))

@@ -14,7 +14,7 @@ import Testing
       container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
   }
 
-  @Test func `they begin with the state now and go on with each change`() async throws {
+  @Test func `they begin with the current state and continue with each change`() async throws {
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
     try await session.store(User(id: "ada"))
@@ -25,7 +25,7 @@ import Testing
     #expect(await states.next()?.word == "signedOut")
   }
 
-  @Test func `they tell what others change, and what cannot be read`() async throws {
+  @Test func `they report what others change, and what cannot be read`() async throws {
     let key = try StoreKey("user", in: "mail")
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
@@ -35,7 +35,7 @@ import Testing
     #expect(await states.next()?.item?.id == "eve")
   }
 
-  @Test func `they tell the same state once, and nothing of other items`() async throws {
+  @Test func `they report the same state once, and nothing of other items`() async throws {
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
     try await session.remove()
@@ -47,7 +47,7 @@ import Testing
     #expect(await states.next()?.item?.id == "bob")
   }
 
-  @Test func `one who falls behind gets the newest`() async throws {
+  @Test func `a listener that falls behind gets the newest state`() async throws {
     let states = session.states
     for number in 0..<500 { try await session.store(User(id: "\(number)")) }
     for await state in states where state.item?.id == "499" { break }
@@ -73,7 +73,7 @@ import Testing
     #expect(await states.next()?.word == "signedOut")
   }
 
-  @Test func `they end after the first state where the store tells no changes`() async throws {
+  @Test func `they end after the first state if the store reports no changes`() async throws {
     let session = Session(
       container: try StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"),
       storageIdentifier: "user")
@@ -82,7 +82,7 @@ import Testing
     #expect(words == ["unavailable: locked"])
   }
 
-  @Test func `a dropped stream lets the session go`() async throws {
+  @Test func `a dropped stream releases the session`() async throws {
     let container = session.container
     var owned: Session<User>? = Session(container: container, storageIdentifier: "user")
     weak let released = owned
@@ -90,7 +90,7 @@ import Testing
     owned = nil
     for await _ in try #require(states) { break }
     states = nil
-    try await wait(until: "the session is let go") { released == nil }
+    try await wait(until: "the session is released") { released == nil }
   }
 
   @Test func `a cancelled listener stops`() async throws {
@@ -106,7 +106,9 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `the states of a session whose store was locked` {
-  @Test func `they recover when it is unlocked, though the store does not tell`() async throws {
+  @Test func `they recover when it is unlocked, although the store does not report it`()
+    async throws
+  {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store)
@@ -121,7 +123,7 @@ import Testing
     await server.clock.waitForSleepers(count: 1)
     store.unlock(isTold: false)
     server.clock.advance(by: .seconds(15))
-    // The same state was not told once more in between.
+    // The same state was not reported again in between.
     #expect(await states.next()?.item?.number == 3)
   }
 }

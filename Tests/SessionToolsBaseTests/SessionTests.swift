@@ -12,7 +12,7 @@ import Testing
       container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
   }
 
-  @Test func `it keeps what it was made with and reads nothing when made`() throws {
+  @Test func `it keeps the values it is made with, and reads nothing when it is made`() throws {
     let poster = Recorder()
     let encoder = JSONEncoder()
     let decoder = JSONDecoder()
@@ -37,7 +37,7 @@ import Testing
     #expect(!session.hasItem)
   }
 
-  @Test func `the async twins do the same`() async throws {
+  @Test func `the async calls do the same`() async throws {
     try await session.store(ada)
     #expect(try await session.item() == ada)
     #expect(try await session.containsItem())
@@ -55,7 +55,7 @@ import Testing
     #expect(session.currentItem == ada)
   }
 
-  @Test func `the state is signed out only when the store is open and empty`() async throws {
+  @Test func `the state is signed out only if the store is open and empty`() async throws {
     #expect(session.state.word == "signedOut")
     #expect(session.state.item == nil)
     try await session.store(ada)
@@ -138,7 +138,7 @@ import Testing
     #expect(session.currentItem == Visit(day: Date(timeIntervalSince1970: 7)))
   }
 
-  @Test func `a subclass may override what reads and writes, and the rest follows`() throws {
+  @Test func `a subclass may override reading and writing, and the rest follows`() throws {
     final class Renaming: Session<User>, @unchecked Sendable {
       override func item() throws -> User? {
         try super.item().map { User(id: $0.id.uppercased()) }

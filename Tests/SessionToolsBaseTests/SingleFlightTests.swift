@@ -5,7 +5,7 @@ import SessionToolsTesting
 import TestStores
 import Testing
 
-/// Holds refreshes until the test lets them go.
+/// Holds refreshes until the test releases them.
 private final class Door: Sendable {
   private let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
   private let (openings, opened) = AsyncStream.makeStream(of: Void.self)
@@ -24,12 +24,12 @@ private final class Door: Sendable {
   func open() { opened.finish() }
 }
 
-/// A store in memory whose reads may be held up after they have read.
+/// A store in memory whose reads can be held after they have read.
 private final class SlowStore: AsyncSecretStore, ForwardingStore {
   let base = MemoryStore()
   private let held = Shared<Door?>(nil)
 
-  /// Holds up the next read.
+  /// Holds the next read until the door is opened.
   func holdNextRead(at door: Door) { held.update { $0 = door } }
 
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
@@ -75,8 +75,8 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
       for number in 0..<1000 {
         group.addTask { try await sessions[number % 10].validItem().number }
       }
-      // All wait for it, and so all wait for one.
-      // Beside them, there is the handler's deadline.
+      // All wait at the same time, so they wait for one refresh. The other sleeper is the
+      // handler's deadline.
       await clock.waitForSleepers(count: 1001)
       door.open()
       for try await number in group { #expect(number == 1) }
@@ -98,7 +98,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(recorder.changes == ["loggedIn"] + Array(repeating: "updated", count: 200))
   }
 
-  @Test func `one who is cancelled leaves at once, and the others get theirs`() async throws {
+  @Test func `a cancelled waiter returns at once, and the others get the item`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     holdNext()
@@ -112,7 +112,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(server.spent == [0])
   }
 
-  @Test func `the refresh goes on when all who wait are gone`() async throws {
+  @Test func `the refresh continues when all waiters are gone`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     holdNext()
@@ -125,7 +125,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(server.spent == [0])
   }
 
-  @Test func `one who waits too long gets an error, and a later one the item`() async throws {
+  @Test func `a waiter that times out gets an error, and a later caller the item`() async throws {
     let session = try server.session(store) { $0.timeout = .seconds(5) }
     try session.didLogIn(server.token(in: .zero))
     holdNext()
@@ -139,7 +139,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(server.spent == [0])
   }
 
-  @Test func `by the machine's clock, each waits as long as its own policy says`() async throws {
+  @Test func `with the machine's clock, each waits as long as its own policy says`() async throws {
     func waiting(_ timeout: Duration, at door: Door) throws -> Task<Int, any Error> {
       var policy = RefreshPolicy()
       policy.timeout = timeout
@@ -167,25 +167,25 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(try await patient.value == 1)
   }
 
-  @Test func `no more may wait than the policy says`() async throws {
+  @Test func `no more callers may wait than the policy allows`() async throws {
     let session = try server.session(store) { $0.largestWaiterCount = 3 }
     try session.didLogIn(server.token(in: .zero))
     holdNext()
     let waiting = (0..<3).map { _ in Task { try await session.validItem().number } }
-    // Beside them, there is the handler's deadline.
+    // The other sleeper is the handler's deadline.
     await clock.waitForSleepers(count: 4)
     await expectFailure(SessionError.tooManyWaiters) { try await session.validItem() }
     door.open()
     for task in waiting { #expect(try await task.value == 1) }
   }
 
-  @Test func `a handler that asks for a valid item is told so`() async throws {
+  @Test func `a handler that asks for a valid item gets an error`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     let server = server
     server.next { request in
       await expectFailure(SessionError.reentrant) { try await session.validItem() }
-      // As well by way of another session's refresh.
+      // Also by way of another session's refresh.
       let other = try server.session(MemoryStore())
       try other.didLogIn(server.token(in: .zero, number: 10))
       server.next { request in
@@ -199,7 +199,8 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(server.spent == [10, 0])
   }
 
-  /// The name of the mark, which is that of the refresh: what the store has more during one.
+  /// Returns the name of the mark, which is also the name of the refresh: the key that the store
+  /// has only during a refresh.
   private func markKey() async throws -> StoreKey {
     let (session, server, store) = (try server.session(store), server, store)
     try session.didLogIn(server.token(in: .zero))
@@ -213,7 +214,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     return try #require(keys.current.first { $0.identifier != "token" })
   }
 
-  @Test func `what another process has refreshed meanwhile is adopted`() async throws {
+  @Test func `an item that another process refreshed meanwhile is adopted`() async throws {
     let markKey = try await markKey()
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
@@ -236,10 +237,10 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
 
   // MARK: - Reading the item
 
-  /// One reads it for all, and the refresh three times: before, when it is marked, and when it is
-  /// stored.
+  /// One caller reads it for all, and the refresh three times: before, when it is marked, and when
+  /// the new item is stored.
   @Test(arguments: [true, false])
-  func `a refresh that ten wait for reads the item four times`(isAtOnce: Bool) async throws {
+  func `a refresh with ten waiters reads the item four times`(isAtOnce: Bool) async throws {
     let faulty = FaultyStore(store)
     let sessions = try (0..<5).map { _ in try server.session(faulty) }
     try sessions[0].didLogIn(server.token(in: .zero))
@@ -258,7 +259,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(server.spent == [0])
   }
 
-  @Test func `many who ask at once for an item that is good share reads`() async throws {
+  @Test func `many concurrent callers of a valid item share reads`() async throws {
     let (faulty, startCount) = (FaultyStore(store), Shared(0))
     let session = try server.session(faulty)
     try session.didLogIn(server.token(in: .seconds(3600)))
@@ -280,7 +281,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     #expect(faulty.callCount(of: [.value]) < 50)
   }
 
-  @Test func `one who asks after a change sees it, though others have read before`() async throws {
+  @Test func `a caller after a change sees it, although others have read before`() async throws {
     let slow = SlowStore()
     let session = try server.session(slow)
     try await session.logIn(server.token(in: .seconds(3600)))
@@ -295,7 +296,9 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     for task in late { #expect(try await task.value == 5) }
   }
 
-  @Test func `one who is cancelled while it reads for others does not fail them`() async throws {
+  @Test func `a caller that is cancelled while it reads for others fails none of them`()
+    async throws
+  {
     let slow = SlowStore()
     let session = try server.session(slow)
     try await session.logIn(server.token(in: .seconds(3600)))
@@ -309,7 +312,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     for task in patient { #expect(try await task.value == 0) }
   }
 
-  @Test func `who signs in while a refresh hangs has a valid item at once`() async throws {
+  @Test func `a user who signs in while a refresh hangs has a valid item at once`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     holdNext()
@@ -325,7 +328,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
 
   /// As when another process signs out after the refresh has stored its item, and before it has
   /// ended.
-  @Test func `one who asks after the item was stored is not given what is stored no more`()
+  @Test func `a caller after the item was stored does not get an item that was removed`()
     async throws
   {
     let (server, clock, store) = (server, clock, store)
@@ -338,16 +341,16 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
       refresher: SessionRefresher(
         clock: clock,
         expiration: { token in
-          // The refresh looks at what it has stored.
+          // The refresh checks the item that it has stored.
           guard token.number == 1, asking.current == nil, let session = held.current else {
             return token.expirationDate
           }
           store.apply([.remove(key)])
           let isWaiting = DispatchSemaphore(value: 0)
-          // Detached: within the refresh, it would be told that it waits for itself.
+          // Detached, because within the refresh the call would be reentrant.
           asking.update { $0 = Task.detached { try await session.validItem() } }
           Task.detached {
-            // The first one, and this one.
+            // The first caller, and this one.
             await clock.waitForSleepers(count: 2)
             isWaiting.signal()
           }
@@ -355,13 +358,13 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
           return token.expirationDate
         }
       ) { request in
-        // The one who asked first waits, beside the handler's deadline.
+        // The sleepers are the first caller and the handler's deadline.
         await clock.waitForSleepers(count: 2)
         return .refreshed(server.renewed(request.item))
       })
     held.update { $0 = session }
     try session.didLogIn(server.token(in: .zero))
-    // It has waited since before that.
+    // This caller has waited since before that.
     #expect(try await session.validItem().number == 1)
     let late = try #require(asking.current)
     await expectFailure(SessionError.notSignedIn) { try await late.value }

@@ -3,7 +3,7 @@ import SessionToolsBase
 import SessionToolsTesting
 import Testing
 
-/// What is known of a token that may have been spent.
+/// The record of a token that may have been spent.
 @Suite(.timeLimit(.minutes(20))) struct `a token that may be spent` {
   let server = TokenServer()
   let store = MemoryStore()
@@ -12,7 +12,7 @@ import Testing
     store.keys(in: nil).first { $0.identifier.hasPrefix("org.session-tools.refresh:") }
   }
 
-  /// Puts the store into the state that a process leaves that was killed in the middle.
+  /// Puts the store into the state in which a process leaves it that is killed during a refresh.
   private func killInRefresh() async throws {
     let killed = try server.session(store)
     try killed.didLogIn(server.token(in: .zero))
@@ -30,7 +30,7 @@ import Testing
     for (key, value) in copy.current { try await store.put(value, for: key) }
   }
 
-  @Test func `before a handler is called it is on record, and after it is not`() async throws {
+  @Test func `it is on record before a handler is called, and not afterwards`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     let (wasMarked, store) = (Shared(false), store)
@@ -45,7 +45,7 @@ import Testing
     #expect(mark == nil)
   }
 
-  @Test func `after a kill the next handler hears of it once`() async throws {
+  @Test func `after a kill the next handler is told of it once`() async throws {
     try await killInRefresh()
     let session = try server.session(store)
     _ = try await session.validItem()
@@ -64,7 +64,7 @@ import Testing
     #expect(try await store.keys(in: nil).isEmpty)
   }
 
-  @Test func `whoever signs in after a kill has a fresh token`() async throws {
+  @Test func `a user who signs in after a kill has a fresh token`() async throws {
     try await killInRefresh()
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero, number: 20))
@@ -73,7 +73,7 @@ import Testing
     #expect(mark == nil)
   }
 
-  @Test func `what is known of a token outlives a change of the item`() async throws {
+  @Test func `the record of a token outlives a change of the item`() async throws {
     try await killInRefresh()
     let session = try server.session(store)
     try session.didUpdate(Token(number: 0, expirationDate: server.clock.now - 1))
@@ -81,7 +81,7 @@ import Testing
     #expect(server.requests.map(\.mayBeSpent) == [false, true])
   }
 
-  @Test func `whoever signs out leaves nothing behind, whatever was under way`() async throws {
+  @Test func `a user who signs out leaves no record, whatever was under way`() async throws {
     try await killInRefresh()
     try server.session(store).didLogOut()
     #expect(try await store.keys(in: nil).isEmpty)
@@ -106,7 +106,7 @@ import Testing
     _ = try await session.validItem()
     #expect(mark != nil)
     server.clock.advance(by: .seconds(2))
-    // Nothing sent this time, but it may have been before.
+    // Nothing was sent this time, but something may have been before.
     server.next { _ in .transientFailure(TestError(), wasSent: false) }
     _ = try await session.validItem()
     #expect(mark != nil)
@@ -116,13 +116,13 @@ import Testing
     #expect(mark == nil)
   }
 
-  @Test func `a record says nothing of the token`() async throws {
+  @Test func `a record contains nothing of the token`() async throws {
     try await killInRefresh()
     let markKey = try #require(mark)
     #expect(try await store.value(for: markKey) == SecretBytes(utf8: "1"))
   }
 
-  @Test func `a record of an item with the longest name has a name`() async throws {
+  @Test func `a record of an item with the longest name has a valid name`() async throws {
     let session = UserSession(
       container: try StoreContainer<Token>(store, service: "mail"),
       storageIdentifier: String(repeating: "x", count: 4096), refresher: server.refresher())
@@ -130,7 +130,7 @@ import Testing
     #expect(try await session.validItem().number == 1)
   }
 
-  @Test func `records of different items do not meet`() async throws {
+  @Test func `records of different items do not collide`() async throws {
     let names = [("a", "bc"), ("ab", "c"), ("a", "b"), ("a b", "c")]
     for (service, identifier) in names {
       let session = UserSession(

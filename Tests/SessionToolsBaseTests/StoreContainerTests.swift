@@ -13,7 +13,9 @@ import Testing
     container = try StoreContainer(store, service: "mail")
   }
 
-  @Test func `it stores, reads and removes with both faces, coders being optional`() async throws {
+  @Test func `it stores, reads and removes with blocking and async calls, without coders`()
+    async throws
+  {
     #expect(!container.hasItem(forIdentifier: "user"))
     try container.storeItem(ada, forIdentifier: "user")
     #expect(container.hasItem(forIdentifier: "user"))
@@ -51,7 +53,7 @@ import Testing
     StoreError.locked, StoreError.unavailable, StoreError.corrupt, StoreError.accessDenied,
     StoreError.wrongKey, StoreError.keyMissing,
   ])
-  func `a store that cannot answer is an error, and only hasItem says false`(
+  func `a store that cannot answer is an error, and only hasItem returns false`(
     code: StoreError.Code
   ) async throws {
     let container = try StoreContainer<User>(RefusingStore(code), service: "mail")
@@ -93,7 +95,7 @@ import Testing
     expectFailure(StoreError.invalidName) { try StoreContainer<User>(store, service: "") }
   }
 
-  @Test func `its change stream tells of one item, whoever changes it`() async throws {
+  @Test func `its change stream reports each change of one item`() async throws {
     var changes = container.itemChanges(forIdentifier: "user").makeAsyncIterator()
     try container.storeItem(ada, forIdentifier: "other")
     try await store.put(SecretBytes(utf8: "x"), for: StoreKey("user", in: "mail"))
@@ -101,14 +103,14 @@ import Testing
     #expect(try await store.value(for: StoreKey("user", in: "mail")) == SecretBytes(utf8: "x"))
   }
 
-  @Test func `dropping its change stream ends the one of the store`() async throws {
+  @Test func `dropping its change stream ends the stream of the store`() async throws {
     let store = ListenedStore()
     let container = try StoreContainer<User>(store, service: "mail")
     var changes: AsyncStream<Void>? = container.itemChanges(forIdentifier: "user")
     #expect(!store.observers.isEmpty)
     _ = changes
     changes = nil
-    try await wait(until: "nobody listens") { store.observers.isEmpty }
+    try await wait(until: "nothing listens") { store.observers.isEmpty }
   }
 }
 

@@ -39,7 +39,7 @@ import Testing
     #expect(poster.changes == ["loggedIn", "updated", "loggedOut with error", "loggedOut"])
   }
 
-  @Test func `the async twins do the same`() async throws {
+  @Test func `the async calls do the same`() async throws {
     try await session.logIn(ada)
     #expect(session.currentUser == ada)
     try await session.update(User(id: "ada", token: "t1"))
@@ -65,7 +65,7 @@ import Testing
       poster.posts.current.map(\.object) == [ObjectIdentifier(session), ObjectIdentifier(other)])
   }
 
-  @Test func `an observer of one session hears nothing of another`() throws {
+  @Test func `an observer of one session is not notified of another`() throws {
     let center = NotificationCenter()
     let mine = UserSession(
       container: session.container, storageIdentifier: "mine", notificationPoster: center)
@@ -130,7 +130,7 @@ import Testing
     #expect(poster.changes == ["loggedIn", "updated"])
   }
 
-  @Test func `an update of a user who cannot be decoded is no sign-in`() throws {
+  @Test func `an update of a user who cannot be decoded is not a sign-in`() throws {
     try store.put(SecretBytes(utf8: "damaged"), for: StoreKey("user", in: "mail"))
     try session.didUpdate(ada)
     #expect(poster.changes == ["updated"])
@@ -144,7 +144,7 @@ import Testing
     #expect(session.currentUser?.id == "bob")
   }
 
-  @Test func `users without identity are not told apart`() throws {
+  @Test func `users without an identity are not distinguished`() throws {
     let session = UserSession(
       container: try StoreContainer<String>(store, service: "mail"), storageIdentifier: "name",
       notificationPoster: poster)
@@ -166,7 +166,7 @@ import Testing
     #expect(session.state.word == "unavailable: locked")
   }
 
-  @Test func `a subclass may override what it is told`() throws {
+  @Test func `a subclass may override what a login does`() throws {
     final class Counting: UserSession<User>, @unchecked Sendable {
       let logIns = Shared(0)
       override func userDidLogIn(_ user: User) throws {

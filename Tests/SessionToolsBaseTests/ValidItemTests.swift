@@ -15,27 +15,27 @@ import Testing
     session = try server.session(store)
   }
 
-  @Test func `one that lasts is given as it is`() async throws {
+  @Test func `an item that lasts is returned unchanged`() async throws {
     try session.didLogIn(server.token(in: .seconds(61)))
     #expect(try await session.validItem().number == 0)
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `one that expires within the leeway is refreshed and stored`() async throws {
+  @Test func `an item that expires within the leeway is refreshed and stored`() async throws {
     try session.didLogIn(server.token(in: .seconds(60)))
     #expect(try await session.validItem().number == 1)
     #expect(session.currentUser?.number == 1)
     #expect(server.spent == [0])
   }
 
-  @Test func `one that never expires is never refreshed`() async throws {
+  @Test func `an item that never expires is never refreshed`() async throws {
     try session.didLogIn(server.token(in: nil))
     clock.advance(by: .seconds(1_000_000_000))
     #expect(try await session.validItem().number == 0)
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `always refreshes one that is good, never refreshes one that is not`() async throws {
+  @Test func `with always a valid item is refreshed, with never no expired one is`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
     #expect(try await session.validItem(.always).number == 1)
     #expect(try await session.validItem(.never).number == 1)
@@ -44,14 +44,14 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `with nobody signed in there is none, and nothing is made`() async throws {
+  @Test func `without a user there is no item, and nothing is stored`() async throws {
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
     await expectFailure(SessionError.notSignedIn) { try await session.validItem(.always) }
     #expect(try await store.keys(in: nil).isEmpty)
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `what is left in the store is the item alone`() async throws {
+  @Test func `only the item is left in the store`() async throws {
     try session.didLogIn(server.token(in: .zero))
     _ = try await session.validItem()
     #expect(try await store.keys(in: nil).map(\.identifier) == ["token"])
@@ -59,7 +59,7 @@ import Testing
     #expect(try await store.keys(in: nil).isEmpty)
   }
 
-  @Test func `a model that cannot conform says by a closure when it expires`() async throws {
+  @Test func `a closure gives the expiration of a model that cannot conform`() async throws {
     let server = server
     let refresher = SessionRefresher<String>(
       clock: clock, expiration: { _ in server.clock.now }
@@ -71,7 +71,7 @@ import Testing
     #expect(try await session.validItem() == "token+")
   }
 
-  @Test func `without a refresher an expired item is an error, a good one is not`() async throws {
+  @Test func `without a refresher an expired item is an error, a valid one is not`() async throws {
     let session = Session(
       container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "plain")
     try session.updateItem(Token(expirationDate: Date() + 3600))
@@ -86,7 +86,7 @@ import Testing
     await expectFailure(StoreError.locked) { try await session.validItem() }
   }
 
-  @Test func `a container of the old kind is refreshed as well`() async throws {
+  @Test func `an item in a container of the old kind is refreshed too`() async throws {
     let container = OldContainer<Token>()
     let session = UserSession(
       container: container, storageIdentifier: "token", refresher: server.refresher())
@@ -97,7 +97,7 @@ import Testing
     #expect(container.entries.isEmpty)
   }
 
-  // MARK: - The HTTP client's way
+  // MARK: - Requests with a valid item
 
   @Test func `a rejected request is sent once more with a newer item`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
@@ -113,7 +113,7 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `it is sent twice at most`() async throws {
+  @Test func `a request is sent at most twice`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
     let sent = Shared(0)
     let answer = try await session.withValidItem { _ in
@@ -125,7 +125,7 @@ import Testing
     #expect(answer == 401 && sent.current == 2)
   }
 
-  @Test func `many whose requests are rejected spend one token`() async throws {
+  @Test func `many rejected requests spend one token`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
     let session = session
     try await withThrowingTaskGroup(of: Int.self) { group in
@@ -156,7 +156,7 @@ import Testing
     session = try server.session()
   }
 
-  @Test func `a clock that is set back does not make it last longer`() async throws {
+  @Test func `a clock that is set back does not delay it`() async throws {
     try session.didLogIn(server.token(in: .seconds(600)))
     #expect(try await session.validItem().number == 0)
     clock.advance(by: .seconds(500))
@@ -174,7 +174,7 @@ import Testing
     #expect(server.spent == [0])
   }
 
-  @Test func `a machine that slept knows that time went by`() async throws {
+  @Test func `the time that the machine sleeps counts`() async throws {
     try session.didLogIn(server.token(in: .seconds(600)))
     #expect(try await session.validItem().number == 0)
     clock.suspend(for: .seconds(3600))
@@ -198,7 +198,7 @@ import Testing
     #expect(try await session.validItem().number == 1)
   }
 
-  @Test func `a handler may pass the server's time on`() async throws {
+  @Test func `a handler may pass on the server's time`() async throws {
     let serverTime = clock.now
     clock.jump(wallClockBy: .seconds(86_400))
     try session.didLogIn(Token(expirationDate: serverTime + 600))
@@ -209,7 +209,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test func `items that arrive expired are not asked for for ever`() async throws {
+  @Test func `items that arrive expired are not requested forever`() async throws {
     server.lifetime = .seconds(-60)
     try session.didLogIn(server.token(in: .zero))
     for number in 1...5 {

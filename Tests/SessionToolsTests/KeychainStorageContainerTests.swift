@@ -8,7 +8,7 @@ private struct User: Codable, Equatable, Sendable {
   var name: String
 }
 
-/// In processes of their own, because the keychain is where the environment says.
+/// In processes of their own, because the environment determines the keychain.
 @Suite struct KeychainStorageContainerTests {
   @Test func `a keychain keeps an item for the next container of the same configuration`() async {
     await #expect(processExitsWith: .success) {
@@ -22,7 +22,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `reading and removing make nothing`() async {
+  @Test func `reading and removing create nothing`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
         let session = UserSession<User>(
@@ -40,7 +40,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `the store and its key file are for the user alone`() async {
+  @Test func `only the user can access the store and its key file`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
         try container(KeychainContainerConfig(keychainName: "com.example.mail"))
@@ -55,7 +55,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `names that run together as text are kept apart`() async {
+  @Test func `names that are equal as joined text are kept apart`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
         let first = KeychainContainerConfig(
@@ -74,7 +74,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a lost key and a damaged store are unavailable and nothing is made anew`() async {
+  @Test func `a lost key and a damaged store are unavailable and nothing is recreated`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
         let config = KeychainContainerConfig(keychainName: "com.example.mail")
@@ -98,7 +98,7 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `an empty name is an error and no directory`() async {
+  @Test func `an empty name is an error and creates no directory`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home throws in
         expectUnavailable(KeychainContainerConfig(keychainName: ""), StoreError.invalidName)
@@ -126,21 +126,21 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
-  @Test func `a keychain keeps what every container promises`() async {
+  @Test func `a keychain keeps the promises of every container`() async {
     await #expect(processExitsWith: .success) {
       try await inTemporaryHome { home in
         do {
           #expect(ContainerConformance.checks(for: try keychainUnderTest()).count > 25)
           try await ContainerConformance.run { try keychainUnderTest() }
         } catch {
-          // What is thrown here, nobody gets to see.
+          // An error thrown here would not be shown.
           Issue.record("\(error)")
         }
       }
     }
   }
 
-  @Test func `a session hears of a user that another container signs in`() async {
+  @Test func `a session reports a user that another container signs in`() async {
     await #expect(processExitsWith: .success) {
       try await inTemporaryHome { home in
         let config = KeychainContainerConfig(keychainName: "com.example.mail")
@@ -160,11 +160,11 @@ private func container(_ config: KeychainContainerConfig) -> KeychainStorageCont
   KeychainStorageContainer<User>(config: config)
 }
 
-/// A new keychain.
+/// Returns a new keychain.
 private func keychainUnderTest() throws -> ContainerUnderTest<User> {
   let config = KeychainContainerConfig(keychainName: UUID().uuidString)
   let first = container(config)
-  // Before there is a keychain, nothing is told of what others change.
+  // Before the keychain exists, changes by others are not reported.
   try first.storeItem(User(name: "first"), forIdentifier: "first")
   try first.removeItem(forIdentifier: "first")
   return ContainerUnderTest(
@@ -198,7 +198,7 @@ private func inTemporaryHome(_ body: (String) async throws -> Void) async throws
   try await body(directory.path)
 }
 
-/// Nothing of the one who runs the tests, the keyring least of all.
+/// Uses another home and no bus, to keep away from the user who runs the tests and their keyring.
 private func useHome(_ path: String) {
   unsafe setenv("XDG_DATA_HOME", path, 1)
   unsafe setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)

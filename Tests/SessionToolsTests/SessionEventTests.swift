@@ -4,14 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Other suites of the process run meanwhile: each test looks at its own session and store alone.
+/// Other suites of the process run meanwhile, so each test looks only at its own session and store.
 @Suite(.serialized) struct `what a process observes` {
   private struct Pass: Codable, Expiring, Sendable {
     var text = "s3cret"
     var expirationDate: Date? = .distantPast
   }
 
-  /// Quotes what it should not.
+  /// An error whose description quotes a secret.
   private struct TalkativeError: Error, CustomStringConvertible {
     let description = "the server said no to s3cret"
   }
@@ -32,7 +32,7 @@ import Testing
       self[store.path].compactMap { if case .lockWaited(_, let time) = $0 { time } else { nil } }
     }
 
-    /// What a test can foresee: the texts without the time that something took.
+    /// Returns the texts of the events without their durations, which a test cannot foresee.
     func texts(_ name: String) -> [String] {
       self[name].map { event in
         if case .refreshEnded(_, let end, _) = event { return "ended: \(end)" }
@@ -80,7 +80,7 @@ import Testing
     #expect(duration > .zero)
   }
 
-  @Test func `a user is signed out by the server, or by the program, and why`() async throws {
+  @Test func `a sign-out by the server or by the program has its reason`() async throws {
     let seen = Seen()
     defer { SessionEvent.observer = nil }
     let rejected = try session("rejected") { _ in .rejected(TalkativeError()) }
@@ -108,14 +108,14 @@ import Testing
     let directory = try TemporaryDirectory()
     let key = try KeyFile.create(at: directory["key"])
     let store = try SealedFileStore.create(at: directory["store"], key: key)
-    // Another process is another opened store to the kernel.
+    // To the kernel, another opened store is like another process.
     let others = try SealedFileStore.open(at: directory["store"], key: key)
     let session = try session("waits", in: store) { _ in Self.renewed }
     let mark = try StoreKey("org.session-tools.refresh:waits", in: "events")
     let asked = try await others.withExclusiveAccess(to: mark, timeout: .seconds(10)) {
       let asked = Task { try await session.validItem() }
       try await wait(until: "the refresh has begun") { !seen["waits"].isEmpty }
-      // Long enough to be a wait.
+      // Long enough to count as a wait.
       try await Task.sleep(for: .milliseconds(50))
       let refreshed = try JSONEncoder().encode(Pass(expirationDate: .distantFuture))
       try await others.put(SecretBytes(refreshed), for: StoreKey("waits", in: "events"))
@@ -152,7 +152,7 @@ import Testing
     #expect(try #require(seen.lockWaits(store).max()) >= .milliseconds(20))
   }
 
-  @Test func `a store tells what it met, whether its owner listens or not`() throws {
+  @Test func `a store reports a notice, whether its owner listens or not`() throws {
     let seen = Seen()
     defer { SessionEvent.observer = nil }
     let directory = try TemporaryDirectory()
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func `without an observer no event is even made`() async throws {
+  @Test func `without an observer no event is created`() async throws {
     let seen = Seen()
     SessionEvent.observer = nil
     #expect(SessionEvent.observer == nil)

@@ -11,7 +11,7 @@ private struct Token: Codable, Expiring, Sendable {
   static let expired = Token(expirationDate: .distantPast)
 }
 
-/// As two parts of a program have them, or two processes.
+/// As in two parts of a program, or in two processes.
 @Suite struct `two objects of one store` {
   private let directory: TemporaryDirectory
   private let stores: [SealedFileStore]
@@ -25,7 +25,7 @@ private struct Token: Codable, Expiring, Sendable {
     ]
   }
 
-  @Test func `a session is not given by a refresh what its own object would not give`()
+  @Test func `a session gets no item from a refresh if its own store object is locked`()
     async throws
   {
     let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
@@ -52,7 +52,7 @@ private struct Token: Codable, Expiring, Sendable {
     #expect(error?.code == StoreError.locked)
   }
 
-  @Test func `many sign in by way of both at the same time, each time all by the same call`()
+  @Test func `of two concurrent sign-ins of many users through both, one wins as a whole`()
     async throws
   {
     let accounts = try stores.map {

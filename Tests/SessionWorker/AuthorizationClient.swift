@@ -2,15 +2,15 @@ import Foundation
 import FoundationNetworking
 import SessionToolsBase
 
-/// What a server gave for a sign-in.
+/// The credentials that the server issued for a sign-in.
 struct Credentials: Codable, Sendable {
   let access: String
   let refresh: String
-  /// How many refreshes there were before.
+  /// The number of refreshes before.
   let sequence: Int
 }
 
-/// What the server says to a refresh token that it takes no more.
+/// The server's error for a refresh token that it no longer accepts.
 struct InvalidGrant: Error {}
 
 /// Talks to the authorization server of the tests.
@@ -41,7 +41,7 @@ struct AuthorizationClient: Sendable {
       from: "grant_type=password&username=ada&password=open%20sesame&client_id=app", sequence: 0)
   }
 
-  /// - Throws: ``InvalidGrant``, or what keeps the server from answering.
+  /// - Throws: ``InvalidGrant``, or the error that kept the server from answering.
   func refresh(_ credentials: Credentials) async throws -> Credentials {
     try await self.credentials(
       from: "grant_type=refresh_token&refresh_token=\(credentials.refresh)&client_id=app",
@@ -62,7 +62,7 @@ struct AuthorizationClient: Sendable {
     return Credentials(access: access, refresh: refresh, sequence: sequence)
   }
 
-  /// Whether this was the last request; `nil` when the access token is not taken.
+  /// Returns whether this was the last request, or `nil` if the access token is not accepted.
   func isLast(_ credentials: Credentials) async throws -> Bool? {
     var request = try request("/me")
     request.setValue("Bearer \(credentials.access)", forHTTPHeaderField: "Authorization")
@@ -81,10 +81,10 @@ struct AuthorizationClient: Sendable {
   }
 }
 
-/// The session that all processes share.
+/// Returns the session that all processes share.
 ///
-/// Its credentials are due until there were so many refreshes. The closure is called with each
-/// request and what sends it.
+/// Its credentials are due until there were `refreshCount` refreshes. The closure is called with
+/// each request and a closure that sends it.
 func session(
   in store: some SecretStore, of server: AuthorizationClient, until refreshCount: Int = 0,
   around:

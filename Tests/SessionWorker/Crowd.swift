@@ -5,7 +5,7 @@ import SessionToolsBase
 import Synchronization
 import WebLogin
 
-/// Many users of one service, whose access tokens have all run out.
+/// Many users of one service, whose access tokens have all expired.
 struct Crowd {
   let store: SealedFileStore
   let sessions: [UserSession<OAuthCredential>]
@@ -34,8 +34,8 @@ struct Crowd {
     }
   }
 
-  /// Has all users ask at once, and says how many were answered, how the process was meanwhile, and
-  /// how long other work took.
+  /// Lets all users ask at once, and reports how many were answered, how many threads and how much
+  /// memory the process had meanwhile, and how long other work took.
   func ask() async throws {
     let observer = Observer()
     observer.start()
@@ -56,7 +56,7 @@ struct Crowd {
     say("p99 \(seen.percentile99 / .milliseconds(1))")
   }
 
-  /// Has all users ask at once, and ends in order when the process is told to.
+  /// Lets all users ask at once, and ends in order after SIGTERM.
   func askUntilTold() async throws {
     signal(SIGTERM, SIG_IGN)
     let told = DispatchSource.makeSignalSource(signal: SIGTERM, queue: DispatchQueue(label: "end"))
@@ -70,7 +70,7 @@ struct Crowd {
   }
 }
 
-/// Watches the process while it works: its threads, and how long a get from memory takes.
+/// Watches the process while it works: its threads, and how long a read from memory takes.
 private final class Observer: Sendable {
   struct Seen: Sendable {
     var threadCount = 0
@@ -92,7 +92,7 @@ private final class Observer: Sendable {
       let key = try StoreKey("token", in: "observer")
       try await store.put(SecretBytes(utf8: "value"), for: key)
       while !self.isStopped.load(ordering: .relaxed) {
-        // As any task of the service: on the cooperative pool.
+        // On the cooperative pool, like any task of the service.
         let time = try await ContinuousClock().measure { _ = try await store.value(for: key) }
         self.seen.withLock { $0.times.append(time) }
         try await Task.sleep(for: .milliseconds(1))

@@ -4,8 +4,8 @@ import SessionToolsBase
 import Synchronization
 
 extension Crowd {
-  /// Has all users ask at once, as code for iOS-SessionTools does, and says how many were refreshed
-  /// and how many threads there were meanwhile.
+  /// Lets all users ask at once, as code for iOS-SessionTools does, and reports how many were
+  /// refreshed and how many threads there were meanwhile.
   func askByCompletion() async {
     let threads = ThreadWatch()
     threads.start()
@@ -24,7 +24,7 @@ extension Crowd {
   }
 }
 
-/// Counts the threads of the process, again and again.
+/// Counts the threads of the process repeatedly.
 private final class ThreadWatch: Sendable {
   private let isStopped = Atomic(false)
   private let most = Mutex(0)
@@ -41,7 +41,7 @@ private final class ThreadWatch: Sendable {
     }.start()
   }
 
-  /// The most that there were.
+  /// Stops counting, and returns the largest number of threads.
   func stop() -> Int {
     isStopped.store(true, ordering: .relaxed)
     hasEnded.wait()

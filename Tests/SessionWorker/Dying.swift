@@ -5,16 +5,16 @@ import SessionToolsBase
 import Synchronization
 import TestStores
 
-/// When a process dies.
+/// The moment at which a process dies.
 enum Moment: Hashable, Sendable {
   case never
   /// Before the refresh token is sent.
   case beforeRequest
-  /// When the answer is there, before it is stored.
+  /// After the answer has arrived, before it is stored.
   case afterRequest
   /// Before an operation of the store, the first being 1.
   case beforeOperation(Int)
-  /// After it.
+  /// After an operation of the store.
   case afterOperation(Int)
 
   init(_ text: String) {
@@ -30,8 +30,10 @@ enum Moment: Hashable, Sendable {
   }
 }
 
-/// Refreshes once and dies at the moment; if it lives, says what was refreshed, whether the token
-/// was said to be spent perhaps, and what became of it.
+/// Refreshes once, and dies at the moment.
+///
+/// If it survives, it reports the outcome, the item's number, whether the handler was told that the
+/// token may be spent, and the number of operations.
 func refresh(dyingAt moment: Moment) async throws {
   let heard = Hint()
   let dying = DyingStore(store, at: moment)
@@ -51,7 +53,7 @@ func refresh(dyingAt moment: Moment) async throws {
   }
 }
 
-/// What the handler heard of the token.
+/// What the handler was told about the token.
 private final class Hint: Sendable {
   let text = Mutex("nothing")
 }
@@ -59,7 +61,7 @@ private final class Hint: Sendable {
 private func die(at moment: Moment, if chosen: Moment) {
   guard moment == chosen else { return }
   kill(getpid(), SIGKILL)
-  // The signal is on its way.
+  // Waits for the signal.
   while true { pause() }
 }
 

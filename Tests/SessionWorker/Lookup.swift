@@ -2,9 +2,9 @@ import Foundation
 import SessionToolsBase
 import WebLogin
 
-/// Gives up a request to a host whose name is looked up for ever, and sends one to another host.
+/// Gives up a request to a host whose name lookup never ends, and sends one to another host.
 func askDuringLookup(at address: String) async throws {
-  // Both are sent on one thread, which may be stuck.
+  // Both requests are sent on one thread, which may be stuck.
   Task.detached {
     try await Task.sleep(for: .seconds(60))
     say("stuck")

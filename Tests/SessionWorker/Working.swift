@@ -1,8 +1,8 @@
 import Foundation
 import SessionToolsBase
 
-/// Sends requests, as many tasks at a time, until the server says that it was the last; says how
-/// many requests and refreshes this process made.
+/// Sends requests from several tasks until the server says that it was the last, and reports how
+/// many requests this process made.
 func work(
   _ session: UserSession<Credentials>, tasks: Int, on server: AuthorizationClient
 ) async throws {
@@ -30,8 +30,8 @@ private func workUntilLast(
   }
 }
 
-/// Asks for valid credentials, as many tasks at a time, until they need no refresh any more; says
-/// how often.
+/// Asks for valid credentials from several tasks until the server says that these are the last, and
+/// reports how often.
 func renew(
   _ session: UserSession<Credentials>, tasks: Int, on server: AuthorizationClient
 ) async throws {
@@ -55,8 +55,8 @@ private func renewUntilLast(
   return 0
 }
 
-/// Stores credentials so many times, each after a line of input, and says when each was stored, in
-/// seconds since 1970.
+/// Stores credentials a number of times, each after a line of input, and reports when each was
+/// stored, in seconds since 1970.
 func touch(_ session: UserSession<Credentials>, times: Int) async throws {
   for sequence in 1...times {
     guard readLine() != nil else { return }

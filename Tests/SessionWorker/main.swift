@@ -2,17 +2,17 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-// One process among several that share a session, in the tests of sessions. It says what it did on
-// its standard output, a line at a time, and takes its orders from its arguments:
+// One of several processes that share a session, in the tests of sessions. It reports on its
+// standard output, a line at a time, and takes its command from its arguments:
 //
-//   sign-in DIRECTORY KEYFILE URL          stores what the server gives for a password
+//   sign-in DIRECTORY KEYFILE URL          stores the server's credentials for a password
 //   work DIRECTORY KEYFILE URL TASKS       sends requests until the server says that it is the last
 //   renew DIRECTORY KEYFILE URL TASKS N    asks for valid credentials until N refreshes were made
-//   touch DIRECTORY KEYFILE URL N          stores credentials N times, and says when
-//   refresh DIRECTORY KEYFILE URL MOMENT   refreshes once, and dies at a moment of it
-//   crowd DIRECTORY KEYFILE URL USERS      signs users in, who then all refresh at once
-//   crowd-old DIRECTORY KEYFILE URL USERS  the same, asked for with completions
-//   crowd-end DIRECTORY KEYFILE URL USERS  the same, until it is told to end
+//   touch DIRECTORY KEYFILE URL N          stores credentials N times, and reports when
+//   refresh DIRECTORY KEYFILE URL MOMENT   refreshes once, and dies at a moment of the refresh
+//   crowd DIRECTORY KEYFILE URL USERS      signs users in, and refreshes them all at once
+//   crowd-old DIRECTORY KEYFILE URL USERS  the same with completions
+//   crowd-end DIRECTORY KEYFILE URL USERS  the same until SIGTERM
 //   lookup DIRECTORY KEYFILE URL           asks while another server's name is looked up
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -23,11 +23,11 @@ func argument(_ position: Int) -> String {
 }
 
 func number(_ position: Int) -> Int {
-  guard let number = Int(argument(position)) else { fail("\(argument(position)) is no number") }
+  guard let number = Int(argument(position)) else { fail("\(argument(position)) is not a number") }
   return number
 }
 
-/// Writes a line at once, with one call, so that whoever reads it knows that it happened.
+/// Writes a line without buffering, in one call, so that the reader knows what has happened.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -61,5 +61,5 @@ case "crowd", "crowd-old", "crowd-end":
   default: try await crowd.askUntilTold()
   }
 case "lookup": try await askDuringLookup(at: argument(3))
-default: fail("no such order: \(argument(0))")
+default: fail("no such command: \(argument(0))")
 }

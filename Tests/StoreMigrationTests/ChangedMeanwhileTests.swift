@@ -6,7 +6,7 @@ import TestStores
 import TestThreads
 import Testing
 
-/// Stores that somebody else changes while a migration is under way, or before it is undone.
+/// Stores that others change while a migration is under way, or before it is undone.
 @Suite(.onOwnThread) struct ChangedMeanwhileTests {
   private let theirs = SecretBytes(utf8: "theirs")
 
@@ -21,17 +21,15 @@ import Testing
     report.entries.map(\.outcome.name)
   }
 
-  /// The number of changes of a move of one batch: header, batch, target, phase, removal, source,
-  /// phase.
+  /// The numbers of the changes of a move of one batch: header, batch, target, phase, removal,
+  /// source, phase.
   private enum Change {
     static let target = 2
     static let phase = 3
     static let removal = 4
   }
 
-  @Test func `what was taken from the target before it is removed from the source stays there`()
-    throws
-  {
+  @Test func `an item that the target lost before its removal stays in the source`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     let a = try key("a")
     let life = Life { [target = world.target] count in
@@ -43,8 +41,8 @@ import Testing
     #expect(world.contents == [try items(["a": "1"]), try items(["b": "2"])])
   }
 
-  @Test func `what is taken from the target after it was verified stays in the source`() throws {
-    // The second batch is looked at once more after the first one was removed.
+  @Test func `an item that the target lost after it was verified stays in the source`() throws {
+    // The second batch is verified again after the first one was removed.
     var source: Contents = [:]
     for number in 0..<1001 { source[try key("\(1000 + number)")] = theirs }
     let world = World(source: source)
@@ -58,7 +56,7 @@ import Testing
     #expect(world.target.contents.count == 1000)
   }
 
-  @Test func `what is put into the source after it was verified is not removed`() throws {
+  @Test func `a value put into the source after it was verified is not removed`() throws {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "1", "b": "2"]))
       let a = try key("a")
@@ -76,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `what is put into the target before it is written stays`() throws {
+  @Test func `a value put into the target before it is written stays`() throws {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "1", "b": "2"]), target: try items(["b": "old"]))
       let (a, b) = (try key("a"), try key("b"))
@@ -94,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a store that is locked midway is unlocked and gone on with`() throws {
+  @Test func `a migration out of a store that is locked midway can be resumed`() throws {
     let source = try TestStore(.sealed)
     let store = try #require(source.store as? SealedFileStore)
     try store.apply(items(["a": "1", "b": "2"]).map { .put($0.value, for: $0.key) })
@@ -114,7 +112,7 @@ import Testing
     #expect(try store.keys(in: nil).isEmpty)
   }
 
-  @Test func `a source that is damaged after it was planned is told of by resuming`() throws {
+  @Test func `damage to the source after planning is reported by resuming`() throws {
     let source = try TestStore(.sealed)
     try source.store.apply(items(["a": "1", "b": "2"]).map { .put($0.value, for: $0.key) })
     let (target, journal) = (MemoryStore(), MemoryStore())
@@ -131,7 +129,7 @@ import Testing
     #expect(report.damage?.code == StoreError.corrupt && !report.isComplete)
   }
 
-  @Test func `what is changed in the target after planning is not overwritten`() throws {
+  @Test func `a value changed in the target after planning is not overwritten`() throws {
     let world = World(source: try items(["a": "1"]), target: try items(["a": "old"]))
     let a = try key("a")
     var options = MigrationOptions()
@@ -145,9 +143,7 @@ import Testing
     #expect(world.target.contents == [a: theirs])
   }
 
-  @Test func `what is changed in the source after planning is not copied, and what is put is`()
-    throws
-  {
+  @Test func `items changed in or removed from the source after planning are not copied`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     let (a, b) = (try key("a"), try key("b"))
     let life = Life { [source = world.source, theirs] count in
@@ -156,11 +152,11 @@ import Testing
     let report = try world.migration(moving(), life).run()
     #expect(outcomes(report) == ["failed", "failed"])
     #expect(world.contents == [[a: theirs], [:]])
-    // What was told stays told.
+    // Reported outcomes do not change.
     #expect(outcomes(try world.migration().resume()) == ["failed", "failed"])
   }
 
-  @Test func `undoing keeps in the target what somebody removed from the source`() throws {
+  @Test func `undoing keeps an item in the target that others removed from the source`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     #expect(try world.migration().run().isComplete)
     world.source.apply([.remove(try key("a"))])
@@ -170,7 +166,7 @@ import Testing
     #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
   }
 
-  @Test func `undoing a move keeps both values where somebody put another one`() throws {
+  @Test func `undoing a move keeps both values if others put another one`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     #expect(try world.migration(moving()).run().isComplete)
     world.source.apply([.put(theirs, for: try key("a"))])
@@ -182,7 +178,7 @@ import Testing
       ])
   }
 
-  @Test func `undoing returns what was removed, and nothing that others removed before`() throws {
+  @Test func `undoing returns items that were moved, and none that others removed before`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     let a = try key("a")
     let life = Life { [source = world.source] count in
@@ -208,7 +204,7 @@ import Testing
     #expect(world.contents == [before, try items(["a": "theirs"])])
   }
 
-  @Test func `a migration is gone on with between the stores it was begun with`() throws {
+  @Test func `a migration continues only between the stores with which it began`() throws {
     let world = World(source: try items(["a": "1"]))
     let life = Life(changeCount: Change.target)
     #expect(failure { try world.migration(moving(), life).run() } == "io")
@@ -222,7 +218,7 @@ import Testing
     #expect(try world.migration().resume().isComplete)
   }
 
-  @Test func `a target that protects less than when it was begun needs permission`() throws {
+  @Test func `a target that protects less than at the beginning needs permission`() throws {
     let world = World(source: try items(["a": "1"]))
     func migration(_ life: Life, to atRest: AtRestProtection) -> Migration {
       Migration(
@@ -235,7 +231,7 @@ import Testing
     #expect(try migration(Life(), to: .passphrase).resume().isComplete)
   }
 
-  @Test func `nothing is removed from a store that only is read, or that has no identity`() throws {
+  @Test func `nothing is removed from a store that is only read, or that has no identity`() throws {
     let world = World(source: try items(["a": "1"]))
     let readOnly = StoppingStore(world.source, Life(), isReadOnly: true)
     let journal = MemoryStore()
@@ -254,7 +250,7 @@ import Testing
     #expect(world.target.contents.isEmpty)
   }
 
-  @Test func `what a store or a migration needs for itself is left`() throws {
+  @Test func `items that stores and migrations need for themselves are left`() throws {
     var before = try items(["a": "1"])
     before.merge(try items(["vault": "key"], in: "org.session-tools.keys")) { $1 }
     before.merge(try items(["header": "x"], in: "org.session-tools.migration")) { $1 }
@@ -270,7 +266,7 @@ import Testing
     #expect(outcomes(try other.migration(options).run()) == ["failed"])
   }
 
-  @Test func `closing that is cut short counts, and the next migration clears up`() throws {
+  @Test func `closing that is interrupted counts, and the next migration clears up`() throws {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "1", "b": "2"]))
       #expect(try world.migration().run().isComplete)
@@ -295,7 +291,7 @@ import Testing
     return World(source: source)
   }
 
-  @Test func `cancelling stops where it can be resumed`() throws {
+  @Test func `cancelling stops where the migration can be resumed`() throws {
     let world = try largeWorld()
     var migration = world.migration()
     migration.isCancelled = { [target = world.target] in !target.keys(in: nil).isEmpty }
@@ -311,7 +307,7 @@ import Testing
     #expect(world.target.contents.isEmpty)
   }
 
-  @Test func `a task that is cancelled stops its migration`() async throws {
+  @Test func `a cancelled task stops its migration`() async throws {
     let world = try largeWorld()
     let running = world.migration()
     let task = Task {
@@ -335,7 +331,7 @@ import Testing
   }
 }
 
-/// A store that tells nothing beyond what all tell.
+/// A store that has only the functions of all stores.
 private struct UnidentifiedStore: BlockingSecretStore, ForwardingStore {
   let base: MemoryStore
   var queue: DispatchQueue { base.queue }

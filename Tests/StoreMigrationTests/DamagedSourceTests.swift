@@ -5,7 +5,7 @@ import StoreMigration
 import TestThreads
 import Testing
 
-/// A source of which some bytes are not what was written.
+/// A source in which some bytes were changed.
 @Suite(.onOwnThread) struct DamagedSourceTests {
   private let source: TestStore
   private let journalFile: String
@@ -15,14 +15,14 @@ import Testing
     journalFile = source.path(of: "journal")
   }
 
-  /// Puts an item, and tells where its record is in the journal.
+  /// Puts an item, and returns the range of its record in the journal.
   private func put(_ text: String, as identifier: String) throws -> Range<Int> {
     let start = try source.journalByteCount
     try source.store.put(SecretBytes(utf8: text), for: try key(identifier))
     return start..<(try source.journalByteCount)
   }
 
-  /// Where the parts of a short record begin.
+  /// The offsets of the parts of a short record.
   private enum Part: Int {
     case number = 8
     case chainValue = 56
@@ -47,7 +47,7 @@ import Testing
     ).run()
   }
 
-  @Test func `what still can be read is copied, and what cannot is named`() throws {
+  @Test func `readable items are copied, and the others are named`() throws {
     _ = try put("1", as: "a")
     _ = try put("old", as: "b")
     try damage(put("2", as: "b"), in: .value)
@@ -61,7 +61,7 @@ import Testing
     #expect(try source.store.contains(key("b")))
   }
 
-  @Test func `a name that cannot be read either is told of`() throws {
+  @Test func `a name that cannot be read either is reported as damage`() throws {
     _ = try put("1", as: "a")
     try damage(put("2", as: "b"), in: .name, .value)
     let target = MemoryStore()
@@ -76,11 +76,11 @@ import Testing
     #expect(report.entries.map(\.outcome.name) == ["migrated"])
     #expect(report.damage?.code == StoreError.corrupt)
     #expect(!report.isComplete)
-    #expect(try migration.resume().damage?.code == StoreError.corrupt, "it is remembered")
+    #expect(try migration.resume().damage?.code == StoreError.corrupt, "the damage is remembered")
     #expect(target.contents == (try items(["a": "1"])))
   }
 
-  @Test func `items around a break are copied as far as they are known for sure`() throws {
+  @Test func `items around a break are copied only if they are certain`() throws {
     _ = try put("1", as: "a")
     _ = try put("2", as: "b")
     let broken = try put("3", as: "b")
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `nothing is copied when a record may be missing`() throws {
+  @Test func `nothing is copied if a record may be missing`() throws {
     _ = try put("1", as: "a")
     let broken = try put("2", as: "b")
     _ = try put("3", as: "c")

@@ -50,7 +50,8 @@ import Testing
     }
   }
 
-  /// Lets each call fail in turn; the closure runs and tells whether it failed.
+  /// Runs a closure again and again, with another system call failing each time, and checks the
+  /// stores after each run.
   private func failEach(
     _ prepare: (Migration) throws -> Void = { _ in }, _ run: (Migration) throws -> Void,
     then check: (Migration, _ contents: [Contents], Comment) throws -> Void
@@ -61,7 +62,7 @@ import Testing
         atPath: directory["template"], toPath: directory["\(number)"])
       try prepare(migration(number).0)
       let disk = FaultyFileSystem { [number] in $0.number == number ? .fail(EIO) : nil }
-      // The errors are the stores' own, or one that wraps them.
+      // The error is one of the stores', or wraps one.
       let failed = failure { try run(migration(number, on: disk).0) }
       #expect([nil, "io", "outcomeUnknown"].contains(failed ?? nil), "call \(number)")
       #expect(disk.lockCount == 0 && disk.openNames == [], "call \(number)")
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a migration of which a call fails is resumed, or was not begun`() throws {
+  @Test func `a migration in which a call fails is resumed, or was not begun`() throws {
     let after = try items(["a": "1", "b": "same", "c": "3", "z": "z"])
     let count = try failEach { migration in
       _ = try migration.run()
@@ -92,7 +93,7 @@ import Testing
     #expect(count > 100)
   }
 
-  @Test func `undoing of which a call fails is undone by the next`() throws {
+  @Test func `an undo in which a call fails is finished by the next`() throws {
     let count = try failEach {
       _ = try $0.run()
     } _: { migration in
@@ -114,7 +115,7 @@ import Testing
 }
 
 extension TemporaryDirectory {
-  /// A path, after a directory in it is made if need be.
+  /// Returns a path, after creating a directory in it if necessary.
   fileprivate subscript(path: String, make directory: String) -> String {
     try? FileManager.default.createDirectory(
       atPath: self[directory], withIntermediateDirectories: true)

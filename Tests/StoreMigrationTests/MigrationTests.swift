@@ -8,7 +8,7 @@ import Testing
     Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.source.identifier, $0.action.name) })
   }
 
-  @Test func `a plan says what would become of each item, and changes nothing`() throws {
+  @Test func `a plan has an action for each item, and changes nothing`() throws {
     let world = World(
       source: try items([
         "new": "1", "same": "2", "other": "3", "large": String(repeating: "x", count: 1001),
@@ -46,7 +46,7 @@ import Testing
     #expect(failure { try migration.undo() } == "nothing begun")
   }
 
-  @Test func `nothing begins when a name is taken, unless the policy says what to do`() throws {
+  @Test func `nothing begins if a name is taken, unless the policy says what to do`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]), target: try items(["b": "3"]))
     let before = world.contents
     #expect(failure { try world.migration().run() } == "conflicts")
@@ -69,7 +69,7 @@ import Testing
     #expect(try world.target.value(for: key("b")) == SecretBytes(utf8: "3"))
   }
 
-  @Test func `less protection than before has to be allowed`() throws {
+  @Test func `less protection than before must be allowed`() throws {
     let world = World(source: try items(["a": "1"]))
     func migration(_ before: AtRestProtection?, _ after: AtRestProtection?, isAllowed: Bool = false)
       -> Migration
@@ -83,8 +83,8 @@ import Testing
     }
     #expect(failure { try migration(.passphrase, .keyFile).run() } == "weaker")
     #expect(world.target.contents.isEmpty && world.journal.contents.isEmpty)
-    #expect(failure { try migration(.nothing, nil).run() } == "weaker", "it cannot be told")
-    #expect(failure { try migration(nil, .keyring).run() } == "weaker", "nor what it was")
+    #expect(failure { try migration(.nothing, nil).run() } == "weaker", "not known")
+    #expect(failure { try migration(nil, .keyring).run() } == "weaker", "not known before")
     for (before, after) in [(.keyFile, .keyFile), (.nothing, .keyring), (nil, .passphrase)]
       as [(AtRestProtection?, AtRestProtection?)]
     {
@@ -94,7 +94,7 @@ import Testing
     #expect(try migration(.keyring, .nothing, isAllowed: true).run().isComplete)
   }
 
-  @Test func `only what is selected is migrated, under the names that are wanted`() throws {
+  @Test func `only selected items are migrated, under their mapped names`() throws {
     let (old, group) = (
       try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
       try Namespace(service: "mail", accessGroup: "group")
@@ -114,7 +114,7 @@ import Testing
     #expect(world.target.contents == (try items(["token": "1"], in: new)))
   }
 
-  @Test func `two items that would have one name are not both migrated`() throws {
+  @Test func `two items that would have the same name are not both migrated`() throws {
     let namespaces = try ["1", "2"].map {
       try Namespace(service: "mail", install: InstallIdentifier(rawValue: $0))
     }
@@ -129,7 +129,7 @@ import Testing
     #expect(world.target.contents == (try items(["token": "1"])))
   }
 
-  @Test func `more items than one change takes are migrated, moved and brought back`() throws {
+  @Test func `more items than one change takes are moved and brought back`() throws {
     var source: Contents = [:]
     for number in 0..<2500 { source[try key("\(number)")] = SecretBytes(utf8: "\(number)") }
     let world = World(source: source)
@@ -146,7 +146,7 @@ import Testing
     #expect(world.contents == [source, [:]])
   }
 
-  @Test func `items get other names within one store, and none is removed with its copy`() throws {
+  @Test func `items get other names within one store, and no copy is removed`() throws {
     let (old, new) = (
       try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
       try Namespace(service: "mail", install: InstallIdentifier(rawValue: "new"))
@@ -186,7 +186,7 @@ import Testing
     #expect(world.source.contents == (try items(["a": "1"])))
   }
 
-  @Test func `a pattern is a shell's`() throws {
+  @Test func `a pattern is a shell pattern`() throws {
     for (pattern, text, isMatch) in [
       ("", "a", false), ("*", "a", true), ("a*", "abc", true), ("*c", "abc", true),
       ("a*c", "abc", true), ("a*c", "ab", false), ("?", "é", true), ("??", "a", false),
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `within one store a migration that was cut short is no source of itself`() throws {
+  @Test func `an interrupted migration within one store does not migrate its own copies`() throws {
     let before = try items(["a": "1", "b": "2", "c": "3"])
     let target = try Namespace(service: "web")
     for (isAtomic, changeCount) in [true, false].flatMap({ isAtomic in
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func `what does not stay takes nothing away, unless that is meant`() throws {
+  @Test func `a move to a store that is not durable must be allowed`() throws {
     let world = World(source: try items(["a": "1"]))
     var options = MigrationOptions()
     options.deletesSource = true

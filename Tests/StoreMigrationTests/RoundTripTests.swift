@@ -8,7 +8,7 @@ import Testing
 
 /// A migration followed by its reverse, with items of all sorts.
 @Suite(.onOwnThread) struct RoundTripTests {
-  /// Items with names and values that have tripped somebody.
+  /// Returns items with unusual names and values.
   private func items(_ random: inout SeededGenerator, count: Int) throws -> Contents {
     let services = ["mail", "com.example.a/b", "günther", "e\u{301}", "\u{e9}"]
     let groups = [nil, "group", "a=b"]
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.pairs, 1...4)
-  func `there and back again is nothing at all`(
+  func `a migration and its reverse change nothing`(
     _ kinds: (StoreKind, StoreKind), _ seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)
@@ -36,7 +36,7 @@ import Testing
     let journals = [try TestStore(.sealed), try TestStore(.sealed)]
     let count = TestSize.choose(small: 20, medium: 60, large: 3000)
     let all = try items(&random, count: count)
-    // A large one, which takes a batch of its own.
+    // A large item takes a batch of its own.
     let large = [try key("large"): SecretBytes([UInt8](repeating: 7, count: 5 << 20))]
     let others = Dictionary(
       uniqueKeysWithValues: all.prefix(10).map { ($0.key, SecretBytes(utf8: "other")) })
@@ -59,7 +59,7 @@ import Testing
     #expect(try back.run().isComplete)
     #expect(try first.contents() == before)
     #expect(try second.contents() == theirs)
-    // And by way of the journals.
+    // Undoing both by their journals changes nothing either.
     #expect(try back.undo().left.isEmpty)
     #expect(try there.undo().left.isEmpty)
     #expect(try first.contents() == before)
@@ -67,7 +67,8 @@ import Testing
   }
 
   @Test(arguments: MigrationConflictPolicy.allCases)
-  func `undoing is the identity, whatever the policy`(_ policy: MigrationConflictPolicy) throws {
+  func `undoing restores both stores, whatever the policy`(_ policy: MigrationConflictPolicy) throws
+  {
     var random = SeededGenerator(seed: 5)
     let (first, second) = (try TestStore(.sealed), try TestStore(.sealed))
     let before = try items(&random, count: 30)

@@ -5,7 +5,7 @@ import Testing
 
 /// A migration whose process dies at any change of any of its stores.
 @Suite(.onOwnThread) struct StoppedMigrationTests {
-  /// What is migrated, and how: everything that makes a difference to what is written.
+  /// A way to migrate, with everything that affects the changes.
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var options = MigrationOptions()
@@ -41,7 +41,7 @@ import Testing
     return options
   }
 
-  /// Every value is somewhere, whatever happened.
+  /// Expects that every value is in one of the stores.
   private func expectNothingLost(_ world: World, _ before: [Contents], _ test: Case) throws {
     for (key, value) in before[0] {
       let made = try test.transform?(key, value)?.value ?? value
@@ -52,7 +52,8 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func `what was cut short is finished by resuming, with the same result`(_ test: Case) throws {
+  func `an interrupted migration is finished by resuming, with the same result`(_ test: Case) throws
+  {
     let whole = try world()
     let life = Life()
     let report = try whole.migration(
@@ -84,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func `what was cut short is undone, also when that is cut short`(_ test: Case) throws {
+  func `an interrupted migration is undone, even if the undo is interrupted`(_ test: Case) throws {
     let life = Life()
     _ = try world().migration(
       options(test.options), life, isAtomic: test.isAtomic, transform: test.transform
@@ -113,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func `what somebody changed meanwhile is reported and left`(_ test: Case) throws {
+  func `an item that others changed meanwhile is reported and left`(_ test: Case) throws {
     let life = Life()
     _ = try world().migration(
       options(test.options), life, isAtomic: test.isAtomic, transform: test.transform

@@ -1,12 +1,12 @@
 package import SessionToolsBase
 
-/// A store of a test that does some things in its own way, and leaves the others to another store.
+/// A store of a test that does some things itself, and forwards the others to another store.
 ///
-/// What every such store would forward alike stands here.
+/// The extension has the functions that all these stores forward in the same way.
 package protocol ForwardingStore<Base>: SecretStore {
   associatedtype Base: SecretStore
 
-  /// The store that does what this one does not.
+  /// The store to which calls are forwarded.
   var base: Base { get }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the build that these tests belong to has put its products.
+/// The products of the build that these tests belong to.
 public enum BuildDirectory {
   /// The directory of the test program, which is that of all programs of the build.
   public static let path: String = {
@@ -9,11 +9,11 @@ public enum BuildDirectory {
     return URL(filePath: program).deletingLastPathComponent().path
   }()
 
-  /// The path of another program of the build.
+  /// Returns the path of another program of the build.
   public static func program(_ name: String) -> String { "\(path)/\(name)" }
 }
 
-/// Where the sources of this package are.
+/// The sources of this package.
 public enum SourceDirectory {
   /// The root of the package.
   public static let path: String = URL(filePath: #filePath)

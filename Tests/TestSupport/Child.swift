@@ -1,10 +1,10 @@
 package import Foundation
 import Synchronization
 
-/// A process that was started here.
+/// A process that tests start.
 ///
-/// Not by Foundation's `Process`: that takes a process for running as long as any other one has
-/// inherited a descriptor of it, and tests start many at the same time.
+/// It does not use Foundation's `Process`, which regards a process as running as long as any other
+/// one has inherited a descriptor of it; tests start many at the same time.
 package final class Child: Sendable {
   private enum State {
     case running
@@ -15,7 +15,7 @@ package final class Child: Sendable {
   private let state = Mutex(State.running)
   private let isEnded = DispatchSemaphore(value: 0)
 
-  /// Starts a program: its input is nothing, and its output thrown away, where they are `nil`.
+  /// Starts a program; if `nil`, its input is empty, or its output is discarded.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String],
     input: Int32? = nil, output: Int32? = nil
@@ -37,7 +37,7 @@ package final class Child: Sendable {
     unsafe strings.append(nil)
     unsafe variables.append(nil)
     var identifier = pid_t()
-    // The pool's threads have signals blocked, and so would the child, which may wait for some.
+    // The pool's threads block signals, and so would the child, which may wait for some.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -49,7 +49,7 @@ package final class Child: Sendable {
       &identifier, program, &actions, &attributes, strings, variables)
     guard error == 0 else { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
     self.identifier = identifier
-    // At once, because the testing library waits for any child, and finds this one.
+    // Waits at once, because the testing library waits for any child, and would find this one.
     let thread = Thread { [self, identifier] in
       var status: Int32 = 0
       while unsafe waitpid(identifier, &status, 0) == -1, errno == EINTR {}
@@ -64,16 +64,16 @@ package final class Child: Sendable {
     state.withLock { if case .running = $0 { true } else { false } }
   }
 
-  /// Sends a signal to it, if it still runs.
+  /// Sends a signal to the process, if it still runs.
   package func kill(_ signal: Int32 = SIGKILL) {
     state.withLock { state in
       if case .running = state { _ = Glibc.kill(identifier, signal) }
     }
   }
 
-  /// Blocks the thread until it has ended.
+  /// Blocks the thread until the process has ended.
   ///
-  /// - Returns: What `waitpid` says.
+  /// - Returns: The status that `waitpid` reports.
   @discardableResult
   package func waitUntilExit() -> Int32 {
     isEnded.wait()
@@ -82,14 +82,14 @@ package final class Child: Sendable {
   }
 }
 
-/// A pipe that children do not inherit by themselves.
+/// A pipe that children do not inherit by default.
 package struct ClosedPipe {
   package let reader: FileHandle
   package let writer: FileHandle
 
   package init() throws {
     var ends: [Int32] = [0, 0]
-    // Sockets: of pipes, glibc shows Swift only those that are inherited.
+    // Sockets, because glibc shows Swift only pipes that are inherited.
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw POSIXError(.EMFILE) }
     reader = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)

@@ -4,12 +4,12 @@ import Foundation
 package final class Daemon: Sendable {
   private let child: Child
 
-  /// Starts it, with a text as its standard input.
+  /// Starts the program, with a text as its standard input.
   package init(
     _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
   ) throws {
     let pipe = try ClosedPipe()
-    // It fits into the pipe, so nobody waits for anybody.
+    // The text fits into the pipe, so this does not block.
     try pipe.writer.write(contentsOf: Data(input.utf8))
     try pipe.writer.close()
     child = try Child(
@@ -27,7 +27,7 @@ package final class Daemon: Sendable {
 
   package func signal(_ signal: Int32) { child.kill(signal) }
 
-  /// Ends it, as a crash does.
+  /// Kills the program, as in a crash.
   package func kill() {
     child.kill()
     child.waitUntilExit()
@@ -42,15 +42,15 @@ package enum Program {
     package let output: String
   }
 
-  /// Runs it to its end.
+  /// Runs a program until it exits.
   ///
-  /// - Returns: What it wrote.
-  /// - Throws: `Failure` when it says that it failed.
+  /// - Returns: Its output.
+  /// - Throws: `Failure` if its status is not 0.
   @discardableResult
   package static func run(
     _ program: String, _ arguments: [String], input: String = "", environment: [String: String]
   ) async throws -> String {
-    // Its end is waited for, and the pool has few threads.
+    // Waiting for its end blocks, and the pool has few threads.
     try await onThread {
       let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
       try standardInput.writer.write(contentsOf: Data(input.utf8))

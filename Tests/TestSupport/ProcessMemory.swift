@@ -1,12 +1,12 @@
 import Foundation
 
-/// The memory of another process, to look for what should not be there.
+/// The memory of another process, to search for bytes that should not be there.
 public struct ProcessMemory {
-  /// Where something was found.
+  /// A place at which bytes were found.
   public struct Place: Hashable, Sendable {
     /// Its address.
     public let address: UInt
-    /// What the kernel says of the mapping: `VmFlags` in proc(5).
+    /// The kernel's flags of the mapping: `VmFlags` in proc(5).
     public let flags: Set<String>
 
     /// Whether a core dump leaves it out (`MADV_DONTDUMP`).
@@ -22,12 +22,12 @@ public struct ProcessMemory {
 
   private let process: Int32
 
-  /// Looks at a process by its identifier; root, or the user of a process that may be dumped.
+  /// Takes a process by its identifier; only root can read it, or its user if it may be dumped.
   public init(of process: Int32) {
     self.process = process
   }
 
-  /// Where some bytes stand in all that the process can write.
+  /// Returns the places of some bytes in all memory that the process can write.
   ///
   /// The process must wait meanwhile.
   public func places(of wanted: [String: [UInt8]]) throws -> [String: [Place]] {
@@ -35,7 +35,7 @@ public struct ProcessMemory {
     defer { try? memory.close() }
     var places: [String: [Place]] = [:]
     for mapping in try mappings() {
-      // The stack's guard and what a driver maps cannot be read.
+      // The stack's guard and mappings of drivers cannot be read.
       guard let content = read(mapping.range, from: memory.fileDescriptor) else { continue }
       for (name, bytes) in wanted {
         for offset in Self.offsets(of: bytes, in: content) {
@@ -47,7 +47,7 @@ public struct ProcessMemory {
     return places
   }
 
-  /// All places in a file or a piece of memory at which some bytes begin.
+  /// Returns all offsets in a file or a piece of memory at which some bytes begin.
   public static func offsets(of bytes: [UInt8], in content: [UInt8]) -> [Int] {
     unsafe content.withUnsafeBytes { content in
       var offsets: [Int] = []
@@ -66,7 +66,7 @@ public struct ProcessMemory {
   }
 
   private func mappings() throws -> [Mapping] {
-    // By a handle, because a file that says it is empty is not read to its end by its path.
+    // By a handle, because a file of reported size 0 is not read to its end by its path.
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(process)/smaps"))
     defer { try? file.close() }
     let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
@@ -76,7 +76,7 @@ public struct ProcessMemory {
       let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
       if bounds.count == 2, fields.count > 4 {
         let isWritable = fields[1].hasPrefix("rw")
-        // What cannot be written now is not looked at, and its lines belong to an empty range.
+        // Memory that cannot be written now is not searched: its lines belong to an empty range.
         mappings.append(Mapping(range: bounds[0]..<(isWritable ? bounds[1] : bounds[0])))
       } else if fields[0] == "VmFlags:", !mappings.isEmpty {
         mappings[mappings.count - 1].flags = Set(fields.dropFirst().map(String.init))

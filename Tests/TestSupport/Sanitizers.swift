@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether a sanitizer runs along: it maps terabytes of its own, keeps what was freed, and makes
-/// nothing of locking memory.
+/// Whether a sanitizer is active: it maps terabytes of its own, keeps freed memory, and ignores the
+/// locking of memory.
 package let isSanitized =
   unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

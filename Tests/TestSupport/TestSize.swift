@@ -6,10 +6,10 @@ public enum TestSize: String, Sendable {
   case small
   /// On every run.
   case medium
-  /// When somebody asks for it, and has hours.
+  /// On request; this takes hours.
   case large
 
-  /// The one that the environment says.
+  /// The size that the environment sets.
   public static let current = {
     let name = ProcessInfo.processInfo.environment["SESSION_TOOLS_TEST_SIZE"] ?? medium.rawValue
     guard let size = TestSize(rawValue: name) else {
@@ -18,7 +18,7 @@ public enum TestSize: String, Sendable {
     return size
   }()
 
-  /// What is for the current size.
+  /// Returns the value for the current size.
   public static func choose<Value>(small: Value, medium: Value, large: Value) -> Value {
     switch current {
     case .small: small

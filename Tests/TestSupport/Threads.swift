@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs a closure in a thread of its own, without holding one of the pool's.
+/// Runs a closure on a thread of its own, without holding a thread of the pool.
 package func onThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -2,7 +2,7 @@ package import Foundation
 
 /// The built `session-tools`, in a directory and an environment of its own.
 package final class Tool: Sendable {
-  /// What one command line did.
+  /// The outcome of one command line.
   package struct Outcome {
     package let output: Data
     package let complaint: String
@@ -16,7 +16,7 @@ package final class Tool: Sendable {
 
   private let directory: TemporaryDirectory
 
-  /// Where the tool runs; gone with this object.
+  /// The directory in which the tool runs; it is removed with this object.
   package var path: String { directory.path }
 
   package init() throws {
@@ -25,7 +25,7 @@ package final class Tool: Sendable {
       atPath: directory["home"], withIntermediateDirectories: false)
   }
 
-  /// What the tool sees: nothing of the one who runs the tests but what a sanitizer is told.
+  /// The tool's environment: nothing from that of the tests, except for a sanitizer's options.
   package var environment: [String: String] {
     let sanitizers = ProcessInfo.processInfo.environment.filter { name, _ in
       ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains(name)
@@ -42,7 +42,7 @@ package final class Tool: Sendable {
   /// Runs a line of bash in a session without a terminal.
   @discardableResult
   package func run(_ line: String, environment extra: [String: String] = [:]) throws -> Outcome {
-    // Files, because a pipe that nobody reads yet would block the writer.
+    // Files, because a pipe that is not read yet would block the writer.
     let captured = try TemporaryDirectory()
     let files = try ["output", "complaint"].map { name in
       _ = FileManager.default.createFile(atPath: captured[name], contents: nil)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Command lines with what they answer.
+/// Command lines with their output.
 ///
 /// ```
 /// # What this shows.
@@ -12,13 +12,13 @@ import Foundation
 /// ```
 ///
 /// Lines are run by bash, one after the other in one directory. The status is left out when
-/// it is 0. Run the tests with `UPDATE_TRANSCRIPTS=1` to write what is answered into the files,
-/// and read the difference.
+/// it is 0. Run the tests with `UPDATE_TRANSCRIPTS=1` to write the current output into the files,
+/// and review the difference.
 package struct Transcript: CustomStringConvertible, Sendable {
   private let url: URL
   package let lines: [String]
 
-  /// The transcripts of a test target.
+  /// Returns the transcripts of a test target.
   package static func all(of target: String) -> [Transcript] {
     let directory = URL(filePath: SourceDirectory.path)
       .appending(path: "Tests/\(target)/Transcripts")
@@ -36,13 +36,13 @@ package struct Transcript: CustomStringConvertible, Sendable {
 
   package var description: String { url.deletingPathExtension().lastPathComponent }
 
-  /// The transcript as it should be: every command with what it answers now.
+  /// Returns the transcript with the current output of every command.
   ///
   /// - Parameters:
-  ///   - tool: Runs the commands.
-  ///   - environment: What they see besides the tool's own.
+  ///   - tool: The tool that runs the commands.
+  ///   - environment: Variables that are added to the tool's environment.
   /// - Returns: The lines.
-  /// - Throws: What keeps a command from being run.
+  /// - Throws: An error if a command cannot be run.
   package func replayed(
     by tool: Tool, environment: [String: String] = [:]
   ) throws -> [String] {
@@ -60,12 +60,12 @@ package struct Transcript: CustomStringConvertible, Sendable {
     return replayed
   }
 
-  /// Whether what is answered goes into the files instead.
+  /// Whether the current output is written into the files, and not compared with them.
   package static var isBeingUpdated: Bool {
     ProcessInfo.processInfo.environment["UPDATE_TRANSCRIPTS"] != nil
   }
 
-  /// Writes a transcript in this one's place.
+  /// Replaces the file's lines.
   package func replace(with lines: [String]) throws {
     try lines.joined(separator: "\n").write(to: url, atomically: true, encoding: .utf8)
   }
@@ -85,7 +85,7 @@ package struct Transcript: CustomStringConvertible, Sendable {
       + (last.isEmpty ? [] : ["\(mark)- \(last)"])
   }
 
-  /// What differs from run to run, under a name.
+  /// Replaces the parts that differ from run to run by names.
   private static func normalized(_ text: String, _ tool: Tool) -> String {
     var text = text.replacingOccurrences(of: tool.path, with: "[DIR]")
     for (pattern, name) in [

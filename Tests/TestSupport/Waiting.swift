@@ -1,17 +1,17 @@
-/// Something that a test waited for.
+/// The error of a test that waited for something that did not happen.
 package struct NeverHappened: Error {
   package let what: String
 
   package init(what: String) { self.what = what }
 }
 
-/// How long anything may take before a test takes it for broken: so long that only a fault does.
+/// The time after which a test regards something as broken; only a fault takes that long.
 package let patience = Duration.seconds(300)
 
-/// Looks again and again until something is so.
+/// Polls until a condition holds.
 ///
-/// Looks are counted, not time: a machine that stood still meanwhile, as a virtual one does while it
-/// is moved, has not waited.
+/// The limit is a number of polls, not a time: a machine that stood still meanwhile, as a virtual
+/// one does while it is moved, has not waited.
 package func wait(until what: String, _ isSo: () async throws -> Bool) async throws {
   let pause = Duration.milliseconds(10)
   for _ in 0..<Int(patience / pause) {

@@ -1,10 +1,10 @@
 import SessionToolsBase
 package import Testing
 
-/// Runs each test of a suite on a thread beside the pool's.
+/// Runs each test of a suite on a thread outside of the pool.
 ///
-/// For tests that compute for long, or wait for processes: the pool has a thread for each processor,
-/// and as many of such tests would leave all others without one for minutes.
+/// For tests that compute for long, or wait for processes. The pool has a thread for each
+/// processor, and that many of these tests would leave all others without one for minutes.
 package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
   package var isRecursive: Bool { true }
 

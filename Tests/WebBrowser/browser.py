@@ -1,19 +1,20 @@
 #!/usr/bin/python3
 """A real browser for tests: Debian's Chromium without a window, driven by chromedriver.
 
-    browser.py serve                 starts it, says "ready", and keeps it until standard input ends
-    browser.py ADDRESS               opens an address in it, as BROWSER; then does $SESSION_TOOLS_BROWSER_ACT
-    browser.py do ACT                does something with the page that was opened last, and prints what it says
+    browser.py serve      starts the browser, prints "ready", and ends it when standard input ends
+    browser.py ADDRESS    opens an address in it, as BROWSER; then does $SESSION_TOOLS_BROWSER_ACT
+    browser.py do ACT     does something with the page that was opened last, and prints the page
 
-$SESSION_TOOLS_BROWSER is the socket between them, in a directory of its own, which is removed at the end. What it can do with a page of the authorization server:
+$SESSION_TOOLS_BROWSER is the socket between them, in a directory of its own, which is removed at
+the end. The acts on a page of the authorization server are:
 
     open       nothing
     allow      log in and allow
     deny       log in and deny
     close      close the page
-    again      load the page again
-    page       nothing, but tell the page's path and text
-    address    nothing, but tell the page's address
+    again      reload the page
+    page       nothing, but print the page's path and text
+    address    nothing, but print the page's address
 """
 
 import json
@@ -39,7 +40,9 @@ class Driver:
     def __init__(self):
         self.profile = tempfile.mkdtemp()
         quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True, **quiet)
+        self.process = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True, **quiet
+        )
         self.address = f"http://127.0.0.1:{self.port()}"
         self.session = ""
         end = time.monotonic() + PATIENCE
@@ -47,7 +50,7 @@ class Driver:
             if time.monotonic() > end:
                 raise TimeoutError("chromedriver")
             time.sleep(0.02)
-        # As root, which it is in containers, Chromium has no sandbox.
+        # Chromium has no sandbox when it runs as root, as in containers.
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         arguments += ["--no-first-run", f"--user-data-dir={self.profile}"]
         options = {"goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}
@@ -55,10 +58,10 @@ class Driver:
         self.session = "/session/" + made["sessionId"]
 
     def port(self):
-        """The port that chromedriver has chosen, which it says when it has started."""
+        """Returns the port that chromedriver has chosen, which it prints when it has started."""
         for line in self.process.stdout:
             if found := re.search(r"successfully on port (\d+)", line):
-                # It goes on saying things, for which nobody waits.
+                # It prints more, which is discarded.
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         raise RuntimeError("chromedriver did not start")
@@ -75,7 +78,7 @@ class Driver:
         message = urllib.request.Request(
             self.address + self.session + path, method=method, data=data, headers=headers
         )
-        # Nothing between here and there, whatever the environment says.
+        # Without a proxy, whatever the environment says.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(message, timeout=PATIENCE) as answer:
             return json.load(answer)["value"]
@@ -101,13 +104,13 @@ class Driver:
             for field, text in (("user", "ada"), ("password", "open sesame")):
                 self.run("document.getElementById(arguments[0]).value = arguments[1]", field, text)
             before = self.run("return document.readyState + performance.timeOrigin")
-            # A click with the pointer is lost now and then.
+            # A click with the pointer is sometimes lost.
             self.run("document.getElementById(arguments[0]).click()", act)
             self.wait_for_other(before)
         return self.page()
 
     def wait_for_other(self, before):
-        """Until another page is there, to its end."""
+        """Waits until another page is loaded completely."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
@@ -143,7 +146,7 @@ def serve(path):
         sys.stdin.read()
     finally:
         driver.end()
-        # It is there for this alone, and whoever made it may have been killed.
+        # The directory is only for this socket, and its creator may have been killed.
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
@@ -157,7 +160,7 @@ def accept(listener, driver):
                     driver.open(wish["address"])
                 said = driver.do(wish["act"])
                 stream.write(json.dumps({"page": said}) + "\n")
-            except Exception as error:  # for whoever asked
+            except Exception as error:  # reported to the client
                 stream.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
 
 

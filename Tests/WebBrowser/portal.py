@@ -1,4 +1,4 @@
-"""The desktop's portal for opening addresses, with a person who says no to each."""
+"""The desktop's portal for opening addresses, with a person who refuses each."""
 
 import dbus
 import dbus.mainloop.glib
@@ -8,11 +8,14 @@ from gi.repository import GLib
 
 class Portal(dbus.service.Object):
     @dbus.service.method(
-        "org.freedesktop.portal.OpenURI", in_signature="ssa{sv}", out_signature="o", sender_keyword="sender"
+        "org.freedesktop.portal.OpenURI",
+        in_signature="ssa{sv}",
+        out_signature="o",
+        sender_keyword="sender",
     )
     def OpenURI(self, window, address, options, sender):
         path = "/org/freedesktop/portal/desktop/request/" + sender[1:].replace(".", "_") + "/one"
-        # Not before it is known whose response it is.
+        # The response comes after the caller knows its path.
         GLib.idle_add(Request(self.connection, path).Response, 2, {})
         return dbus.ObjectPath(path)
 

@@ -1,10 +1,10 @@
-"""A process that speaks to a port of 127.0.0.1 that it has nothing to do with.
+"""A process that connects to a port of 127.0.0.1 that it has nothing to do with.
 
-    stranger.py send PORT            sends what is on standard input, and prints what is answered
-    stranger.py half PORT            the same, and says behind it that there will be no more
-    stranger.py rush PORT            sends it, and goes away at once
-    stranger.py idle PORT COUNT      connects so many times, says nothing, and connects again when thrown out
-    stranger.py drip PORT COUNT      the same, and sends a byte now and then
+    stranger.py send PORT            sends standard input, and prints the answer
+    stranger.py half PORT            the same, and closes the sending direction after the input
+    stranger.py rush PORT            sends standard input, and exits at once
+    stranger.py idle PORT COUNT      connects COUNT times, sends nothing, reconnects when closed
+    stranger.py drip PORT COUNT      the same, but sends a byte now and then
 """
 
 import selectors
@@ -15,7 +15,7 @@ PATIENCE = 300
 
 
 def send(port, manner, host):
-    # Before it connects: whoever says nothing is thrown out.
+    # Before it connects, because a silent connection is closed.
     content = sys.stdin.buffer.read()
     with socket.create_connection((host, port), PATIENCE) as connection:
         connection.sendall(content)
@@ -31,7 +31,8 @@ def stay(port, count, dripping):
     waiting = selectors.DefaultSelector()
 
     def connect():
-        waiting.register(socket.create_connection(("127.0.0.1", port), PATIENCE), selectors.EVENT_READ)
+        connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        waiting.register(connection, selectors.EVENT_READ)
 
     for _ in range(count):
         connect()
@@ -45,7 +46,7 @@ def stay(port, count, dripping):
             try:
                 key.fileobj.send(b"G")
             except OSError:
-                pass  # thrown out, which is seen above
+                pass  # closed by the listener, which is handled above
 
 
 if __name__ == "__main__":
@@ -56,5 +57,5 @@ if __name__ == "__main__":
         else:
             stay(port, int(sys.argv[3]), sys.argv[1] == "drip")
     except ConnectionError:
-        # Nobody listens any more, or has thrown it out.
+        # The listener has ended, or has closed the connection.
         sys.exit(0)

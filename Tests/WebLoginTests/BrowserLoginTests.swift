@@ -7,13 +7,13 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// There is one browser, and ports are counted.
+/// Because there is only one browser, and open ports are counted.
 @Suite(.serialized, .onOwnThread) struct `one at a time` {}
 
 extension `one at a time` {
   /// With a real server and a real browser.
   @Suite struct `a login in the browser` {
-    @Test func `gives a credential that the server takes`() async throws {
+    @Test func `gives a credential that the server accepts`() async throws {
       let stage = try LoginStage()
       var login = stage.login(.allow)
       login.scopes = ["openid", "mail"]
@@ -64,7 +64,7 @@ extension `one at a time` {
       login.browser = browser
       let ending = Task { [login] in try await login.start() }
       let port = try await browser.address().port
-      // Chromium, too, keeps connections open that it has no use for.
+      // Chromium also keeps connections open that it does not use.
       let stranger = try Stranger("idle", 20, at: port)
       ending.cancel()
       let error = await #expect(throws: WebLoginError.self) { try await ending.value }
@@ -74,7 +74,7 @@ extension `one at a time` {
     }
 
     @Test(arguments: ["xdg-open", "no-such-program"])
-    func `says that there is no browser`(_ program: String) async throws {
+    func `reports that there is no browser`(_ program: String) async throws {
       let stage = try LoginStage()
       var login = stage.login(.open)
       login.browser = DesktopOpener(program, environment: ["BROWSER": "/bin/false", "DISPLAY": ""])
@@ -88,18 +88,18 @@ extension `one at a time` {
       try await stage.server.set("hold=1")
       let ending = Task { try await stage.login(.allow).start() }
       try await wait(until: "the browser is back") {
-        // It has no page before.
+        // There is no page before that.
         (try? await stage.chromium.perform(.page))?.hasPrefix("/callback The browser") ?? false
       }
       let page = try await stage.chromium.perform(.again)
       #expect(page == "/callback The login has had its answer already.")
-      // The page is there a moment before the login goes on.
-      try await wait(until: "the verifier is gone, which is used once") { try !stage.hasPending() }
+      // The page is shown a moment before the login continues.
+      try await wait(until: "the verifier, which is used once, is gone") { try !stage.hasPending() }
       try await stage.server.set("hold=0")
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
 
-    @Test func `goes on after wrong callbacks by another process`() async throws {
+    @Test func `continues after wrong callbacks by another process`() async throws {
       let stage = try LoginStage()
       let browser = WatchedBrowser(DesktopOpener(environment: stage.chromium.environment(.open)))
       var login = stage.login(.open)
@@ -124,7 +124,7 @@ extension `one at a time` {
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
 
-    @Test func `does not take the answer of a server that says it is another`() async throws {
+    @Test func `does not accept the answer of a server that names another issuer`() async throws {
       let stage = try LoginStage()
       let browser = WatchedBrowser(DesktopOpener(environment: stage.chromium.environment(.open)))
       var login = stage.login(.open)
@@ -140,7 +140,7 @@ extension `one at a time` {
       #expect(try await stage.server.counts().signIns == 0, "no code was exchanged")
     }
 
-    @Test func `fails for good with a wrong verifier`() async throws {
+    @Test func `fails permanently with a wrong verifier`() async throws {
       let stage = try LoginStage(
         http: ScriptedHTTP { request in
           guard let body = request.body, request.fields["code_verifier"] != nil else {
@@ -159,7 +159,7 @@ extension `one at a time` {
       #expect(try await stage.server.counts().codesRefused == 1)
     }
 
-    @Test func `makes a code that nobody can use a second time`() async throws {
+    @Test func `has a code that cannot be used a second time`() async throws {
       let sent = Shared<HTTPRequest?>(nil)
       let stage = try LoginStage(
         http: WatchedHTTP { request in
@@ -174,7 +174,7 @@ extension `one at a time` {
       #expect(try await stage.server.counts().signIns == 1)
     }
 
-    @Test func `has nothing kept any more when its code is sent`() async throws {
+    @Test func `keeps nothing any more when its code is sent`() async throws {
       let kept = Shared<[Bool]>([])
       let place = Shared<LoginStage?>(nil)
       let stage = try LoginStage(
@@ -189,7 +189,7 @@ extension `one at a time` {
       place.update { $0 = nil }
     }
 
-    @Test func `does not open the browser when the server is down`() async throws {
+    @Test func `does not open the browser if the server is down`() async throws {
       let stage = try LoginStage()
       stage.server.kill()
       let browser = WatchedBrowser()
@@ -200,7 +200,7 @@ extension `one at a time` {
       #expect(try !stage.hasPending() && listeningPortCount() == 0)
     }
 
-    @Test func `says that the server cannot be reached when it dies before the code is exchanged`()
+    @Test func `reports an unreachable server if it dies before the code is exchanged`()
       async throws
     {
       let stage = try LoginStage(
@@ -238,7 +238,7 @@ extension `one at a time` {
         #expect(try await stage.server.status(with: credential.accessToken) == 200)
       }
       #expect(try listeningPortCount() == 0)
-      // Foundation closes its connections when it has time.
+      // Foundation closes its connections a little later.
       try await wait(until: "as many descriptors are open as before") {
         try openDescriptorCount() <= before
       }

@@ -7,7 +7,7 @@ import Testing
 import WebLogin
 
 extension `one at a time` {
-  /// Without a browser: what a login answers to whoever speaks to its port.
+  /// The answers of a login to processes that connect to its port, without a browser.
   @Suite struct `the port of a login` {
     private let browser = WatchedBrowser()
     private let login: WebAuthenticationSession
@@ -30,7 +30,7 @@ extension `one at a time` {
       self.login = login
     }
 
-    @Test func `takes one callback with all that it should have`() async throws {
+    @Test func `accepts one callback, which must be complete`() async throws {
       let ending = Task { try await login.start() }
       let address = try await browser.address()
       #expect(address.fields["prompt"] == "login" && address.fields["tenant"] == "1")
@@ -58,19 +58,20 @@ extension `one at a time` {
       #expect(try await ending.value.accessToken == "4+7 1")
     }
 
-    @Test func `answers no process of another user, and goes on waiting`() async throws {
+    @Test func `refuses processes of another user, and continues to wait`() async throws {
       guard geteuid() == 0 else { return }
       let ending = Task { try await login.start() }
       let address = try await browser.address()
       let port = address.port
       let request = { (code: String) in
-        "GET /callback?state=\(address.state)&code=\(code) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
+        "GET /callback?state=\(address.state)&code=\(code) HTTP/1.1\r\n"
+          + "Host: 127.0.0.1:\(port)\r\n\r\n"
       }
       let answer = try await Stranger.send(request("theirs"), to: port, as: 65534)
       #expect(answer.hasPrefix("HTTP/1.1 403 "))
       #expect(
         try await Stranger.send("rubbish\r\n\r\n", to: port, as: 65534).hasPrefix("HTTP/1.1 403 "))
-      // What a process that has gone leaves in the kernel is shown as root's.
+      // The kernel shows the connection of a process that has exited as root's.
       for _ in 0..<20 {
         _ = try await Stranger.send(request("theirs"), to: port, as: 65534, manner: "rush")
       }
@@ -78,7 +79,7 @@ extension `one at a time` {
       #expect(try await ending.value.accessToken == "mine")
     }
 
-    @Test func `cannot be held up by hundreds of idle connections`() async throws {
+    @Test func `cannot be delayed by hundreds of idle connections`() async throws {
       let ending = Task { try await login.start() }
       let address = try await browser.address()
       let stranger = try Stranger("idle", 400, at: address.port)
@@ -89,7 +90,7 @@ extension `one at a time` {
       withExtendedLifetime((stranger, dripping)) {}
     }
 
-    @Test func `is not opened for a path that cannot be one`() async throws {
+    @Test func `is not opened for an invalid path`() async throws {
       for path in ["callback", "/a?b", "/ä", "/a b", ""] {
         var login = login
         login.redirectPath = path

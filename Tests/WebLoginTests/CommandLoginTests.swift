@@ -6,7 +6,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// `session-tools login`, `token` and `logout`, with a store, a server and a browser that are real.
+/// `session-tools login`, `token` and `logout`, with a real store, server and browser.
 private struct CommandStage: Sendable {
   let server: AuthlibServer
   let chromium: Chromium
@@ -54,7 +54,7 @@ private struct CommandStage: Sendable {
 
 extension `one at a time` {
   @Suite struct `the command line` {
-    @Test func `logs in and prints a token that is good`() async throws {
+    @Test func `logs in and prints a valid token`() async throws {
       let stage = try CommandStage()
       let login = try stage.run("login", "--scope mail --scope 'openid offline_access'")
       #expect(login.status == 0 && login.output.isEmpty)
@@ -75,7 +75,7 @@ extension `one at a time` {
       #expect(try stage.run("logout").status == 0)
     }
 
-    @Test func `goes on with a login after it was killed`() async throws {
+    @Test func `resumes a login after it was killed`() async throws {
       let stage = try CommandStage()
       let killed = try stage.start()
       try await stage.waitForPage()
@@ -92,7 +92,7 @@ extension `one at a time` {
       #expect(try stage.run("token").status == 0)
     }
 
-    @Test func `cannot go on with what is not pending`() throws {
+    @Test func `cannot resume a login that is not pending`() throws {
       let stage = try CommandStage()
       let outcome = try stage.run("login", "--resume")
       #expect(outcome.status == 1)
@@ -108,7 +108,7 @@ extension `one at a time` {
       #expect(try stage.items().isEmpty)
     }
 
-    @Test func `says what the server says to a denial`() async throws {
+    @Test func `shows the server's text for a denial`() async throws {
       let stage = try CommandStage()
       let outcome = try stage.run("login", "", .deny)
       #expect(outcome.status == 1 && outcome.output.isEmpty)
@@ -116,7 +116,7 @@ extension `one at a time` {
       #expect(outcome.complaint.contains("the login was not allowed (access_denied)."))
     }
 
-    @Test func `says that nobody came back in time`() throws {
+    @Test func `reports that the login did not end in time`() throws {
       let stage = try CommandStage()
       let outcome = try stage.run("login", "--wait 0.5", .close)
       #expect(outcome.status == 1 && outcome.complaint.contains("in time"))
@@ -161,7 +161,7 @@ extension `one at a time` {
       #expect(try stage.run("token").status == 0)
     }
 
-    @Test func `tells a server that cannot be reached from a login that is over`() async throws {
+    @Test func `distinguishes an unreachable server from a login that is over`() async throws {
       let stage = try CommandStage()
       try await stage.server.set("lifetime=0")
       #expect(try stage.run("login").status == 0)
@@ -173,7 +173,7 @@ extension `one at a time` {
       try await stage.server.set("status=200&lifetime=3600")
       let good = try stage.run("token")
       #expect(good.status == 0 && good.complaint.isEmpty)
-      // Somebody has ended it at the server.
+      // The login was revoked at the server.
       try await stage.server.set("lifetime=0")
       #expect(try stage.run("login").status == 0)
       try await stage.server.set("revoke=1")
@@ -186,7 +186,7 @@ extension `one at a time` {
       #expect(try stage.items().isEmpty)
     }
 
-    @Test func `says that a login without a refresh token is over`() async throws {
+    @Test func `reports that a login without a refresh token is over`() async throws {
       let stage = try CommandStage()
       try await stage.server.set("refresh=0&lifetime=0")
       let login = try stage.run("login")
@@ -226,7 +226,7 @@ extension `one at a time` {
       #expect(counts.refreshes == 1 && counts.reuses == 0)
     }
 
-    @Test func `refreshes once when 50 processes ask for a token that ran out`() async throws {
+    @Test func `refreshes once when 50 processes ask for a token that has expired`() async throws {
       let stage = try CommandStage()
       try await stage.server.set("lifetime=0")
       #expect(try stage.run("login").status == 0)

@@ -43,7 +43,7 @@ import WebLogin
   @Test func `expires in time on a machine whose clock is wrong`() async throws {
     let clock = clock
     let client = try client { _ in
-      // It takes three seconds to answer, and its clock is two hours ahead.
+      // The server takes three seconds to answer, and its clock is two hours ahead.
       clock.advance(by: .seconds(3))
       return HTTPResponse(
         200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 60}"#,
@@ -60,7 +60,7 @@ import WebLogin
     #expect(again == new)
   }
 
-  @Test func `is made of what the answer has`() async throws {
+  @Test func `is made of the fields of the answer`() async throws {
     let client = try client { _ in
       HTTPResponse(
         200,
@@ -92,7 +92,7 @@ import WebLogin
       (200, #"{"access_token": "x", "token_type": "DPoP"}"#, WebLoginError.invalidResponse, true),
       (200, #"{"access_token": "", "token_type": "Bearer"}"#, WebLoginError.invalidResponse, true),
     ] as [(Int, String, WebLoginError.Code, Bool)])
-  func `is not made of anything else`(
+  func `is not made of any other answer`(
     _ status: Int, _ body: String, _ code: WebLoginError.Code, _ isTransient: Bool
   ) async throws {
     let client = try client { _ in HTTPResponse(status, body) }
@@ -102,7 +102,7 @@ import WebLogin
 
   // MARK: - Requests
 
-  @Test func `is asked for as the client authenticates`() async throws {
+  @Test func `is requested with the client's authentication`() async throws {
     let sent = Shared<[HTTPRequest]>([])
     for authentication: ClientAuthentication in [
       .none, .basic(secret: SecretBytes(utf8: "p w")), .post(secret: SecretBytes(utf8: "p w")),
@@ -143,7 +143,7 @@ import WebLogin
     #expect(try await session.validItem().accessToken == "new")
   }
 
-  @Test func `is removed when its refresh token is good no more`() async throws {
+  @Test func `is removed when its refresh token is no longer valid`() async throws {
     let client = try client { _ in HTTPResponse(400, #"{"error": "invalid_grant"}"#) }
     let session = try session(client, MemoryStore())
     try await session.logIn(
@@ -183,13 +183,13 @@ import WebLogin
     #expect((error?.underlying as? WebLoginError)?.code == WebLoginError.noRefreshToken)
   }
 
-  @Test func `says what was not sent`() async throws {
+  @Test func `reports whether its request was sent`() async throws {
     let failures: [(any Error, wasSent: Bool)] = [
       (HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network"), false),
       (HTTPError(HTTPError.noAnswer, reason: "no answer"), true),
       (HTTPError(HTTPError.timedOut, wasSent: false, reason: "too late"), false),
       (HTTPError(HTTPError.timedOut, reason: "too late"), true),
-      // What another client throws says nothing.
+      // An error of another client does not say whether the request was sent.
       (CancellationError(), true),
     ]
     for (failure, wasSent) in failures {
@@ -199,7 +199,7 @@ import WebLogin
       try await session.logIn(
         OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
       #expect(try await session.validItem().accessToken == "old")
-      // A mark that the token may be spent is beside the item then.
+      // If it was sent, a mark beside the item says that the token may be spent.
       #expect(try await store.keys(in: nil).count == (wasSent ? 2 : 1), "\(failure)")
     }
   }
@@ -212,7 +212,7 @@ import WebLogin
     let store = MemoryStore()
     let container = try StoreContainer<Account>(store, service: "test")
     let client = try client { _ in
-      // Somebody changes the name meanwhile.
+      // The name is changed meanwhile.
       var account = try #require(try await container.asyncLoadItem(forIdentifier: "a"))
       account.name = "Ada King"
       try await container.asyncStoreItem(account, forIdentifier: "a")
@@ -245,7 +245,7 @@ import WebLogin
     #expect(sent.now.map { $0["token_type_hint"] } == ["refresh_token", "access_token"])
   }
 
-  @Test func `is removed though the server cannot be told`() async throws {
+  @Test func `is removed even if the server cannot be reached`() async throws {
     let client = try client { _ in
       throw HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network")
     }
@@ -264,7 +264,7 @@ import WebLogin
       ("Sunday, 06-Nov-94 08:49:37 GMT", nil), ("", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
       ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
     ] as [(String, TimeInterval?)])
-  func `is dated as HTTP is`(_ text: String, _ seconds: TimeInterval?) {
+  func `has dates in the form of HTTP`(_ text: String, _ seconds: TimeInterval?) {
     #expect(HTTPDate.date(text)?.timeIntervalSince1970 == seconds)
   }
 }

@@ -9,7 +9,7 @@ import WebLogin
 
 extension `one at a time` {
   @Suite struct `a login on another device` {
-    /// A real server that asks often, and a browser on the other device.
+    /// Performs an act in the browser, as on the other device.
     private func finish(
       _ stage: LoginStage, _ authorization: DeviceAuthorization, _ act: Chromium.Act
     ) async throws {
@@ -17,7 +17,7 @@ extension `one at a time` {
       try await DesktopOpener(environment: stage.chromium.environment(act)).open(address)
     }
 
-    @Test func `gives a credential when somebody allows it`() async throws {
+    @Test func `gives a credential when the person allows it`() async throws {
       let stage = try LoginStage()
       try await stage.server.set("interval=1")
       let authorization = try await stage.client.authorizeDevice(scopes: ["mail"])
@@ -31,7 +31,7 @@ extension `one at a time` {
       #expect(try await stage.server.status(with: credential.accessToken) == 200)
     }
 
-    @Test func `is denied when somebody denies it`() async throws {
+    @Test func `is denied when the person denies it`() async throws {
       let stage = try LoginStage()
       try await stage.server.set("interval=1")
       let authorization = try await stage.client.authorizeDevice()
@@ -44,8 +44,8 @@ extension `one at a time` {
   }
 }
 
-/// Where time is not waited for.
-@Suite struct `the questions of a device` {
+/// With a manual clock, so that no test waits.
+@Suite struct `the polls of a device` {
   private let clock = ManualClock()
   private let answers: Shared<[HTTPResponse]>
   private let client: OAuthClient
@@ -78,7 +78,7 @@ extension `one at a time` {
     HTTPResponse(400, #"{"error": "\#(error)"}"#)
   }
 
-  @Test func `come five seconds less often after each slow_down`() async throws {
+  @Test func `wait five seconds longer after each slow_down`() async throws {
     let slowDown = Self.refusal("slow_down")
     answers.update {
       $0 =
@@ -93,13 +93,13 @@ extension `one at a time` {
     for (pause, left) in [(5, 4), (5, 3), (10, 2), (15, 1), (15, 0)] {
       await clock.waitForSleeper(within: .seconds(pause))
       clock.advance(by: .seconds(pause) - .milliseconds(1))
-      #expect(answers.now.count == left + 1, "it does not ask before")
+      #expect(answers.now.count == left + 1, "it does not poll before")
       clock.advance(by: .milliseconds(1))
     }
     #expect(try await credential.accessToken == "a")
   }
 
-  @Test func `come half as often when the server cannot be reached`() async throws {
+  @Test func `come half as often if the server cannot be reached`() async throws {
     answers.update {
       $0 = [HTTPResponse(503), HTTPResponse(429, "", ["Retry-After": "30"]), Self.token]
     }
@@ -122,14 +122,14 @@ extension `one at a time` {
     }
     let error = await #expect(throws: WebLoginError.self) { try await ending.value }
     #expect(error?.code == WebLoginError.timedOut)
-    #expect(answers.now.count == 77, "it asked 23 times within two minutes")
+    #expect(answers.now.count == 77, "it polled 23 times within two minutes")
   }
 
   @Test(arguments: [
     ("expired_token", WebLoginError.timedOut), ("access_denied", WebLoginError.denied),
     ("invalid_client", WebLoginError.refused), ("invalid_grant", WebLoginError.refused),
   ])
-  func `end with what the server says`(_ said: String, _ code: WebLoginError.Code) async throws {
+  func `end with the server's error`(_ said: String, _ code: WebLoginError.Code) async throws {
     answers.update { $0 = [Self.refusal(said)] }
     let authorization = try await client.authorizeDevice()
     let ending = Task { try await client.credential(for: authorization) }
@@ -149,7 +149,7 @@ extension `one at a time` {
   }
 
   @Test(arguments: ["\u{1b}[2J", "", "ÄB", String(repeating: "A", count: 65)])
-  func `are not begun with a code that no terminal should show`(_ code: String) async throws {
+  func `do not begin with a code that no terminal should show`(_ code: String) async throws {
     let text = String(decoding: try JSONEncoder().encode(code), as: UTF8.self)
     let client = OAuthClient(
       server: try AuthorizationServer(
@@ -168,7 +168,9 @@ extension `one at a time` {
     #expect(error?.code == WebLoginError.invalidResponse)
   }
 
-  @Test func `are shown as plain text and as a QR code of two rows a line`() async throws {
+  @Test func `are for a code shown as plain text and as a QR code with two rows a line`()
+    async throws
+  {
     let authorization = try await client.authorizeDevice()
     let plain = await authorization.terminalText(withQRCode: false)
     #expect(

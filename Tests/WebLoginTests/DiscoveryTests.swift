@@ -4,7 +4,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-@Suite struct `a server's description of itself` {
+@Suite struct `a server's metadata` {
   private static func description(
     _ issuer: String, _ more: String = "", token: String = "https://a.example/token"
   ) -> String {
@@ -49,7 +49,7 @@ import WebLogin
       // Of another issuer, or the same with a slash.
       (description("https://b.example"), WebLoginError.invalidMetadata),
       (description("https://a.example/"), WebLoginError.invalidMetadata),
-      // Where secrets would go without TLS.
+      // Secrets would be sent without TLS.
       (
         description("https://a.example", token: "http://a.example/token"),
         WebLoginError.invalidMetadata
@@ -65,7 +65,7 @@ import WebLogin
       ),
       ("{}", WebLoginError.invalidMetadata), ("<html>", WebLoginError.invalidMetadata),
     ] as [(String, WebLoginError.Code)])
-  func `is refused when it cannot be relied on`(
+  func `is refused if it cannot be trusted`(
     _ text: String, _ code: WebLoginError.Code
   ) async throws {
     let place = "https://a.example/.well-known/oauth-authorization-server"
@@ -75,7 +75,7 @@ import WebLogin
     #expect(error?.code == code)
   }
 
-  @Test func `is tried again later when the server is busy`() async throws {
+  @Test func `is retried later if the server is busy`() async throws {
     let place = "https://a.example/.well-known/oauth-authorization-server"
     let busy = HTTPResponse(503, "", ["retry-after": "7"])
     let error = await #expect(throws: WebLoginError.self) {
@@ -88,12 +88,12 @@ import WebLogin
     "http://a.example", "ftp://a.example", "a.example", "", "https://a.example?x",
     "https://u@a.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example",
   ])
-  func `is not asked for at an address that cannot be one`(_ issuer: String) async throws {
+  func `is not requested at an invalid address`(_ issuer: String) async throws {
     let error = await #expect(throws: WebLoginError.self) { try await server(issuer, [:]) }
     #expect(error?.code == WebLoginError.invalidConfiguration)
   }
 
-  @Test func `is asked for once`() async throws {
+  @Test func `is requested once`() async throws {
     let count = Shared(0)
     let client = OAuthClient(
       issuer: "https://a.example", clientID: "app",

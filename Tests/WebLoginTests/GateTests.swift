@@ -28,7 +28,7 @@ extension `one at a time` {
       let ending = Task { [login] in
         let credential = try await login.start()
         finished.update { $0 = true }
-        // What the program does with it is for the person who is in front again.
+        // The program uses the result only when the person is back in front.
         try await gate.whenAuthenticated(in: "main") { try await session.logIn(credential) }
       }
       _ = try await browser.address()

@@ -5,7 +5,7 @@ import TestThreads
 import Testing
 import WebLogin
 
-/// At a server that answers each path with what a client must not take.
+/// With a server whose answers a client must not accept.
 @Suite(.serialized, .onOwnThread) struct `the HTTP client` {
   private let server: Child
   private let output: ClosedPipe
@@ -41,7 +41,7 @@ import WebLogin
     return try #require(caught.now)
   }
 
-  /// The paths that were asked for, the one of this question last.
+  /// Returns the paths that were requested; the last is that of this request.
   private func seen() async throws -> [String] {
     String(decoding: try await send("/seen").body, as: UTF8.self).split(separator: "\n")
       .map(String.init)
@@ -54,7 +54,7 @@ import WebLogin
     #expect(try await seen() == [path, "/seen"])
   }
 
-  @Test func `survives redirects that come while it gives up`() async throws {
+  @Test func `survives redirects that arrive while it gives up`() async throws {
     defer { server.kill() }
     for number in 0..<150 {
       let timeout = Duration.microseconds(number * 40)
@@ -78,7 +78,7 @@ import WebLogin
     #expect(try await seen() == ["/one", "/drop", "/seen"])
   }
 
-  @Test func `reads no more than it should`() async throws {
+  @Test func `reads no more than its limit`() async throws {
     defer { server.kill() }
     let error = await #expect(throws: HTTPError.self) { try await send("/large") }
     #expect(error?.code == HTTPError.tooLarge)
@@ -86,9 +86,9 @@ import WebLogin
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
 
-  /// What the server could send is what the kernel holds of it, and no more.
+  /// The server can send what the kernel buffers, and no more.
   @Test(arguments: ["/endless", "/declared", "/fields"])
-  func `reads no more of an answer without an end than it takes`(_ path: String) async throws {
+  func `reads no more of an endless answer than its limit`(_ path: String) async throws {
     defer { server.kill() }
     let error = await #expect(throws: HTTPError.self) { try await send(path) }
     #expect(error?.code == HTTPError.tooLarge)
@@ -110,14 +110,14 @@ import WebLogin
     await #expect(throws: (any Error).self) { try await hanging.value }
   }
 
-  @Test func `sends nothing for a task that was cancelled before`() async throws {
+  @Test func `sends nothing for a task that was already cancelled`() async throws {
     defer { server.kill() }
     let request = try await request("/cancelled")
-    // Its thread is there meanwhile, and quick.
+    // The client's thread runs meanwhile, and is quick.
     let hanging = Task { try await send("/hang") }
     for _ in 0..<TestSize.choose(small: 200, medium: 3000, large: 100_000) {
       let task = Task {
-        // Fails when it is cancelled, so that what follows begins in a task that is.
+        // Returns when the task is cancelled, so that the request begins in a cancelled task.
         try? await Task.sleep(for: patience)
         return try await CurlHTTPClient().send(request)
       }
@@ -129,7 +129,7 @@ import WebLogin
     #expect(try await seen().count { $0 == "/cancelled" } == 0)
   }
 
-  @Test func `leaves its connections to no program that is started meanwhile`() async throws {
+  @Test func `leaves its connections to none of the programs started meanwhile`() async throws {
     defer { server.kill() }
     let hanging = Task { try await send("/hang") }
     defer { hanging.cancel() }
@@ -143,10 +143,10 @@ import WebLogin
     #expect(own.contains("socket:[\(inode)]"))
   }
 
-  /// The inode of the socket that is connected to the server.
+  /// Returns the inode of the socket that is connected to the server.
   private func connection() throws -> String {
     let port = String(try #require(Int(port)), radix: 16, uppercase: true)
-    // By a handle, because a file that says it is empty is not read to its end by its path.
+    // By a handle, because a file of reported size 0 is not read to its end by its path.
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/net/tcp"))
     let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
@@ -159,7 +159,7 @@ import WebLogin
     return String(found[9])
   }
 
-  @Test func `takes any timeout`() async throws {
+  @Test func `accepts any timeout`() async throws {
     defer { server.kill() }
     for timeout in [Duration.seconds(Int64.max), .seconds(1e12)] {
       #expect(try await send("/one", by: CurlHTTPClient(timeout: timeout)).status == 200)

@@ -3,12 +3,12 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// `session-tools` at an authorization server that answers what it likes.
+/// `session-tools` with an authorization server that may answer anything.
 @Suite(.onOwnThread) struct `the command line at a hostile server` {
   /// A server at which a login on another device works at once.
   ///
-  /// What it answers after that is said by `GET /set/KIND`; a kind that begins with "metadata-" is the
-  /// answer to the question for the server's addresses.
+  /// `GET /set/KIND` sets what it answers after that; a kind that begins with "metadata-" sets the
+  /// answer to the request for the server's metadata.
   private static let script = """
     import http.server, json
     CREDENTIAL = '"access_token":"b","token_type":"Bearer","refresh_token":"r","expires_in":0'
@@ -78,7 +78,7 @@ import Testing
     server.serve_forever()
     """
 
-  /// Runs a program, and says on standard error how many kibibytes it had in memory at most.
+  /// Runs a program, and prints on standard error how many kibibytes it had in memory at most.
   private static let measured = """
     import os, resource, subprocess, sys
     status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
@@ -146,17 +146,17 @@ import Testing
     for kind in ["zeros", "arrays", "depths", "methods"] {
       try check(login, "metadata-\(kind)", 1)
     }
-    // Asked for several times, as of a network that answers in the server's place.
+    // Requested several times, because a network may have answered instead of the server.
     try check(token, "zeros", 11)
     try check(token, "scopes", 1)
-    // Good ones, which are stored, and read again.
+    // Valid answers, which are stored and read again.
     for kind in ["keys", "good"] { try check(token, kind, 0) }
     try check("logout --store store --service mail", "endless", 1)
     print("session-tools took \(most) KiB at most: \(whatTookMost)")
   }
 
-  /// What is sent in the clear is for this machine alone, and a proxy is another one.
-  @Test func `sends nothing to a proxy that is not encrypted`() throws {
+  /// Requests without encryption may only be sent to this machine, and a proxy is another one.
+  @Test func `sends nothing without encryption to a proxy`() throws {
     defer { server.kill() }
     try logIn()
     // Nothing listens there.

@@ -7,9 +7,9 @@ import Testing
 import WebLogin
 
 extension `one at a time` {
-  /// What other processes of the machine can do to a port.
+  /// A port to which other processes of the machine connect.
   @Suite struct `a listener` {
-    /// Answers everything with the path that was asked for.
+    /// Returns a listener that answers every request with its path.
     private func listener(
       _ family: LoopbackSocket.Family = .version4, patience: Duration = .seconds(10)
     ) throws -> LoopbackListener {
@@ -44,15 +44,14 @@ extension `one at a time` {
       await listener.close()
     }
 
-    @Test func `throws out those who take too long`() async throws {
+    @Test func `closes connections that take too long`() async throws {
       let listener = try listener(patience: .milliseconds(50))
-      // It ends only when the listener does.
+      // The stranger ends only when the listener closes the connection.
       #expect(try await Stranger.send("GET / HTTP/1.1\r\n", to: listener.port).isEmpty)
       await listener.close()
     }
 
-    @Test func `is closed at once with all who are connected and gives its port back`() async throws
-    {
+    @Test func `is closed at once with all its connections and releases its port`() async throws {
       let listener = try listener()
       let stranger = try Stranger("idle", 50, at: listener.port)
       _ = try await Stranger.get("/", from: listener.port)
@@ -62,7 +61,7 @@ extension `one at a time` {
       withExtendedLifetime(stranger) {}
     }
 
-    @Test func `shares its port with nobody`() async throws {
+    @Test func `does not share its port`() async throws {
       let listener = try listener()
       #expect(throws: SystemCallError.self) {
         try LoopbackListener(on: .version4, port: listener.port)
@@ -81,7 +80,7 @@ extension `one at a time` {
       program.kill()
     }
 
-    @Test func `can be reached from this machine alone`() async throws {
+    @Test func `can be reached only from this machine`() async throws {
       let listener = try listener()
       let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
       let port = String(listener.port, radix: 16, uppercase: true)
@@ -91,7 +90,7 @@ extension `one at a time` {
       await listener.close()
     }
 
-    @Test func `listens on the newer protocol as well`() async throws {
+    @Test func `also listens on IPv6`() async throws {
       let listener = try listener(.version6)
       let answer = try await Program.run(
         "/usr/bin/python3",
@@ -104,7 +103,7 @@ extension `one at a time` {
       await listener.close()
     }
 
-    @Test func `answers no process of another user on the newer protocol either`() async throws {
+    @Test func `refuses processes of another user on IPv6 too`() async throws {
       guard geteuid() == 0 else { return }
       let listener = try listener(.version6)
       let request = "GET /six HTTP/1.1\r\nHost: [::1]:\(listener.port)\r\n\r\n"
@@ -115,7 +114,7 @@ extension `one at a time` {
       await listener.close()
     }
 
-    @Test func `answers with a page that goes nowhere`() async throws {
+    @Test func `answers with a page that loads nothing and reveals nothing`() async throws {
       let listener = try listener()
       let answer = try await Stranger.get("/secret?code=4711", from: listener.port)
       let head = try #require(answer.components(separatedBy: "\r\n\r\n").first)
@@ -152,7 +151,7 @@ extension `one at a time` {
       "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\n\r\n", "",
       "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
-    func `refuses what no browser sends`(_ text: String) {
+    func `refuses requests that no browser sends`(_ text: String) {
       #expect(throws: LoopbackRequest.Fault.isMalformed) { try LoopbackRequest(Array(text.utf8)) }
     }
 
@@ -160,7 +159,7 @@ extension `one at a time` {
       let long = "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 40_000))"
       #expect(throws: LoopbackRequest.Fault.isTooLong) { try LoopbackRequest(Array(long.utf8)) }
       let listener = try listener()
-      // It is thrown out in the midst of it, or has had its answer.
+      // The connection is closed in the middle of the head, or after an answer.
       let answer = try await Stranger.send(long, to: listener.port)
       #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400"))
       await listener.close()

@@ -11,7 +11,7 @@ extension `one at a time` {
   @Suite struct `a login by way of the desktop's portal` {
     private static let name = "org.freedesktop.portal.Desktop"
 
-    /// Makes what `$BROWSER` says the desktop's browser.
+    /// Makes the program in `$BROWSER` the desktop's browser.
     private func installBrowser(on bus: PrivateBus) throws {
       let opener = bus["open-in-browser"]
       try write("#!/bin/sh\nexec \"$BROWSER\" \"$@\"\n", to: opener)
@@ -44,7 +44,8 @@ extension `one at a time` {
       withExtendedLifetime(portal) {}
     }
 
-    @Test func `says that there is no browser when the person tells the portal no`() async throws {
+    @Test func `reports that there is no browser if the person refuses in the portal`() async throws
+    {
       let stage = try LoginStage()
       let bus = try await PrivateBus()
       let portal = try await bus.start(

@@ -11,9 +11,9 @@ import WebLogin
 /// Logins whose program is killed and started again.
 extension `one at a time` {
   @Suite struct `a login that is resumed` {
-    /// Begins a login and ends the program: what was kept is put back as it was.
+    /// Begins a login and ends it, and then puts back what a killed program would have left.
     ///
-    /// The process that dies for real is in the tests of the command line.
+    /// The tests of the command line kill a real process.
     private func begin(
       _ stage: LoginStage, _ act: Chromium.Act? = .open
     ) async throws -> (kept: SecretBytes, key: StoreKey) {
@@ -51,7 +51,7 @@ extension `one at a time` {
     @Test func `is finished when a page that came too early is loaded again`() async throws {
       let stage = try LoginStage()
       _ = try await begin(stage)
-      // Nobody listens: the browser says that it cannot get there.
+      // The port is closed, so the browser shows an error.
       _ = try? await stage.chromium.perform(.allow)
       let ending = Task { try await stage.login(.open).resume() }
       try await wait(until: "it listens") { try listeningPortCount() == 1 }
@@ -59,21 +59,21 @@ extension `one at a time` {
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
 
-    @Test func `opens the browser once more when it is told to`() async throws {
+    @Test func `opens the browser again on request`() async throws {
       let stage = try LoginStage()
       _ = try await begin(stage)
       let credential = try await stage.login(.allow).resume(reopensBrowser: true)
       #expect(try await stage.server.status(with: credential.accessToken) == 200)
     }
 
-    @Test func `says that its port is taken and stays pending`() async throws {
+    @Test func `reports that its port is taken and stays pending`() async throws {
       let stage = try LoginStage()
       let browser = WatchedBrowser()
       var login = stage.login(.open)
       login.browser = browser
       let ending = Task { [login] in try await login.start() }
       _ = try await browser.address()
-      // The process that began it lives.
+      // The process that began it still lives.
       let again = login
       let error = await #expect(throws: WebLoginError.self) { try await again.resume() }
       #expect(error?.code == WebLoginError.portTaken)
@@ -82,7 +82,7 @@ extension `one at a time` {
       _ = await ending.result
     }
 
-    @Test func `says that there is nothing to resume`() async throws {
+    @Test func `reports that there is nothing to resume`() async throws {
       let stage = try LoginStage()
       for login in [stage.login(.open), WebAuthenticationSession(client: stage.client)] {
         let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
@@ -91,7 +91,7 @@ extension `one at a time` {
       #expect(try listeningPortCount() == 0)
     }
 
-    @Test func `says that it is one of another client and stays pending`() async throws {
+    @Test func `reports that it belongs to another client and stays pending`() async throws {
       let stage = try LoginStage()
       _ = try await begin(stage, nil)
       let other = OAuthClient(issuer: stage.server.address, clientID: "other")
@@ -130,11 +130,11 @@ extension `one at a time` {
       }
     }
 
-    @Test func `is not finished by two`() async throws {
+    @Test func `is not finished twice`() async throws {
       let stage = try LoginStage()
       let (kept, key) = try await begin(stage)
       let removing = stage.login(.open)
-      // One that reads what is kept, and gets the port when the other has finished.
+      // This login reads the pending login, and gets the port when the other has finished.
       let slow = SlowlyReadStore(stage.store, key)
       var late = stage.login(.open)
       late.pending = PendingLoginPlace(try StoreContainer<PendingLogin>(slow, service: "test"))
@@ -152,7 +152,7 @@ extension `one at a time` {
   }
 }
 
-/// A clock of a machine that can be started again.
+/// A clock of a machine that can be restarted.
 final class RestartedClock: SessionClock {
   let base = ManualClock()
   let start = Shared(0)
@@ -163,7 +163,7 @@ final class RestartedClock: SessionClock {
   func sleep(for duration: Duration) async throws { try await base.sleep(for: duration) }
 }
 
-/// A store whose first read of a name waits, and then gives what was there before.
+/// A store whose first read of a name waits, and then returns an earlier value.
 final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
   let base: MemoryStore
   private let key: StoreKey

@@ -6,8 +6,8 @@ import Testing
 import WebLogin
 
 extension `one at a time` {
-  /// Nothing that is printed holds what is secret.
-  @Suite struct `what is printed` {
+  /// Printed text contains no secrets.
+  @Suite struct `printed text` {
     private func texts(of value: Any) -> String {
       var dumped = ""
       dump(value, to: &dumped)
@@ -46,7 +46,7 @@ extension `one at a time` {
       }
       seen.update { $0 += [texts(of: client), texts(of: authentication)] }
       #expect(seen.now.count == 4 && seen.now.allSatisfy { !$0.contains("SECRET") })
-      #expect(error?.refusal?.text == "SECRET is spent", "for those who ask")
+      #expect(error?.refusal?.text == "SECRET is spent", "it is available on request")
       #expect(!texts(of: try #require(error)).contains("SECRET"))
     }
 
@@ -69,7 +69,7 @@ extension `one at a time` {
         try await store.value(for: StoreKey("pending-login", in: Namespace(service: "test"))))
       struct Kept: Decodable { let state, verifier: String }
       let secrets = try JSONDecoder().decode(Kept.self, from: Data(kept.copyBytes()))
-      #expect(secrets.state == address.state, "they are what is looked for")
+      #expect(secrets.state == address.state, "these are the values to search for")
       #expect(!address.fields.values.contains { $0.contains(secrets.verifier) })
       _ = try await Stranger.get("/callback?state=\(address.state)&code=CODE", from: address.port)
       let error = await #expect(throws: WebLoginError.self) { try await ending.value }
@@ -80,7 +80,7 @@ extension `one at a time` {
       }
     }
 
-    @Test func `holds no error that a server made up for terminals`() async throws {
+    @Test func `contains no error code that a server made up for terminals`() async throws {
       for name in ["\u{1b}[2J", "a\"b", "", String(repeating: "x", count: 200)] {
         let text = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
         let client = OAuthClient(

@@ -4,7 +4,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// Where no finger could be looked at: each reason is told apart, by asking and by evaluating.
+/// The reasons why no fingerprint can be read, which availability and evaluation both report.
 @Suite struct FingerprintAvailabilityTests {
   private func expect(
     _ code: AuthenticationError.Code, _ text: String, at address: String
@@ -26,26 +26,26 @@ import Testing
       at: "unix:path=/nonexistent/bus")
   }
 
-  @Test func `without a service there is no reader, and it says what to install`() async throws {
+  @Test func `without a service there is no reader, and fprintd is suggested`() async throws {
     let bus = try await PrivateBus()
     try await expect(
       AuthenticationError.biometryNotAvailable, "Install fprintd", at: bus.address)
   }
 
-  @Test func `a service without a reader says that there is none`() async throws {
+  @Test func `a service without a reader reports that it has no reader`() async throws {
     let service = try await FingerprintService(hasReader: false)
     try await expect(
       AuthenticationError.biometryNotAvailable, "there is no fingerprint reader",
       at: service.bus.address)
   }
 
-  @Test func `a reader that knows no finger is not the same as none`() async throws {
+  @Test func `a reader without enrolled fingers is not the same as no reader`() async throws {
     let service = try await FingerprintService()
     try await expect(
       AuthenticationError.biometryNotEnrolled, "fprintd-enroll", at: service.bus.address)
   }
 
-  @Test func `whoever the system's rules keep out is not permitted`() async throws {
+  @Test func `a user whom the system's rules exclude is not permitted`() async throws {
     let service = try await FingerprintService(isAllowed: false)
     try await expect(
       AuthenticationError.notPermitted, "active session", at: service.bus.address)

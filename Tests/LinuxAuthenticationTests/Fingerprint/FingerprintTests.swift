@@ -5,7 +5,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// The real fprintd, with a reader that tests put fingers on.
+/// The real fprintd, with a virtual reader.
 @Suite struct FingerprintTests {
   private static let start = AuthenticationMessage.hint("Swipe your finger across the reader")
 
@@ -16,8 +16,7 @@ import Testing
       largestTryCount: tries, busAddress: service.bus.address, prompt: prompt)
   }
 
-  /// Puts fingers on the reader while somebody is authenticated, each when the person was told what
-  /// came of the one before.
+  /// Authenticates, and puts fingers on the reader, each after the message about the one before.
   private func outcome(
     _ service: FingerprintService, _ prompt: ScriptedPrompt, tries: Int = 3, _ commands: String...
   ) async throws -> Evaluation {
@@ -30,13 +29,13 @@ import Testing
     return await outcome
   }
 
-  @Test func `the right finger is a fingerprint`() async throws {
+  @Test func `the right finger authenticates by fingerprint`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
     #expect(await authenticator(service).availability().isAvailable)
     for _ in 1...2 {
-      // Twice, since the reader has to be given back.
+      // Twice, because the reader must be released.
       let outcome = try await outcome(service, prompt, "SCAN thumb")
       #expect(outcome == .authenticated(.fingerprint))
     }
@@ -44,7 +43,7 @@ import Testing
     #expect(prompt.questions.isEmpty)
   }
 
-  @Test func `wrong fingers may be as many as are allowed, and then it fails`() async throws {
+  @Test func `authentication fails after as many wrong fingers as are allowed`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let problem = AuthenticationMessage.problem("That finger was not recognized. Try again")
@@ -58,7 +57,7 @@ import Testing
     #expect(last == .authenticated(.fingerprint))
   }
 
-  @Test func `a finger that could not be read says why, and costs no try`() async throws {
+  @Test func `a finger that could not be read shows why, and does not cost a try`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
@@ -74,7 +73,7 @@ import Testing
       ])
   }
 
-  @Test func `what to do with the finger depends on the reader`() async throws {
+  @Test func `the instructions depend on the kind of reader`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
@@ -88,7 +87,7 @@ import Testing
     #expect(prompt.messages == [Self.start, .hint("Put your finger on the reader")])
   }
 
-  @Test func `a reader that is unplugged meanwhile is lost, and not there the next time`()
+  @Test func `a reader that is unplugged during a scan is lost, and then not available`()
     async throws
   {
     let service = try await FingerprintService()
@@ -108,7 +107,7 @@ import Testing
     #expect(outcome.code == AuthenticationError.serviceLost)
   }
 
-  @Test func `a service that is killed meanwhile is lost at once`() async throws {
+  @Test func `a service that is killed during a scan is lost at once`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
@@ -118,8 +117,7 @@ import Testing
     #expect(await outcome.code == AuthenticationError.serviceLost)
   }
 
-  @Test func `a reader that another client uses is busy, and free when that has gone`() async throws
-  {
+  @Test func `a reader that another client uses is busy until that client leaves`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let other = try await service.claim()
@@ -132,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `two at the same time: the second one is busy, and does not disturb the first`()
+  @Test func `of two scans at the same time, the second is busy and does not disturb the first`()
     async throws
   {
     let service = try await FingerprintService()
@@ -146,7 +144,7 @@ import Testing
     #expect(await first == .authenticated(.fingerprint))
   }
 
-  @Test func `whoever cancels, or waits no longer, gives the reader back first`() async throws {
+  @Test func `cancellation and timeout release the reader before they return`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
@@ -154,14 +152,14 @@ import Testing
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     task.cancel()
     #expect(await task.value.code == AuthenticationError.appCancel)
-    // Were it not given back, this would be busy.
+    // If it had not been released, this would be busy.
     let late = await Evaluation.of(authenticator(service), timeout: .seconds(1))
     #expect(late.code == AuthenticationError.timedOut)
     #expect(
       try await outcome(service, ScriptedPrompt(), "SCAN thumb") == .authenticated(.fingerprint))
   }
 
-  @Test func `a service that hangs keeps nobody who cancels`() async throws {
+  @Test func `a hanging service delays neither cancellation nor timeout`() async throws {
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()

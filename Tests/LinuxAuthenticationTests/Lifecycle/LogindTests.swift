@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What logind says of the session and of sleep.
+/// Events that logind sends about the session and sleep.
 @Suite struct LogindTests {
   let bus: PrivateBus
 
@@ -14,18 +14,18 @@ import Testing
     bus = try await PrivateBus()
   }
 
-  /// Listens, which it does when this returns.
+  /// Starts to listen, and returns when the source is ready.
   private func log(
     _ logind: MockLogind, _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
   ) async throws -> EventLog {
     let log = EventLog(of: LogindSource(program: "test", busAddress: bus.address), receive)
-    // The last thing before that is that sleep is delayed.
+    // Delaying sleep is the last step before that.
     try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
     return log
   }
 
   @Test(arguments: [MockLogind.Membership.byProcess, .byDisplay])
-  func `a lock is told when it is asked for and when it is there, and of no other session`(
+  func `a lock is reported when requested and when done, but not for another session`(
     membership: MockLogind.Membership
   ) async throws {
     let logind = try await MockLogind(on: bus, membership)
@@ -38,13 +38,11 @@ import Testing
     try await logind.say(isLocked: false)
     try await logind.request(isLock: false)
     try await logind.announce(sleep: true)
-    // The person may have unlocked the program between the two.
+    // The person may have unlocked the program between the request and the lock.
     try await log.wait(for: .sessionLocked, .sessionLocked, .sessionUnlocked, .willSleep)
   }
 
-  @Test func `a desktop that says nothing of itself is locked and unlocked by requests`()
-    async throws
-  {
+  @Test func `a desktop that sets no hint is locked and unlocked by requests`() async throws {
     let logind = try await MockLogind(on: bus)
     let log = try await log(logind)
     try await logind.request(isLock: true)
@@ -62,8 +60,8 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked)
   }
 
-  @Test func `a second request to lock counts when the first was not followed`() async throws {
-    // The person may have unlocked the program in between, so that it has to lock again.
+  @Test func `a second request to lock counts if the first was not carried out`() async throws {
+    // The person may have unlocked the program in between, so that it must lock again.
     let logind = try await MockLogind(on: bus)
     let log = try await log(logind)
     try await logind.request(isLock: true)
@@ -71,7 +69,7 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionLocked)
   }
 
-  @Test func `a desktop that is locked when listening begins is told of`() async throws {
+  @Test func `a desktop that is already locked when listening begins is reported`() async throws {
     let logind = try await MockLogind(on: bus)
     try await logind.say(isLocked: true)
     let log = try await log(logind)
@@ -80,7 +78,7 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked)
   }
 
-  @Test func `a program of no session is told of sleep`() async throws {
+  @Test func `a program outside of any session receives sleep events`() async throws {
     let logind = try await MockLogind(on: bus, .none)
     let log = try await log(logind)
     try await logind.request(isLock: true)
@@ -99,11 +97,11 @@ import Testing
     }
     for round in 1...2 {
       try await logind.announce(sleep: true)
-      try await wait(until: "nobody delays sleep") {
+      try await wait(until: "nothing delays sleep") {
         let count = try await logind.inhibitorCount()
         return log.events.count == 2 * round - 1 && count == 0
       }
-      // Said again, it is not told again.
+      // A repeated announcement is not reported again.
       try await logind.announce(sleep: true)
       try await logind.announce(sleep: false)
       try await wait(until: "sleep is delayed again") {
@@ -112,11 +110,12 @@ import Testing
       }
     }
     try await log.wait(for: .willSleep, .didWake, .willSleep, .didWake)
-    // While it slept nobody delayed anything, also not when it was told that it woke.
+    // Nothing delays sleep again until the receiver has returned from `didWake`.
     #expect(counts.withLock { $0 } == [1, 0, 1, 0])
   }
 
-  @Test func `a logind that is started anew is listened to, and sleep delayed by it`() async throws
+  @Test func `after a restart of logind, events are received and sleep is delayed again`()
+    async throws
   {
     var logind = try await MockLogind(on: bus)
     let log = try await log(logind)
@@ -133,7 +132,7 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked, .willSleep, .didWake)
   }
 
-  @Test func `a bus that is started anew is listened to, and sleep delayed by the logind on it`()
+  @Test func `after a restart of the bus, events are received and sleep is delayed again`()
     async throws
   {
     var logind = try await MockLogind(on: bus)
@@ -146,18 +145,18 @@ import Testing
     try await log.wait(for: .sessionLocked, .willSleep)
   }
 
-  @Test func `whoever is cancelled listens no longer, and delays nothing`() async throws {
+  @Test func `a cancelled source no longer listens or delays sleep`() async throws {
     let logind = try await MockLogind(on: bus)
     let log = try await log(logind)
     log.cancel()
     try await wait(until: "it has returned") {
       if case .success = log.outcome { true } else { false }
     }
-    try await wait(until: "nobody delays sleep") { try await logind.inhibitorCount() == 0 }
+    try await wait(until: "nothing delays sleep") { try await logind.inhibitorCount() == 0 }
     #expect(log.events == [])
   }
 
-  @Test func `without a logind, or a bus, it fails at once`() async throws {
+  @Test func `without logind or a bus, listening fails at once`() async throws {
     for address in [bus.address, "unix:path=/nonexistent/bus"] {
       let log = EventLog(of: LogindSource(busAddress: address))
       try await wait(until: "it has failed") { log.outcome != nil }
@@ -168,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func `the real logind is told who delays sleep, and why`() async throws {
+  @Test func `the real logind lists which program delays sleep, and why`() async throws {
     // systemd makes these before it starts logind.
     let machine = try await PrivateMachine(
       preparation: "mkdir -p /run/systemd/inhibit /run/systemd/seats /run/systemd/sessions")
@@ -189,7 +188,7 @@ import Testing
       try await inhibitors() == [["sleep", "test", "to try it", "delay"]]
     }
     log.cancel()
-    try await wait(until: "nobody delays sleep") { try await inhibitors() == [] }
+    try await wait(until: "nothing delays sleep") { try await inhibitors() == [] }
     withExtendedLifetime(logind) {}
   }
 }

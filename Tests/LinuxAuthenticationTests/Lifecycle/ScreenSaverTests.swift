@@ -4,7 +4,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// What screen savers say.
+/// Events that screen savers send.
 @Suite struct ScreenSaverTests {
   let bus: PrivateBus
 
@@ -15,16 +15,16 @@ import Testing
   private func log() -> EventLog { EventLog(of: ScreenSaverSource(busAddress: bus.address)) }
 
   @Test(arguments: [MockScreenSaver.freedesktop, MockScreenSaver.gnome])
-  func `a desktop that is covered is told of once`(name: String) async throws {
+  func `a covered desktop is reported once`(name: String) async throws {
     let saver = try await MockScreenSaver(on: bus, name: name, isActive: true)
     let log = log()
-    // That it is covered already says that it listens.
+    // This event also shows that the source listens.
     try await log.wait(for: .sessionLocked)
     for isActive in [true, false, false, true] { try await saver.say(isActive: isActive) }
     try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
   }
 
-  @Test func `of two that say the same, it is told once`() async throws {
+  @Test func `two screen savers with the same state are reported once`() async throws {
     // GNOME's proxy for the first name cannot be asked.
     let proxy = try await MockScreenSaver(on: bus, isActive: nil)
     let gnome = try await MockScreenSaver(on: bus, name: MockScreenSaver.gnome, isActive: true)
@@ -32,12 +32,12 @@ import Testing
     try await log.wait(for: .sessionLocked)
     try await proxy.say(isActive: true)
     try await gnome.say(isActive: false)
-    // Still covered, by what the other one says.
+    // According to the proxy the desktop is still covered.
     try await proxy.say(isActive: false)
     try await log.wait(for: .sessionLocked, .sessionUnlocked)
   }
 
-  @Test func `one that is started anew is asked how things are`() async throws {
+  @Test func `a restarted screen saver is asked for its state`() async throws {
     var saver = try await MockScreenSaver(on: bus, isActive: true)
     let log = log()
     try await log.wait(for: .sessionLocked)
@@ -48,9 +48,7 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked, .sessionLocked)
   }
 
-  @Test func `one that ended while it covered the desktop keeps no lock from being told`()
-    async throws
-  {
+  @Test func `a screen saver that ended while it was active does not hide a lock`() async throws {
     let lost = try await MockScreenSaver(on: bus, isActive: true)
     let gnome = try await MockScreenSaver(on: bus, name: MockScreenSaver.gnome, isActive: false)
     let log = log()
@@ -62,7 +60,7 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionLocked, .sessionUnlocked)
   }
 
-  @Test func `a bus that is started anew is listened to`() async throws {
+  @Test func `events are received again after a restart of the bus`() async throws {
     let first = try await MockScreenSaver(on: bus, isActive: true)
     let log = log()
     try await log.wait(for: .sessionLocked)
@@ -74,7 +72,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test func `without one, or without a bus, it fails at once`() async throws {
+  @Test func `without a screen saver or a bus, listening fails at once`() async throws {
     for address in [bus.address, "unix:path=/nonexistent/bus"] {
       let log = EventLog(of: ScreenSaverSource(busAddress: address))
       try await wait(until: "it has failed") { log.outcome != nil }
@@ -85,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `whoever is cancelled returns`() async throws {
+  @Test func `a cancelled source returns`() async throws {
     let saver = try await MockScreenSaver(on: bus, isActive: true)
     let log = log()
     try await log.wait(for: .sessionLocked)

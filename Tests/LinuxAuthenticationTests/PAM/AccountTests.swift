@@ -33,16 +33,14 @@ import Testing
       ])
   }
 
-  @Test func `a wrong password, an empty one and the password with more behind it fail`()
-    async throws
-  {
+  @Test func `a wrong password, an empty one and the password with a suffix fail`() async throws {
     for answer in ["=wrong", "=", "=\(OtherAccounts.password)x"] {
       let lines = try await outcome(of: OtherAccounts.ada, answer)
       #expect(lines.last == "error failed")
     }
   }
 
-  @Test func `cancelling is told as such`() async throws {
+  @Test func `cancelling is reported as such`() async throws {
     #expect(try await outcome(of: OtherAccounts.ada, "!").last == "error userCancel")
     #expect(try await outcome(of: OtherAccounts.ada, "?").last == "error userFallback")
   }
@@ -66,29 +64,27 @@ import Testing
     #expect(lines.last == "authenticated passcode")
   }
 
-  @Test func `an account without a password is open where the service allows that, and says so`()
+  @Test func `a service that allows empty passwords reports an account without a password`()
     async throws
   {
     let lines = try await outcome(of: OtherAccounts.open, "=", service: "nullok")
     #expect(lines == ["error passcodeNotSet"])
   }
 
-  @Test func `an account that has expired, or whose password has, is unusable`() async throws {
+  @Test func `an expired account, or one with an expired password, is unusable`() async throws {
     for account in [OtherAccounts.expired, OtherAccounts.stale] {
       let lines = try await outcome(of: account, "=\(OtherAccounts.password)")
       #expect(lines.last == "error accountUnusable", "\(account.name)")
     }
   }
 
-  @Test func `a user who has no account has to be named`() async throws {
+  @Test func `a user without an account must be named`() async throws {
     let worker = try await accounts.worker(64_299, "pam", "unix", services.path)
     let lines = try await worker.lines(answering: "=")
     #expect(lines == ["error misconfigured"])
   }
 
-  @Test func `a module that puts another user in the place of the one asked for lets nobody in`()
-    async throws
-  {
+  @Test func `a module that replaces the requested user does not authenticate`() async throws {
     let module = try PAMServices.module("pam_wrapper/pam_set_items.so")
     try services.add(
       "changing", "auth required pam_unix.so", "auth required \(module)",

@@ -13,7 +13,7 @@ import Testing
     try services.addMatrix()
     let module = try #require(
       ProcessInfo.processInfo.environment["SESSION_TOOLS_FINGERPRINT_MODULE"],
-      "Tests/run says where the module is")
+      "Tests/run sets the path of the module")
     let passwords = try PAMServices.module("pam_wrapper/pam_matrix.so")
     try services.add(
       "finger", "auth sufficient \(module) max-tries=1",
@@ -23,7 +23,7 @@ import Testing
     try await fingerprints.enroll("thumb")
   }
 
-  /// What is said until the end, with a finger put on the reader when that is asked for.
+  /// Returns all lines until the outcome, with a finger put on the reader when it is asked for.
   private func outcome(_ finger: String) async throws -> [String] {
     let worker = try await AuthenticationWorker(
       ["pam", "finger", services.path], environment: fingerprints.bus.environment)
@@ -37,7 +37,7 @@ import Testing
     return lines
   }
 
-  @Test func `a finger lets the person in, and is not called a passcode`() async throws {
+  @Test func `a finger authenticates the person, and is not called a passcode`() async throws {
     let lines = try await outcome("thumb")
     #expect(lines.first?.hasPrefix("hint ") == true, "\(lines)")
     #expect(lines.last == "authenticated system", "\(lines)")

@@ -13,7 +13,8 @@ import Testing
     try services.addMatrix()
   }
 
-  /// Locks after two failures, for a while of this many seconds or until an administrator unlocks.
+  /// Adds a service that locks after two failures, for some seconds or, with 0, until an
+  /// administrator unlocks.
   private func addFaillock(seconds: Int) throws {
     let options =
       "dir=\(services["tally"]) deny=2 unlock_time=\(seconds) even_deny_root "
@@ -32,7 +33,7 @@ import Testing
   }
 
   @Test
-  func `an account is locked after its failures, also for the right password, and says how long`()
+  func `an account is locked after failures, even for the right password, and reports how long`()
     async throws
   {
     try addFaillock(seconds: 600)
@@ -46,7 +47,7 @@ import Testing
     #expect(left > .zero && left <= .seconds(600) && left.components.seconds % 60 == 0)
   }
 
-  @Test func `an account that is locked for good does not say how long`() async throws {
+  @Test func `an account that is locked permanently does not report how long`() async throws {
     try addFaillock(seconds: 0)
     for _ in 1...2 {
       #expect(await evaluate("wrong").code == AuthenticationError.failed)

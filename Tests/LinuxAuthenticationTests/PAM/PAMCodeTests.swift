@@ -3,7 +3,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// What becomes of libpam's return codes.
+/// The errors for libpam's return codes.
 @Suite struct PAMCodeTests {
   let services: PAMServices
 
@@ -11,7 +11,7 @@ import Testing
     services = try PAMServices()
   }
 
-  /// Names of pam_debug for the codes from 1 to 31, and what they are here.
+  /// The names that pam_debug has for the codes from 1 to 31, and their errors.
   static let codes: [(name: String, code: AuthenticationError.Code)] = [
     ("open_err", AuthenticationError.misconfigured),
     ("symbol_err", AuthenticationError.misconfigured),
@@ -46,7 +46,7 @@ import Testing
   ]
 
   @Test(arguments: codes)
-  func `each code of an authentication has its meaning`(
+  func `each code of an authentication has its error`(
     name: String, code: AuthenticationError.Code
   ) async throws {
     try services.add(
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: codes)
-  func `each code of an account has its meaning, and none says that the password was wrong`(
+  func `each code of an account has its error, and none says that the password was wrong`(
     name: String, code: AuthenticationError.Code
   ) async throws {
     try services.add(
@@ -66,16 +66,15 @@ import Testing
     #expect(outcome.code == (isAboutThePerson ? AuthenticationError.accountUnusable : code))
   }
 
-  @Test func `a service whose modules all abstain is misconfigured`() async throws {
+  @Test func `a service whose modules all abstain is not permitted`() async throws {
     try services.add(
       "abstaining", "auth required pam_debug.so auth=ignore", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("abstaining", ScriptedPrompt()))
-    // libpam itself makes "permission denied" of it.
+    // libpam itself returns "permission denied".
     #expect(outcome.code == AuthenticationError.notPermitted)
   }
 
-  @Test func `a module that is not there is misconfigured, and not a wrong password`() async throws
-  {
+  @Test func `a missing module is misconfigured, and not a wrong password`() async throws {
     try services.add(
       "missing", "auth required /nonexistent/pam_none.so", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("missing", ScriptedPrompt()))

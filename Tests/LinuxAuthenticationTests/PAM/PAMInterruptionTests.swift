@@ -4,7 +4,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// Those who do not wait for PAM.
+/// Callers that do not wait for PAM.
 @Suite(.serialized) struct PAMInterruptionTests {
   let services: PAMServices
 
@@ -13,8 +13,8 @@ import Testing
     try services.addMatrix()
   }
 
-  /// How many threads run PAM in this process, or fewer: the kernel's list can miss threads while
-  /// others end.
+  /// Returns the number of threads that run PAM in this process, or fewer: the kernel's list can
+  /// miss threads while others end.
   private static func threadCount() -> Int {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return tasks.filter { task in
@@ -23,7 +23,7 @@ import Testing
     }.count
   }
 
-  @Test func `whoever cancels while the person is asked leaves, and takes the question back`()
+  @Test func `cancelling while the person is asked returns, and takes the question back`()
     async throws
   {
     let prompt = ScriptedPrompt(.never)
@@ -37,7 +37,7 @@ import Testing
     try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
   }
 
-  @Test func `whoever was cancelled before asks nobody`() async throws {
+  @Test func `an evaluation that was cancelled before it began asks no question`() async throws {
     let prompt = ScriptedPrompt(.text("right"))
     let authenticator = services.authenticator("matrix", prompt)
     let task = Task {
@@ -58,8 +58,8 @@ import Testing
     try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
   }
 
-  @Test func `a module that hangs holds up nobody, and its thread ends with it`() async throws {
-    // It says that it runs, and waits until somebody opens the pipe.
+  @Test func `a module that hangs delays no caller, and its thread ends with it`() async throws {
+    // The module creates a file to show that it runs, and waits until the pipe is opened.
     let pipe = services["pipe"]
     try #require(unsafe mkfifo(pipe, 0o600) == 0)
     try services.add(
@@ -80,7 +80,7 @@ import Testing
     #expect(late.code == AuthenticationError.timedOut)
     try await wait(until: "its threads are listed") { Self.threadCount() >= 1 }
     try await wait(until: "both threads have ended") {
-      // Each `cat` reads until its writer closes; one that comes later needs another one.
+      // Each `cat` reads until its writer closes; a later `cat` needs another writer.
       let writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK)
       if writer >= 0 { close(writer) }
       return Self.threadCount() == 0
@@ -88,7 +88,7 @@ import Testing
     #expect(prompt.questions.isEmpty)
   }
 
-  @Test func `forty people at the same time get each their own answer, and no thread is left`()
+  @Test func `forty people at the same time each get their own answer, and no thread is left`()
     async throws
   {
     let outcomes = await withTaskGroup(of: (Int, Evaluation).self) { group in

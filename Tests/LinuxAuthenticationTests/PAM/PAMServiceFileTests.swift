@@ -4,10 +4,10 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// Services that are not as they should be.
+/// Services with missing, incomplete and unusual files.
 @Suite struct PAMServiceFileTests {
   let services: PAMServices
-  /// A service that lets everyone in, by a name that must never be taken.
+  /// The rules of a service that admits everyone, under a name that must never be used.
   static let everyone = ["auth required pam_permit.so", "account required pam_permit.so"]
 
   init() throws {
@@ -20,7 +20,7 @@ import Testing
     try services.add(
       "including", "auth include \(services["other"])",
       "account include \(services["other"])")
-    // Debian's own form, which includes a file of the system's whatever the directory is.
+    // Debian's own form, which includes a file of the system whatever the directory is.
     try services.add("debian", "@include other")
     try services.add("empty")
   }
@@ -37,7 +37,7 @@ import Testing
     #expect(await authenticator.availability().error?.code == AuthenticationError.misconfigured)
   }
 
-  @Test func `the remedy for a missing service shows where its file goes and what is in it`()
+  @Test func `the remedy for a missing service shows the path and the content of its file`()
     async throws
   {
     let authenticator = services.authenticator("no-such-service", ScriptedPrompt())
@@ -50,7 +50,7 @@ import Testing
     #expect(PAMAuthenticator.exampleServiceFile.contains("account include"))
   }
 
-  @Test func `a service of the system that is not there is misconfigured`() async throws {
+  @Test func `a missing service of the system is misconfigured`() async throws {
     let authenticator = PAMAuthenticator(
       service: "session-tools-no-such-service", prompt: ScriptedPrompt())
     #expect(await Evaluation.of(authenticator).code == AuthenticationError.misconfigured)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["optional", "including", "Optional", "other"])
-  func `a service with a complete file is available, and its name is in lower case to PAM`(
+  func `a service with a complete file is available, and PAM gets its name in lower case`(
     service: String
   ) async throws {
     let authenticator = services.authenticator(service, ScriptedPrompt())
@@ -71,7 +71,7 @@ import Testing
     #expect(await services.authenticator("debian", ScriptedPrompt()).availability().isAvailable)
   }
 
-  @Test func `asking for the availability asks nobody and runs no module`() async throws {
+  @Test func `checking the availability asks no question and runs no module`() async throws {
     try services.add(
       "marking", "auth required pam_exec.so /usr/bin/touch \(services["mark"])",
       "account required pam_permit.so")
@@ -79,7 +79,7 @@ import Testing
     let authenticator = services.authenticator("marking", prompt)
     #expect(await authenticator.availability().isAvailable)
     #expect(!exists("mark") && prompt.questions.isEmpty && prompt.messages.isEmpty)
-    // And it would have been seen.
+    // The module would have left its mark.
     _ = await Evaluation.of(authenticator)
     #expect(exists("mark"))
   }

@@ -13,7 +13,7 @@ import Testing
     services = try PAMServices()
   }
 
-  @Test func `the right password is a passcode, asked for once and in secret`() async throws {
+  @Test func `the right password is a passcode, asked for once and not echoed`() async throws {
     let prompt = ScriptedPrompt(.text("right"))
     let authenticator = services.authenticator(try services.addMatrix(), prompt)
     #expect(await Evaluation.of(authenticator) == .authenticated(.passcode))
@@ -29,18 +29,17 @@ import Testing
     #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
   }
 
-  @Test func `a name of the account that the service does not know fails like a wrong password`()
-    async throws
+  @Test func `an account that the service does not know fails like a wrong password`() async throws
   {
     let authenticator = PAMAuthenticator(
-      service: try services.addMatrix(), user: "nobody-of-that-name",
+      service: try services.addMatrix(), user: "no-such-account",
       configurationDirectory: services.path, prompt: ScriptedPrompt(.text("right")))
     #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
   }
 
-  // pam_matrix makes 9 of it and pam_unix 20, which would be notPermitted and failed.
+  // pam_matrix returns 9 and pam_unix 20, which would otherwise be notPermitted and failed.
   @Test(arguments: ["matrix", "unix"])
-  func `whoever cancels is told so, whatever code the module makes of that`(
+  func `a cancellation is reported as such, whatever code the module returns`(
     service: String
   ) async throws {
     try services.addMatrix()
@@ -51,7 +50,7 @@ import Testing
     #expect(await Evaluation.of(leaving).code == AuthenticationError.userFallback)
   }
 
-  @Test func `whoever cancels is not asked by the next module, nor let in by it`() async throws {
+  @Test func `after a cancellation the next module neither asks nor authenticates`() async throws {
     let module = try PAMServices.module("pam_wrapper/pam_matrix.so")
     try services.addMatrix()
     try services.add(
@@ -64,7 +63,7 @@ import Testing
     #expect(prompt.questions.count == 1)
   }
 
-  @Test func `a question that comes again says how often it was answered`() async throws {
+  @Test func `a repeated question has the number of failed answers`() async throws {
     let module = try PAMServices.module("pam_wrapper/pam_matrix.so")
     try services.addMatrix()
     try Data("\(NSUserName()):right:twice\n".utf8)
@@ -78,7 +77,7 @@ import Testing
     #expect(prompt.questions.map(\.failureCount) == [0, 1])
   }
 
-  @Test func `a module that says something and asks nothing authenticates by what the system has`()
+  @Test func `a module that shows a message and asks nothing authenticates by the system`()
     async throws
   {
     // As pam_fprintd does, which waits for a finger.
@@ -92,7 +91,7 @@ import Testing
     #expect(prompt.messages == [.hint("Place your finger on the reader")])
   }
 
-  @Test func `an account that nobody asked a password of has none`() async throws {
+  @Test func `an account for which no password is asked has no passcode`() async throws {
     try services.add(
       "nothing", "auth required pam_permit.so", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("nothing", ScriptedPrompt()))
@@ -100,10 +99,11 @@ import Testing
   }
 
   @Test(arguments: ["auth", "account"])
-  func `what a module says when nobody was there makes up for no password`(kind: String)
+  func `a module's message does not make up for a password that is not set`(kind: String)
     async throws
   {
-    // As pam_fprintd does that nobody has touched, and pam_unix of a password that will expire.
+    // As from pam_fprintd when no finger was put on the reader, and from pam_unix when a password
+    // will expire.
     let text = kind == "auth" ? "Verification timed out" : "Warning: your password will expire"
     try Data(text.utf8).write(to: URL(filePath: services["text"]))
     let echo = "\(kind) required pam_echo.so file=\(services["text"])"
@@ -115,7 +115,7 @@ import Testing
     #expect(outcome.code == AuthenticationError.passcodeNotSet)
   }
 
-  @Test func `a module that failed aloud before does not make up for a password that is not there`()
+  @Test func `an earlier failure with a message does not make up for a password that is not set`()
     async throws
   {
     let module = try PAMServices.module("pam_wrapper/pam_chatty.so")
@@ -134,8 +134,8 @@ import Testing
   @Test(arguments: [
     [UInt8]("right\0and more".utf8), [UInt8](repeating: UInt8(ascii: "x"), count: 512),
   ])
-  func `an answer that PAM would cut off is not handed over`(answer: [UInt8]) async throws {
-    // Cut off, it would be right.
+  func `an answer that PAM would truncate is not passed on`(answer: [UInt8]) async throws {
+    // Truncated, it would be right.
     try services.addMatrix(
       password: answer.contains(0) ? "right" : String(repeating: "x", count: 511))
     let authenticator = services.authenticator("matrix", ScriptedPrompt(.bytes(answer)))
@@ -147,14 +147,14 @@ import Testing
   @Test(arguments: [
     [], [UInt8]("ungültig".utf8), [0xFF, 0xFE], [UInt8](repeating: 120, count: 511),
   ])
-  func `any other answer arrives as it is, and is wrong`(answer: [UInt8]) async throws {
+  func `any other answer arrives unchanged, and is wrong`(answer: [UInt8]) async throws {
     try services.addMatrix()
     let authenticator = services.authenticator("matrix", ScriptedPrompt(.bytes(answer)))
     let outcome = await Evaluation.of(authenticator)
     #expect(outcome.error?.reason == "the system did not accept the answer")
   }
 
-  @Test func `a password that is not ASCII is right`() async throws {
+  @Test func `a password that is not ASCII is accepted`() async throws {
     try services.addMatrix(password: "pässwörd")
     let authenticator = services.authenticator("matrix", ScriptedPrompt(.text("pässwörd")))
     #expect(await Evaluation.of(authenticator) == .authenticated(.passcode))
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(arguments: ["binary", "none"])
-  func `what no person could answer is not asked, and fails`(what: String) async throws {
+  func `a question that no person could answer is not asked, and fails`(what: String) async throws {
     try await services.addAsking(what)
     let prompt = ScriptedPrompt(.text("anything"))
     let outcome = await Evaluation.of(services.authenticator("asking", prompt))

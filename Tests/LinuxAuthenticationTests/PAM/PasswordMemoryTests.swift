@@ -4,7 +4,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// Looks for passwords in the memory of a process that was given them.
+/// Searches for passwords in the memory of a process that received them.
 @Suite(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
 struct PasswordMemoryTests {
   let services: PAMServices
@@ -24,11 +24,11 @@ struct PasswordMemoryTests {
       let worker = try await accounts.worker(
         OtherAccounts.ada.identifier, "pam", "unix", services.path)
       #expect(try await worker.line() == "question secret Password: ")
-      // The text of the question shows that the search finds what is there.
+      // Finding the text of the question shows that the search works.
       #expect(try await found(answer, in: worker.process) == ["question"])
       try worker.send("=\(answer)")
       #expect(try await worker.line() == outcome)
-      // Whoever asked for it lets go of it a moment later.
+      // The process releases the password a moment later.
       try await wait(until: "the password is gone") {
         try await found(answer, in: worker.process) == ["question"]
       }
@@ -45,7 +45,7 @@ struct PasswordMemoryTests {
       #expect(try await worker.line() == "question secret First: ")
       try worker.send("=\(OtherAccounts.password)")
       #expect(try await worker.line() == "question secret Second: ")
-      // It waits in the process until the second one is there.
+      // The first answer stays in the process until the second arrives.
       #expect(try await found(OtherAccounts.password, in: worker.process).contains("password"))
       try worker.send(answer)
       #expect(try await worker.line() == outcome)
@@ -55,11 +55,11 @@ struct PasswordMemoryTests {
     }
   }
 
-  /// What is in a process's memory: the password, or the question for it.
+  /// Returns which of the password and its question are in a process's memory.
   private func found(_ password: String, in process: Int32) async throws -> Set<String> {
-    // By root, who may look into the memory of a process that changed its user.
+    // As root, who may read the memory of a process that changed its user.
     let searcher = try await accounts.worker(nil, "find", "\(process)")
-    // The end of it: free() writes over the beginning of what it is given.
+    // Only the end of the password: free() overwrites the beginning of a block.
     let end = String(password.suffix(20))
     for (name, text) in [("password", end), ("question", "Password: ")] {
       let digits = text.utf8.map { String(format: "%02x", Int($0)) }.joined()

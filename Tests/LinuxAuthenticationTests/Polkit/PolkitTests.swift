@@ -5,7 +5,7 @@ import SessionAuthentication
 import TestSupport
 import Testing
 
-/// The real polkitd, with an agent that asks a person or plays one.
+/// The real polkitd, with an agent that asks a person or acts as one.
 @Suite struct PolkitTests {
   let service: PolkitService
 
@@ -13,7 +13,7 @@ import Testing
     service = try await PolkitService()
   }
 
-  /// A worker that waits to be told to begin, so that an agent can be made for it.
+  /// Starts a worker that waits for a line, so that an agent can be registered for it first.
   private func worker(
     _ action: String = PolkitService.action, seconds: Int = 300,
     as identifier: Int? = OtherAccounts.ada.identifier
@@ -21,7 +21,7 @@ import Testing
     try await service.worker("polkit", action, "\(seconds)", as: identifier)
   }
 
-  /// What comes of an evaluation by an agent of some conduct.
+  /// Returns the outcome of an evaluation with an agent of some conduct.
   private func outcome(_ conduct: String, _ password: String = "") async throws -> String? {
     let worker = try await worker()
     let agent = try await service.agent(for: worker.process, conduct, password)
@@ -40,11 +40,11 @@ import Testing
     #expect(try await outcome("terminal", "wrong") == "error failed")
   }
 
-  @Test func `whoever dismisses the question cancels`() async throws {
+  @Test func `dismissing the question cancels`() async throws {
     #expect(try await outcome("dismiss") == "error userCancel")
   }
 
-  @Test func `an agent that only says so authenticates nobody`() async throws {
+  @Test func `an agent that only claims success does not authenticate`() async throws {
     #expect(try await outcome("confirm") == "error failed")
   }
 
@@ -52,7 +52,7 @@ import Testing
     #expect(try await outcome("die") == "error failed")
   }
 
-  @Test func `without an agent nobody can be asked`() async throws {
+  @Test func `without an agent no question can be asked`() async throws {
     let worker = try await worker()
     try worker.send("begin")
     #expect(try await worker.line() == "error notInteractive")
@@ -67,7 +67,7 @@ import Testing
     #expect(try await worker.line() == "error userCancel")
   }
 
-  @Test func `whoever cancels takes the question off the screen`() async throws {
+  @Test func `cancelling takes the question off the screen`() async throws {
     let worker = try await worker()
     let agent = try await service.agent(for: worker.process, "wait")
     try worker.send("begin")
@@ -78,7 +78,7 @@ import Testing
     #expect(try await agent.line() == "cancelled")
   }
 
-  @Test func `a question that nobody answers in time is taken off the screen`() async throws {
+  @Test func `a question that is not answered in time is taken off the screen`() async throws {
     let worker = try await worker(seconds: 10)
     let agent = try await service.agent(for: worker.process, "wait")
     try worker.send("begin")
@@ -88,7 +88,7 @@ import Testing
     #expect(try await agent.line() == "cancelled")
   }
 
-  @Test func `a polkit that ends while it asks is lost`() async throws {
+  @Test func `a polkitd that ends while it asks is lost`() async throws {
     let worker = try await worker()
     let agent = try await service.agent(for: worker.process, "wait")
     try worker.send("begin")
@@ -104,14 +104,14 @@ import Testing
     ("org.sessiontools.test.unknown", "error misconfigured"), ("no action", "error misconfigured"),
     ("", "error misconfigured"),
   ])
-  func `whether an action could be asked for is found out without asking`(
+  func `the availability of an action is found without a question`(
     action: String, availability: String
   ) async throws {
     let worker = try await service.worker("polkit-availability", action)
     let agent = try await service.agent(for: worker.process, "wait")
     try worker.send("begin")
     #expect(try await worker.line() == availability)
-    // Whoever was asked would have said so before it is cancelled by the end of the worker.
+    // If it had asked, the agent would wait and the worker would not have answered.
     withExtendedLifetime(agent) {}
   }
 
@@ -119,7 +119,7 @@ import Testing
     (PolkitService.free, "authenticated system"), (PolkitService.forbidden, "error notPermitted"),
     ("org.sessiontools.test.unknown", "error misconfigured"), ("no\taction", "error misconfigured"),
   ])
-  func `an action about which nobody is asked has its outcome at once`(
+  func `an action that needs no question has its outcome at once`(
     action: String, outcome: String
   ) async throws {
     let worker = try await worker(action)
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func `a policy is for the place where polkit looks, and is XML whatever the text is`() {
+  @Test func `a policy has the path where polkit looks, and is XML whatever the message is`() {
     let policy = PolkitPolicy(action: "com.example.unlock", message: "Unlock\n\"a\" & <b>]]>")
     #expect(policy.path == "/usr/share/polkit-1/actions/com.example.unlock.policy")
     let plain = PolkitPolicy(action: "a", message: "Öffne \"dies\" > jetzt")

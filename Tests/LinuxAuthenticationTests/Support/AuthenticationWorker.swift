@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// The program `AuthenticationWorker`, as it is talked to.
+/// A process of the program `AuthenticationWorker`.
 final class AuthenticationWorker: Sendable {
   private let child: Child
   private let input: FileHandle
   private let output: FileHandle
-  /// The identifier of the process that evaluates, which a `sudo` in front of it has not.
+  /// The identifier of the process that evaluates, not that of a `sudo` which started it.
   let process: Int32
 
   static let path = BuildDirectory.program("AuthenticationWorker")
@@ -15,13 +15,13 @@ final class AuthenticationWorker: Sendable {
     let expected: String
   }
 
-  /// Starts it.
+  /// Starts the program.
   ///
   /// - Parameters:
-  ///   - arguments: Its order.
+  ///   - arguments: Its command.
   ///   - prefix: The program that starts it, with its arguments.
-  ///   - environment: What it sees besides a search path.
-  /// - Throws: `Silence` when it does not begin.
+  ///   - environment: Its environment, to which a search path is added.
+  /// - Throws: `Silence` if it does not begin.
   init(
     _ arguments: [String], under prefix: [String] = [], environment: [String: String] = [:]
   ) async throws {
@@ -37,7 +37,7 @@ final class AuthenticationWorker: Sendable {
     output = standardOutput.reader
     let first = try await output.line()
     guard let first, let process = first.split(separator: " ").last.flatMap({ Int32($0) }) else {
-      throw Silence(expected: "its number")
+      throw Silence(expected: "its process identifier")
     }
     self.process = process
   }
@@ -47,7 +47,7 @@ final class AuthenticationWorker: Sendable {
     child.waitUntilExit()
   }
 
-  /// The next line; `nil` when there are no more.
+  /// Returns the next line, or `nil` if there are no more.
   func line() async throws -> String? { try await output.line() }
 
   /// Sends a line.
@@ -55,12 +55,12 @@ final class AuthenticationWorker: Sendable {
     try input.write(contentsOf: Data("\(line)\n".utf8))
   }
 
-  /// Ends what it reads.
+  /// Closes its input.
   func endInput() throws { try input.close() }
 
-  /// Answers all questions alike, until it says what came of it.
+  /// Gives the same answer to all questions, until the outcome.
   ///
-  /// - Returns: All that it said.
+  /// - Returns: All lines, including the outcome.
   func lines(answering answer: String) async throws -> [String] {
     var lines: [String] = []
     while let line = try await line() {

@@ -2,12 +2,12 @@ import SessionAuthentication
 import Testing
 import TestSupport
 
-/// What came of an evaluation.
+/// The outcome of an evaluation.
 enum Evaluation: Equatable, CustomStringConvertible {
   case authenticated(AuthenticationMethod)
   case error(AuthenticationError)
 
-  /// Evaluates an authenticator, with more time than anything takes that is in order.
+  /// Evaluates an authenticator, with a timeout that is only reached if something is wrong.
   static func of(
     _ authenticator: some Authenticator, timeout: Duration = patience
   ) async -> Evaluation {
@@ -26,7 +26,7 @@ enum Evaluation: Equatable, CustomStringConvertible {
 
   var code: AuthenticationError.Code? { error?.code }
 
-  /// Whether both are the same, errors by their codes.
+  /// Returns whether both are the same, where errors are compared by their codes.
   static func == (left: Evaluation, right: Evaluation) -> Bool {
     switch (left, right) {
     case (.authenticated(let left), .authenticated(let right)): left == right
@@ -44,7 +44,7 @@ enum Evaluation: Equatable, CustomStringConvertible {
 }
 
 extension AuthenticatorAvailability {
-  /// Why it is not available; `nil` when it is.
+  /// The reason why it is unavailable; `nil` if it is available.
   var error: AuthenticationError? {
     if case .unavailable(let error) = self { error } else { nil }
   }

@@ -2,14 +2,14 @@ import SessionAuthentication
 import Synchronization
 import TestSupport
 
-/// What a source tells while it listens.
+/// The events that a source reports while it listens.
 final class EventLog: Sendable {
   private struct State {
     var events: [SystemEvent] = []
     var outcome: Result<Void, AuthenticationError>?
   }
 
-  /// Apart from the log, which ends although somebody still tells it something.
+  /// Separate from the log, because the source can report events after the end of the log.
   private final class Record: Sendable {
     let state = Mutex(State())
   }
@@ -17,11 +17,11 @@ final class EventLog: Sendable {
   private let record = Record()
   private let task: Task<Void, Never>
 
-  /// Listens to a source, until the end of this object.
+  /// Listens to a source until the end of this object.
   ///
   /// - Parameters:
   ///   - source: The source.
-  ///   - receive: Called with each event, before it is in the log.
+  ///   - receive: Called with each event before it is added to the log.
   init(
     of source: some LifecycleSource, _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
   ) {
@@ -45,7 +45,7 @@ final class EventLog: Sendable {
   }
 
   var events: [SystemEvent] { record.state.withLock { $0.events } }
-  /// Whether it listens no longer, and why.
+  /// How listening ended; `nil` while the source listens.
   var outcome: Result<Void, AuthenticationError>? { record.state.withLock { $0.outcome } }
 
   func cancel() { task.cancel() }

@@ -3,7 +3,7 @@ import DBus
 import Foundation
 import TestSupport
 
-/// The real fprintd with libfprint's virtual reader, on which tests put fingers.
+/// The real fprintd with libfprint's virtual reader.
 final class FingerprintService: Sendable {
   private static let name = "net.reactivated.Fprint"
   private static let manager = "/net/reactivated/Fprint/Manager"
@@ -14,12 +14,12 @@ final class FingerprintService: Sendable {
   private let daemon: Daemon
   private var socket: String { bus["reader"] }
 
-  /// Starts it.
+  /// Starts the service.
   ///
   /// - Parameters:
   ///   - hasReader: Whether a reader is connected.
-  ///   - isAllowed: Whether polkit lets everyone use it.
-  /// - Throws: What keeps it from being started.
+  ///   - isAllowed: Whether polkit lets everyone use the reader.
+  /// - Throws: An error if the service cannot be started.
   init(hasReader: Bool = true, isAllowed: Bool = true) async throws {
     bus = try await PrivateBus()
     let policyName = "org.freedesktop.PolicyKit1"
@@ -37,8 +37,9 @@ final class FingerprintService: Sendable {
       "/usr/libexec/fprintd", ["--no-timeout"], name: Self.name, environment: environment)
   }
 
-  /// Tells the reader something, such as `SCAN thumb`, `RETRY 1` or `UNPLUG`; waits until it is
-  /// in use, since nothing takes it otherwise.
+  /// Sends a command to the reader, such as `SCAN thumb`, `RETRY 1` or `UNPLUG`.
+  ///
+  /// Waits until the reader is in use, because it takes no commands otherwise.
   func tell(_ command: String) async throws {
     try await wait(until: "the reader takes \(command)") { [socket] in
       try await onThread { try LocalSocket.send(command, to: socket) }
@@ -89,9 +90,9 @@ final class FingerprintService: Sendable {
     return connection
   }
 
-  /// Ends the service, as a crash does.
+  /// Kills the service, as in a crash.
   func kill() { daemon.kill() }
 
-  /// Lets the service stop answering.
+  /// Pauses the service, so that it does not answer.
   func pause() { daemon.signal(SIGSTOP) }
 }

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 
 extension FileHandle {
-  /// The next line, without its end; `nil` when there are no more.
+  /// Returns the next line without its line feed, or `nil` if there are no more.
   ///
-  /// - Throws: `NeverHappened` when there is none for too long.
+  /// - Throws: `NeverHappened` if no line arrives in time.
   func line() async throws -> String? {
-    // It waits, and the pool has few threads.
+    // Reading blocks, and the pool has few threads.
     try await onThread { [self] in
       let end = ContinuousClock.now + patience
       var line = Data()

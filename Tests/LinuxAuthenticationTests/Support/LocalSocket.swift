@@ -2,9 +2,9 @@ import Foundation
 
 /// A socket in the file system that takes one command for each connection.
 enum LocalSocket {
-  /// Sends a command, and waits until it was taken.
+  /// Sends a command, and waits until it is received.
   ///
-  /// - Returns: Whether somebody took it.
+  /// - Returns: Whether it was received.
   static func send(_ command: String, to path: String) throws -> Bool {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw POSIXError(.EMFILE) }
@@ -27,7 +27,7 @@ enum LocalSocket {
     guard unsafe Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     else { return false }
     shutdown(socket, Int32(SHUT_WR))
-    // It closes the connection when it has read the command.
+    // The receiver closes the connection when it has read the command.
     return unsafe recv(socket, &bytes, 1, 0) >= 0
   }
 }

@@ -47,7 +47,7 @@ struct MessageCatalogue {
     } + texts
   }
 
-  /// Writes it where `bindtextdomain` with the directory finds it.
+  /// Writes the file where `bindtextdomain` with the directory finds it.
   func write(domain: String, language: String, into directory: String) throws {
     let place = "\(directory)/\(language)/LC_MESSAGES"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)

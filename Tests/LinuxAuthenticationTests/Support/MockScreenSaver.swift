@@ -2,7 +2,7 @@ import BusTestSupport
 import DBus
 import TestSupport
 
-/// A screen saver by python-dbusmock, which is active when it is told to be.
+/// A screen saver in Python, controlled by tests.
 final class MockScreenSaver: Sendable {
   static let freedesktop = "org.freedesktop.ScreenSaver"
   static let gnome = "org.gnome.ScreenSaver"
@@ -12,17 +12,18 @@ final class MockScreenSaver: Sendable {
   private let daemon: Daemon
   private let connection: DBusConnection
 
-  /// Starts one.
+  /// Starts a screen saver.
   ///
   /// - Parameters:
-  ///   - bus: Where.
-  ///   - name: Its name, which is that of its interface.
-  ///   - isActive: What it says when it is asked; `nil` when it cannot be.
-  /// - Throws: What keeps it from being started.
+  ///   - bus: The bus that it joins.
+  ///   - name: Its name on the bus, which is also the name of its interface.
+  ///   - isActive: What it answers when it is asked whether it is active; `nil` if it fails.
+  /// - Throws: An error if it cannot be started.
   init(on bus: PrivateBus, name: String = freedesktop, isActive: Bool?) async throws {
     self.name = name
     path = "/" + name.replacing(".", with: "/")
-    // The name is there before the method is, which a source that listens already would notice.
+    // The program has the method before it owns the name, because a source that already listens
+    // calls the method as soon as the name has an owner.
     daemon = try await bus.start(
       "/usr/bin/python3",
       [
@@ -51,12 +52,12 @@ final class MockScreenSaver: Sendable {
     GLib.MainLoop().run()
     """
 
-  /// Lets it become active, or not.
+  /// Announces that it became active or inactive.
   func say(isActive: Bool) async throws {
     _ = try await connection.call(
       DBusMethod(name, path, name, "Say"), [.boolean(isActive)], timeout: patience)
   }
 
-  /// Ends it, as a crash does.
+  /// Kills the screen saver, as in a crash.
   func kill() { daemon.kill() }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// Accounts that only the programs see which are started here: a mount namespace with a user
-/// database of its own, over the real one of the machine.
+/// Accounts that only programs started here can see: a mount namespace with a user database of its
+/// own, mounted over the machine's.
 final class OtherAccounts: Sendable {
-  /// All accounts that have one have this one.
+  /// The password of all accounts that have one.
   static let password = "pferd-batterie-klammer-7f3a91c2e5d80b46"
-  /// What crypt(3) makes of it.
+  /// The hash of the password by crypt(3).
   private static let hash =
     "$6$sessiontools$mwLgHReNArchmOucEIBwk4P4cVE1DRIMnmWiX0tA9ADF"
     + "OF2r5d0qB5HW6wLm0QjZ0YmcWmFYc/.LEoNDmN37D."
@@ -14,8 +14,8 @@ final class OtherAccounts: Sendable {
   struct Account: Sendable {
     let name: String
     let identifier: Int
-    /// As shadow(5) has them: the hash, the last change, least and largest age, warning, inactivity
-    /// and expiration.
+    /// The fields of shadow(5): the hash, the last change, least and largest age, warning,
+    /// inactivity and expiration.
     let shadow: String
   }
 
@@ -29,17 +29,17 @@ final class OtherAccounts: Sendable {
 
   private let directory: TemporaryDirectory
   private let holder: Child
-  /// The end of its input is the end of the namespace.
+  /// Closing this ends the namespace.
   private let holderInput: FileHandle
   private let holderProcess: Int32
 
-  /// Makes the namespace.
+  /// Creates the namespace.
   ///
-  /// - Parameter preparation: What a shell does in it first, as root.
-  /// - Throws: What keeps it from being made.
+  /// - Parameter preparation: The commands that a shell runs in it first, as root.
+  /// - Throws: An error if it cannot be created.
   init(preparation: String = "") async throws {
     directory = try TemporaryDirectory()
-    // For all who are to see it.
+    // Readable by all users.
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o755], ofItemAtPath: directory.path)
     var users = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
@@ -51,8 +51,8 @@ final class OtherAccounts: Sendable {
     }
     try Data(users.utf8).write(to: URL(filePath: directory["passwd"]))
     try Data(passwords.utf8).write(to: URL(filePath: directory["shadow"]))
-    // unix_chkpwd, which reads the passwords for those who may not, is of the group shadow. All
-    // that is left in the namespace ends with it, also what a `sudo` stands in front of.
+    // unix_chkpwd, which reads the passwords for unprivileged processes, has the group shadow. At
+    // the end the script kills all processes left in the namespace, including those under `sudo`.
     let script = """
       set -e
       chown root:shadow '\(directory["shadow"])'
@@ -96,12 +96,12 @@ final class OtherAccounts: Sendable {
 
   private static var root: [String] { geteuid() == 0 ? [] : ["/usr/bin/sudo", "-n"] }
 
-  /// What starts a program in the namespace.
+  /// Returns the command that starts a program in the namespace.
   ///
   /// - Parameters:
-  ///   - identifier: As which user; root when `nil`.
+  ///   - identifier: The user who runs the program; root if `nil`.
   ///   - options: More options of setpriv(1).
-  /// - Returns: The command, which the program's follows.
+  /// - Returns: The command, to which the program and its arguments are appended.
   func prefix(_ identifier: Int?, options: [String] = []) -> [String] {
     let enter = ["/usr/bin/nsenter", "--mount=/proc/\(holderProcess)/ns/mnt", "--"]
     let user = identifier.map {
@@ -110,12 +110,12 @@ final class OtherAccounts: Sendable {
     return Self.root + enter + (user ?? [])
   }
 
-  /// A worker as one of the users.
+  /// Starts a worker as one of the users.
   func worker(
     _ identifier: Int?, _ arguments: String..., options: [String] = [],
     environment: [String: String] = [:]
   ) async throws -> AuthenticationWorker {
-    // By env, since sudo passes on nothing else.
+    // By env, because sudo does not pass on the environment.
     let variables = environment.map { "\($0)=\($1)" }
     return try await AuthenticationWorker(
       arguments, under: prefix(identifier, options: options) + ["/usr/bin/env"] + variables)

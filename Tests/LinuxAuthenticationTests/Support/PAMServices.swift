@@ -2,15 +2,15 @@ import Foundation
 import LinuxAuthentication
 import TestSupport
 
-/// A directory of PAM services that nobody else uses.
+/// A directory of PAM services for one test.
 final class PAMServices: Sendable {
   private let directory: TemporaryDirectory
-  /// Where it is.
+  /// The path of the directory.
   var path: String { directory.path }
 
   init() throws {
     directory = try TemporaryDirectory()
-    // Also for those who run as another user.
+    // Readable by processes of other users too.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
   }
 
@@ -36,12 +36,12 @@ final class PAMServices: Sendable {
       "account required \(module) passdb=\(self["passdb"])")
   }
 
-  /// An authenticator by one of the services.
+  /// Returns an authenticator with one of the services.
   func authenticator(_ service: String, _ prompt: ScriptedPrompt) -> PAMAuthenticator {
     PAMAuthenticator(service: service, configurationDirectory: path, prompt: prompt)
   }
 
-  /// Adds a service, "asking", by the module in `Tests/PAMModule`, which is compiled for it.
+  /// Adds a service, "asking", with the module in `Tests/PAMModule`, which is compiled first.
   func addAsking(_ what: String) async throws {
     let module = self["pam_asking.so"]
     try await Program.run(
@@ -58,7 +58,7 @@ final class PAMServices: Sendable {
     let remedy = "Tests/run installs it"
   }
 
-  /// Where a module is that libpam does not find by its name.
+  /// Returns the path of a module that libpam does not find by its name.
   static func module(_ name: String) throws -> String {
     let libraries = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
     let paths = ["/usr/lib"] + libraries.map { "/usr/lib/\($0)" }

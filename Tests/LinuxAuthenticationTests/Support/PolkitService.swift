@@ -2,14 +2,14 @@ import Foundation
 import LinuxAuthentication
 import TestSupport
 
-/// The real polkitd on a bus of its own, in a namespace with accounts, where the action `action` is
-/// declared by a file that the library gives.
+/// The real polkitd on a bus of its own, in a namespace with accounts, where the library's policy
+/// files declare the actions.
 final class PolkitService: Sendable {
   static let action = "org.sessiontools.test.unlock"
   static let message = "Unlock \"this\" & <that>"
   /// An action that a rule forbids.
   static let forbidden = "org.sessiontools.test.forbidden"
-  /// An action that everybody may do without a question.
+  /// An action that everyone may perform without a question.
   static let free = "org.sessiontools.test.free"
 
   private let directory: TemporaryDirectory
@@ -33,24 +33,24 @@ final class PolkitService: Sendable {
       "/usr/lib/polkit-1/polkitd", ["--no-debug"], name: "org.freedesktop.PolicyKit1")
   }
 
-  /// A process of a user, who evaluates when it is told to.
+  /// Starts a worker as a user; it evaluates after a line of input.
   func worker(
     _ arguments: String..., as identifier: Int? = OtherAccounts.ada.identifier
   ) async throws -> AuthenticationWorker {
     try await AuthenticationWorker(arguments, under: machine.accounts.prefix(identifier))
   }
 
-  /// An agent for a process, which is ready when this returns.
+  /// Starts an agent for a process, and waits until it is ready.
   func agent(for process: Int32, _ conduct: String...) async throws -> PolkitAgent {
     try await PolkitAgent(
       ["\(process)"] + conduct, under: machine.accounts.prefix(OtherAccounts.ada.identifier))
   }
 
-  /// Ends polkitd, as a crash does.
+  /// Kills polkitd, as in a crash.
   func kill() { daemon.kill() }
 }
 
-/// `Tests/PolkitAgent`, as it is listened to.
+/// A process of `Tests/PolkitAgent`.
 final class PolkitAgent: Sendable {
   private let child: Child
   private let output: FileHandle
@@ -74,6 +74,6 @@ final class PolkitAgent: Sendable {
     child.waitUntilExit()
   }
 
-  /// What it says next; `nil` when it has ended.
+  /// Returns its next line, or `nil` if it has ended.
   func line() async throws -> String? { try await output.line() }
 }

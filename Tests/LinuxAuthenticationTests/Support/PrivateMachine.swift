@@ -3,19 +3,20 @@ import DBus
 import Foundation
 import TestSupport
 
-/// A namespace with accounts and a system bus of its own, which is where programs look for it that
-/// do not believe their environment, and a `/run` without anything else.
+/// A namespace with accounts, a system bus of its own, and a `/run` without anything else.
+///
+/// The bus has the standard path, for programs that ignore the address in their environment.
 final class PrivateMachine: Sendable {
   private let directory: TemporaryDirectory
   let accounts: OtherAccounts
   private let bus: Daemon
-  /// Where the bus is for those outside of the namespace.
+  /// The address of the bus outside of the namespace.
   let address: String
 
-  /// Makes one.
+  /// Creates the namespace and the bus.
   ///
-  /// - Parameter preparation: What a shell does in it first, as root.
-  /// - Throws: What keeps it from being made.
+  /// - Parameter preparation: The commands that a shell runs in it first, as root.
+  /// - Throws: An error if they cannot be created.
   init(preparation: String = "") async throws {
     directory = try TemporaryDirectory()
     try FileManager.default.setAttributes(
@@ -52,7 +53,7 @@ final class PrivateMachine: Sendable {
     }
   }
 
-  /// Starts a program as root, which has a name on the bus when this returns.
+  /// Starts a program as root, and waits until it owns a name on the bus.
   func start(_ program: String, _ arguments: [String] = [], name: String) async throws -> Daemon {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw PrivateBus.MissingProgram(path: program)
@@ -60,7 +61,7 @@ final class PrivateMachine: Sendable {
     let daemon = try accounts.daemon(program, arguments)
     let connection = try await DBusConnection.open(address: address, timeout: patience)
     try await wait(until: "\(name) is there") {
-      guard daemon.isRunning else { throw NeverHappened(what: "\(program) goes on") }
+      guard daemon.isRunning else { throw NeverHappened(what: "\(program) keeps running") }
       return try await connection.owner(of: name, until: Deadline(in: patience)) != nil
     }
     return daemon

@@ -2,14 +2,14 @@ import SessionAuthentication
 import SessionToolsBase
 import Synchronization
 
-/// Answers as it was told, and keeps what it was asked.
+/// A prompt that gives prepared answers, and records questions and messages.
 final class ScriptedPrompt: AuthenticationPrompt {
   enum Answer: Sendable {
     case text(String)
     case bytes([UInt8])
     case cancelled
     case fallback
-    /// None, until it is taken back.
+    /// No answer until the question is taken back.
     case never
   }
 
@@ -22,14 +22,14 @@ final class ScriptedPrompt: AuthenticationPrompt {
 
   private let state: Mutex<State>
 
-  /// - Parameter answers: One for each question; there must not be more questions.
+  /// - Parameter answers: One for each question; further questions are cancelled.
   init(_ answers: Answer...) {
     state = Mutex(State(answers: answers))
   }
 
   var questions: [AuthenticationQuestion] { state.withLock { $0.questions } }
   var messages: [AuthenticationMessage] { state.withLock { $0.messages } }
-  /// How many questions were taken back before they were answered.
+  /// The number of questions that were taken back before they were answered.
   var takenBackCount: Int { state.withLock { $0.takenBackCount } }
 
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {

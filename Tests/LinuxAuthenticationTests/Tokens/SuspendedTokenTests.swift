@@ -1,9 +1,9 @@
 import Testing
 
-/// Tokens by the kernel's clock, with the time that the machine has slept as the kernel tells it to
-/// a process in a namespace of time.
+/// Tokens with the kernel's clock, where a time namespace shifts the clock by the time that the
+/// machine has slept.
 @Suite struct SuspendedTokenTests {
-  /// Starts the worker on a machine that has slept, and does not know it but by the clock.
+  /// Starts the worker with the clock of a machine that has slept.
   private func worker(_ arguments: String..., asleep seconds: Int) async throws
     -> AuthenticationWorker
   {
@@ -28,7 +28,7 @@ import Testing
     #expect(try await counts(token, asleep: 1800) == "false")
   }
 
-  @Test func `a token of a later time does not count`() async throws {
+  @Test func `a token from a later time does not count`() async throws {
     let token = try await token(lifetime: 1800, asleep: 600)
     #expect(try await counts(token, asleep: 0) == "false")
     #expect(try await counts(token, asleep: 600) == "true")

@@ -22,13 +22,13 @@ struct NIOLoginClient: WebLogin.HTTPClient {
     self.largestByteCount = largestByteCount
   }
 
-  /// Has to be called before the last reference goes.
+  /// Closes the client; must be called before the last reference is released.
   func shutdown() async throws {
     try await client.shutdown()
   }
 
   func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    // The time for the whole answer: AsyncHTTPClient's own ends with the head of it.
+    // A timeout for the whole answer, because AsyncHTTPClient's own ends with the head.
     try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
       group.addTask { try await answer(to: request) }
       group.addTask {
@@ -63,7 +63,7 @@ struct NIOLoginClient: WebLogin.HTTPClient {
 }
 
 extension HTTPError {
-  /// Says in the words of WebLogin what kept a server from answering, and quotes nothing.
+  /// Converts an error to WebLogin's, without quoting it.
   fileprivate init(_ error: any Error) {
     let failure = error as? HTTPClientError
     let isRefused = (error as? IOError)?.errnoCode == ECONNREFUSED
@@ -78,7 +78,7 @@ extension HTTPError {
     case _ where error is CancellationError || failure == .cancelled:
       self.init(HTTPError.cancelled, reason: "the request was cancelled")
     case _ where error is NIOConnectionError || isRefused || unsent.contains(failure):
-      // No request without a connection: a refresh token is not spent.
+      // Without a connection nothing was sent, so a refresh token is not spent.
       self.init(
         HTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")
     default:

@@ -4,10 +4,10 @@ import SessionToolsBase
 import Testing
 import WebLogin
 
-/// The example of the article *Another HTTP client*, at a server that answers with what a client must not
-/// take.
+/// The example of the article *Another HTTP client*, with a server whose answers a client must not
+/// accept.
 @Suite(.serialized) struct `an HTTP client on AsyncHTTPClient` {
-  /// Unchecked: nothing is changed once it runs.
+  /// Unchecked, because nothing is changed after the start.
   private final class Server: @unchecked Sendable {
     private let process = Process()
     let address: String
@@ -23,7 +23,7 @@ import WebLogin
       address = "http://127.0.0.1:\(port.trimmingCharacters(in: .newlines))"
     }
 
-    /// Kills it: on the pool's threads SIGTERM is blocked, and so it is in their children.
+    /// Kills the server, because SIGTERM is blocked on the pool's threads and so in their children.
     func stop() {
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
@@ -64,7 +64,7 @@ import WebLogin
       OAuthCredential(accessToken: "old", refreshToken: "spent", expirationDate: nil))
   }
 
-  /// What keeps a server from answering, in both words: the login's, and the client's.
+  /// Returns the errors of a refresh that fails: the login's and the client's.
   private func failure(
     at path: String, timeout: Duration = .seconds(30)
   ) async throws -> (WebLoginError, HTTPError?) {
@@ -91,7 +91,7 @@ import WebLogin
     #expect(try ask("/seen") == "\(path)\n/seen")
   }
 
-  @Test func `sends nothing twice, also over a connection that was kept`() async throws {
+  @Test func `sends nothing twice, not even over a connection that was kept`() async throws {
     let http = NIOLoginClient()
     _ = try await refresh(at: "/token", by: http)
     let error = await #expect(throws: WebLoginError.self) {
@@ -104,11 +104,11 @@ import WebLogin
   }
 
   @Test(arguments: ["/large", "/endless", "/declared", "/fields"])
-  func `reads no more than it takes`(_ path: String) async throws {
+  func `reads no more than its limit`(_ path: String) async throws {
     let (error, underlying) = try await failure(at: path)
     #expect(error.code == WebLoginError.responseTooLarge)
     #expect(underlying?.code == HTTPError.tooLarge)
-    // What the kernel holds, and no more.
+    // No more was sent than the kernel buffers.
     #expect(try #require(Int(ask("/sent"))) < 32 << 20)
   }
 
@@ -122,7 +122,7 @@ import WebLogin
     #expect(time >= .milliseconds(300) && time < .seconds(20))
   }
 
-  @Test func `ends at once when it is cancelled`() async throws {
+  @Test func `returns at once when it is cancelled`() async throws {
     let hanging = Task { try await refresh(at: "/hang") }
     while try !ask("/seen").contains("/hang") {}
     hanging.cancel()
@@ -130,7 +130,7 @@ import WebLogin
     #expect(error?.code == WebLoginError.cancelled)
   }
 
-  @Test func `says that nothing was sent to a server that is not there`() async throws {
+  @Test func `reports that nothing was sent to a server that does not run`() async throws {
     server.stop()
     let (error, underlying) = try await failure(at: "/token")
     #expect(error.code == WebLoginError.unreachable)

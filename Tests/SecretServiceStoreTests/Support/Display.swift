@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
 
-/// A display that nobody sees, for programs that ask in windows, and someone who answers them.
+/// An invisible display for programs that ask in windows, where tests can press keys.
 final class Display: Sendable {
   private let server: Child
-  /// As programs are told it.
+  /// The name of the display, for programs that use it.
   let name: String
 
   init() throws {
@@ -13,7 +13,7 @@ final class Display: Sendable {
       "/usr/bin/Xvfb", ["-displayfd", "1", "-nolisten", "tcp"],
       environment: ["PATH": "/usr/bin:/bin"], output: output.writer.fileDescriptor)
     try output.writer.close()
-    // It chooses a number that is free, and says it when programs may come.
+    // The server chooses a free number, and writes it when programs may connect.
     var line = Data()
     while line.last != UInt8(ascii: "\n"), let byte = try output.reader.read(upToCount: 1) {
       line += byte
@@ -26,7 +26,7 @@ final class Display: Sendable {
     server.waitUntilExit()
   }
 
-  /// Presses a key in the window of a title until that is gone.
+  /// Presses a key in the window with a title until the window is gone.
   func press(_ key: String, inWindowNamed title: String) async throws {
     let search = ["search", "--onlyvisible", "--name", title]
     try await wait(until: "the window is there") { await isDone(search) }
@@ -36,7 +36,7 @@ final class Display: Sendable {
     }
   }
 
-  /// Whether xdotool did what it was told.
+  /// Returns whether xdotool succeeded.
   private func isDone(_ arguments: [String]) async -> Bool {
     let output = try? await Program.run(
       "/usr/bin/xdotool", arguments, environment: ["PATH": "/usr/bin:/bin", "DISPLAY": name])

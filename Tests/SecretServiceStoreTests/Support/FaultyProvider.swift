@@ -3,7 +3,7 @@ import DBus
 import Foundation
 import TestSupport
 
-/// A provider that does wrong when it is told to: `Tests/FaultyProvider` says what it can.
+/// A provider that fails in the ways that tests ask for; `Tests/FaultyProvider` lists them.
 final class FaultyProvider: Sendable {
   static let script = "\(SourceDirectory.path)/Tests/FaultyProvider/provider.py"
 
@@ -15,7 +15,7 @@ final class FaultyProvider: Sendable {
     self.connection = connection
   }
 
-  /// Starts it, with another name on the bus as well if one is given.
+  /// Starts the provider, with another name on the bus if one is given.
   static func start(
     on bus: PrivateBus, alsoNamed name: String? = nil
   ) async throws -> FaultyProvider {
@@ -24,12 +24,12 @@ final class FaultyProvider: Sendable {
     return FaultyProvider(daemon, connection)
   }
 
-  /// From now on a method or property goes wrong in some way; as it should, when that is empty.
+  /// Sets the fault of a method or property; an empty fault makes it work again.
   func set(_ name: String, _ fault: String) async throws {
     try await call("Set", [.string(name), .string(fault)])
   }
 
-  /// Adds an item as another program does.
+  /// Adds an item, as another program does.
   func add(_ secret: String, _ attributes: [String: String]) async throws {
     try await call("Add", [.strings(attributes), .string(secret)])
   }
@@ -42,7 +42,7 @@ final class FaultyProvider: Sendable {
 
   func lock() async throws { try await set("locked", "yes") }
 
-  /// Locks as KWallet does: secrets are still given, as empty ones, and unlocking takes a question.
+  /// Locks as KWallet does: secrets are returned as empty ones, and unlocking takes a question.
   func lockGivingEmptySecrets() async throws {
     try await set("Unlock", "prompt 0 never")
     try await set("locked", "empty")
@@ -53,7 +53,7 @@ final class FaultyProvider: Sendable {
   func kill() { daemon.kill() }
 }
 
-/// A program that is asked to show gnome-keyring's questions, and never answers.
+/// A prompter for gnome-keyring's questions that never answers.
 final class SilentPrompter: Sendable {
   private static let name = "org.gnome.keyring.SystemPrompter"
   private let daemon: Daemon
@@ -70,7 +70,7 @@ final class SilentPrompter: Sendable {
     return SilentPrompter(daemon, connection)
   }
 
-  /// How often it was asked anything.
+  /// Returns how often it was asked.
   func count() async throws -> Int {
     let method = DBusMethod(
       Self.name, "/org/gnome/keyring/Prompter", "org.sessiontools.Faults", "Count")

@@ -1,9 +1,9 @@
 import Synchronization
 import Testing
 
-/// Runs no more than a few tests of a suite's kind at the same time.
+/// Runs no more than a few tests with this trait at the same time.
 ///
-/// Each starts a bus and one or two daemons: all at once they would wait for each other for longer
+/// Each starts a bus and one or two daemons. All at once, they would wait for each other for longer
 /// than a store waits for its provider.
 struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
   private static let permits = Permits(4)

@@ -5,9 +5,9 @@ import TestSupport
 /// gnome-keyring on a bus, with the password "pw".
 final class GnomeKeyring: Sendable {
   enum Start {
-    /// Unlocked, by the password; the first one makes its collection, `login`.
+    /// Unlocked with the password; the first start creates the collection `login`.
     case unlocked
-    /// Locked, as it is when nobody has logged in by the password.
+    /// Locked, as before a login with the password.
     case locked
   }
 
@@ -23,17 +23,17 @@ final class GnomeKeyring: Sendable {
 
   var isRunning: Bool { daemon.isRunning }
 
-  /// Makes changes, which are on the disk when they are made.
+  /// Makes changes, which are on disk as soon as they are made.
   func saving(_ change: () async throws -> Void) async throws { try await change() }
 
-  /// Ends it, as a crash does.
+  /// Kills the daemon, as in a crash.
   func kill() { daemon.kill() }
 
-  /// Lets it stop answering, and go on.
+  /// Pauses the daemon, so that it does not answer until `goOn`.
   func pause() { daemon.signal(SIGSTOP) }
   func goOn() { daemon.signal(SIGCONT) }
 
-  /// Unlocks a running one as a login does.
+  /// Unlocks a running keyring, as a login does.
   static func logIn(on bus: PrivateBus) async throws {
     try await bus.run("/usr/bin/python3", FaultyProvider.script, "unlock", "pw")
   }

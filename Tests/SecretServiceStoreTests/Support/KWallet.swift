@@ -9,8 +9,9 @@ final class KWallet: Sendable {
   enum Start {
     /// Open, and unlocked for programs that use the Secret Service.
     case unlocked
-    /// Open, as it is when a person has logged in by its password; the Secret Service says that it
-    /// is locked until a program unlocks it, which takes no question.
+    /// Open, as after a login with its password.
+    ///
+    /// The Secret Service reports it as locked until a program unlocks it, which takes no question.
     case loggedIn
     /// Closed.
     case locked
@@ -23,7 +24,7 @@ final class KWallet: Sendable {
   private let daemon: Daemon
   private let bus: PrivateBus
 
-  /// Starts it with the bus's wallet, which the first one makes.
+  /// Starts KWallet with the bus's wallet, which the first start creates.
   init(on bus: PrivateBus, _ start: Start = .unlocked) async throws {
     self.bus = bus
     if !FileManager.default.fileExists(atPath: Self.file(on: bus)) {
@@ -37,8 +38,8 @@ final class KWallet: Sendable {
     if start == .unlocked { try await bus.store().unlock() }
   }
 
-  /// Made once: it shows a wallet to programs that use the Secret Service only when it finds it at
-  /// its start.
+  /// Made once, because KWallet shows a wallet to programs that use the Secret Service only if it
+  /// finds the wallet when it starts.
   private static let emptyWallet = Task { () async throws -> Data in
     let bus = try await PrivateBus()
     try writeSettings(on: bus)
@@ -92,7 +93,7 @@ final class KWallet: Sendable {
     try await call("pamOpen", "string:\(wallet)", "array:byte:\(key)", "int32:0", on: bus)
   }
 
-  /// Closes the wallet, as an idle time, a screen saver or the person does.
+  /// Closes the wallet, as an idle timeout, a screen saver or the person does.
   func lock() async throws {
     try await Self.call("close", "string:\(Self.wallet)", "boolean:true", on: bus)
   }
@@ -110,11 +111,11 @@ final class KWallet: Sendable {
 
   var isRunning: Bool { daemon.isRunning }
 
-  /// Makes changes, and waits until they are on the disk, some seconds later.
+  /// Makes changes, and waits until they are on disk, some seconds later.
   func saving(_ change: () async throws -> Void) async throws {
     try await SavedFile(path: Self.file(on: bus)).saving(change)
   }
 
-  /// Ends it, as a crash does.
+  /// Kills the daemon, as in a crash.
   func kill() { daemon.kill() }
 }

@@ -3,25 +3,25 @@ import Foundation
 import TestSupport
 import Testing
 
-/// KeePassXC on a bus, without a display: one database, "secrets", a group of which is shown to
-/// other programs.
+/// KeePassXC on a bus, without a display: one database, "secrets", of which other programs see one
+/// group.
 final class KeePassXC: Sendable {
   private static let program = "/usr/bin/keepassxc"
   private let daemon: Daemon
   private let database: String
 
-  /// Starts it with the bus's database, which the first one makes.
+  /// Starts KeePassXC with the bus's database, which the first start creates.
   ///
-  /// Saves it after every change only when told so. The thread that does so reads what the other
-  /// one changes meanwhile: 2.7.4 crashes when the list of entries becomes larger just then, from
-  /// 14 to 15 and from 30 to 31.
+  /// It saves the database after every change only if asked to. The thread that saves reads what
+  /// the other thread may be changing: 2.7.4 crashes if the list of entries grows at that moment,
+  /// from 14 to 15 and from 30 to 31.
   ///
   /// - Parameters:
-  ///   - bus: Where it is.
+  ///   - bus: The bus that it joins.
   ///   - saves: Whether it saves after every change.
-  ///   - confirms: Whether it asks the person before a program reads an item that another made.
-  ///   - display: Where its windows are; by default nowhere.
-  /// - Throws: When it cannot be started.
+  ///   - confirms: Whether it asks the person before a program reads an item that another created.
+  ///   - display: The display of its windows; by default it has none.
+  /// - Throws: An error if it cannot be started.
   init(
     on bus: PrivateBus, saves: Bool = false, confirms: Bool = false, display: Display? = nil
   ) async throws {
@@ -48,7 +48,7 @@ final class KeePassXC: Sendable {
 
   private static func database(on bus: PrivateBus) -> String { bus["data/secrets.kdbx"] }
 
-  /// Made once: deriving its key takes seconds.
+  /// Made once, because deriving its key takes seconds.
   private static let emptyDatabase = Task { try await makeDatabase(on: PrivateBus()) }
 
   private static func makeDatabase(on bus: PrivateBus) async throws -> Data {
@@ -57,7 +57,7 @@ final class KeePassXC: Sendable {
     try await bus.run(tool, "db-create", "-t", "100", "-p", plain, input: "pw\npw\n")
     try await bus.run(tool, "mkdir", plain, "Secrets", input: "pw\n")
     var document = try await bus.run(tool, "export", "-f", "xml", plain, input: "pw\n")
-    // The only way to say which group is shown that needs no window.
+    // The only way to choose the group to show that needs no window.
     let entry =
       "<Item><Key>FDO_SECRETS_EXPOSED_GROUP</Key>"
       + "<Value>\(try group("Secrets", in: document))</Value></Item>"
@@ -73,7 +73,7 @@ final class KeePassXC: Sendable {
     return try Data(contentsOf: URL(filePath: database(on: bus)))
   }
 
-  /// The UUID of a group as KeePassXC's own settings write it.
+  /// Returns the UUID of a group in the form of KeePassXC's settings.
   private static func group(_ name: String, in document: String) throws -> String {
     let group = try Regex("<UUID>([^<]*)</UUID>\\s*<Name>\(name)")
     let match = try #require(try group.firstMatch(in: document))
@@ -107,11 +107,11 @@ final class KeePassXC: Sendable {
 
   var isRunning: Bool { daemon.isRunning }
 
-  /// Makes changes, and waits until they are on the disk.
+  /// Makes changes, and waits until they are on disk.
   func saving(_ change: () async throws -> Void) async throws {
     try await SavedFile(path: database).saving(change)
   }
 
-  /// Ends it, as a crash does.
+  /// Kills KeePassXC, as in a crash.
   func kill() { daemon.kill() }
 }

@@ -9,7 +9,7 @@ enum Keyring: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  /// A program that provides the service on a bus, unlocked.
+  /// Starts the provider on a bus, unlocked.
   func start(on bus: PrivateBus, saves: Bool) async throws -> any RunningKeyring {
     switch self {
     case .gnomeKeyring: try await GnomeKeyring(on: bus)
@@ -30,14 +30,14 @@ extension GnomeKeyring: RunningKeyring {}
 extension KeePassXC: RunningKeyring {}
 extension KWallet: RunningKeyring {}
 
-/// A bus with a provider on it, both of which go with the test.
+/// A bus with a provider on it, both of which end with the test.
 struct KeyringOnBus {
   let bus: PrivateBus
   private(set) var keyring: any RunningKeyring
   private let kind: Keyring
   private let saves: Bool
 
-  /// Starts both; changes outlast the provider only when told so.
+  /// Starts both; changes outlast the provider only if it saves.
   init(_ kind: Keyring, saves: Bool = false) async throws {
     self.kind = kind
     self.saves = saves
@@ -45,7 +45,7 @@ struct KeyringOnBus {
     keyring = try await kind.start(on: bus, saves: saves)
   }
 
-  /// Ends the provider, as a crash does, and starts it again.
+  /// Kills the provider, as in a crash, and starts it again.
   mutating func restart() async throws {
     keyring.kill()
     keyring = try await kind.start(on: bus, saves: saves)

@@ -3,7 +3,7 @@ import DBus
 import SessionToolsBase
 import TestSupport
 
-/// The service as another program sees it, call by call.
+/// Another program that calls the service's methods.
 struct OtherClient {
   static let provider = "org.freedesktop.secrets"
   static let root = "/org/freedesktop/secrets"
@@ -24,7 +24,7 @@ struct OtherClient {
     return try await connection.call(method, arguments, timeout: patience).children
   }
 
-  /// The path of a collection by its alias.
+  /// Returns the path of a collection with an alias.
   func collection(_ alias: String = "default") async throws -> String {
     try await call(Self.root, "Service", "ReadAlias", [.string(alias)])[0].text ?? ""
   }
@@ -33,13 +33,13 @@ struct OtherClient {
   func lock() async throws {
     let answer = try await call(
       Self.root, "Service", "Lock", [.objectPaths([try await collection()])])
-    // KeePassXC does it in a prompt that asks nobody.
+    // KeePassXC locks in a prompt that asks no question.
     if let prompt = answer.last?.objectPath, prompt != "/" {
       try await call(prompt, "Prompt", "Prompt", [.string("")])
     }
   }
 
-  /// The paths of all items of the default collection, whoever made them.
+  /// Returns the paths of all items of the default collection, including other programs' items.
   func items() async throws -> [String] {
     try await property("Items", of: collection(), "Collection").texts ?? []
   }

@@ -3,11 +3,11 @@ import Foundation
 import SecretServiceStore
 import SessionToolsBase
 
-/// A keyring of gnome-keyring's that has no password, as a file.
+/// A file of gnome-keyring for a keyring without a password.
 ///
-/// The way to have thousands of items in no time: gnome-keyring writes all of its file for each.
+/// It is a fast way to thousands of items: gnome-keyring rewrites its whole file for each item.
 enum PlainKeyring {
-  /// Writes one as the default collection, before the first gnome-keyring starts.
+  /// Writes the file as the default collection, before gnome-keyring first starts.
   static func write(
     _ items: [StoreKey: SecretBytes], label: String = "plain", on bus: PrivateBus
   ) throws {
@@ -32,7 +32,7 @@ enum PlainKeyring {
     try text.write(toFile: "\(directory)/plain.keyring", atomically: true, encoding: .utf8)
   }
 
-  /// An item as the store makes it; the names must need no escapes in the file.
+  /// Returns an item as the store writes it; its names must need no escapes in the file.
   private static func group(_ number: Int, _ key: StoreKey, _ value: SecretBytes) -> String {
     let line = ItemLine.encode(value, for: key)
     var text = """

@@ -7,16 +7,16 @@ struct SavedFile {
   let path: String
 
   private struct Version: Equatable {
-    /// May be that of an earlier one.
+    /// The inode's number, which may be that of an earlier version.
     let number: Int
     let modificationDate: Date
   }
 
-  /// Makes changes, and waits until they are on the disk.
+  /// Makes changes, and waits until they are on disk.
   func saving(_ change: () async throws -> Void) async throws {
     let before = try version()
     try await change()
-    // One of ours may be several of the provider's, each of which writes a new file.
+    // One change may be several for the provider, each of which writes a new file.
     var last = before
     var lastChange = ContinuousClock.now
     try await wait(until: "\(path) is saved") {

@@ -1,7 +1,7 @@
 import SecretServiceStore
 import SessionToolsBase
 
-/// What reads and asks without a change, each by its name.
+/// The calls that read, each with its name.
 let reads: [(name: String, run: @Sendable (SecretServiceStore, StoreKey) async throws -> Void)] = [
   ("value", { store, key in _ = try await store.value(for: key) }),
   ("contains", { store, key in _ = try await store.contains(key) }),
@@ -9,7 +9,7 @@ let reads: [(name: String, run: @Sendable (SecretServiceStore, StoreKey) async t
   ("items", { store, _ in _ = try await store.items(in: nil) }),
 ]
 
-/// What changes something.
+/// The calls that change something, each with its name.
 let changes: [(name: String, run: @Sendable (SecretServiceStore, StoreKey) async throws -> Void)] =
   [
     ("put", { store, key in try await store.put(SecretBytes(utf8: "other"), for: key) }),

@@ -3,7 +3,7 @@ import SecretServiceStore
 import TestSupport
 
 extension PrivateBus {
-  /// A store on the bus.
+  /// Returns a store on the bus.
   func store(
     _ collection: SecretServiceCollection = .default,
     _ configure: (inout SecretServiceOptions) -> Void = { _ in }
@@ -16,7 +16,7 @@ extension PrivateBus {
 }
 
 extension SecretServiceOptions {
-  /// For machines that have a lot else to do.
+  /// Options with a timeout that is long enough for a busy machine.
   static var patient: SecretServiceOptions {
     var options = SecretServiceOptions()
     options.timeout = patience

@@ -1,7 +1,7 @@
 import SessionToolsBase
 import Testing
 
-/// The code of the error that a closure throws; `nil` when it throws none.
+/// Returns the code of the error that a closure throws, or `nil` if it throws none.
 func failure(of body: () async throws -> some Any) async -> StoreError.Code? {
   do {
     _ = try await body()

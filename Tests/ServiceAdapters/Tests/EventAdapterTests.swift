@@ -7,7 +7,7 @@ import SessionServiceAdapters
 import SessionToolsBase
 import Testing
 
-/// An item that is refreshed as the handler says.
+/// An item that has expired until it is refreshed.
 struct Pass: Codable, Expiring, Sendable {
   var text = "s3cret"
   var expirationDate: Date? = .distantPast
@@ -15,7 +15,7 @@ struct Pass: Codable, Expiring, Sendable {
   static let renewed = Pass(expirationDate: .distantFuture)
 }
 
-/// Quotes what it should not.
+/// An error whose description quotes a secret.
 struct TalkativeError: Error, CustomStringConvertible {
   let description = "the server said no to s3cret"
 }
@@ -33,7 +33,7 @@ func session(
   return session
 }
 
-/// What two sessions do is seen by swift-log and swift-metrics.
+/// The events of three sessions and a store, sent to swift-log and swift-metrics.
 @Suite(.serialized) struct `the adapters of events` {
   private let handler: InMemoryLogHandler
   private let metrics = TestMetrics()
@@ -75,7 +75,7 @@ func session(
     }
   }
 
-  @Test func `write a log, without what errors quote`() {
+  @Test func `write a log, without the texts of errors`() {
     let good = lines("session", "good")
     #expect(good.count == 4)
     #expect(good.first == "debug: session good: a refresh has begun")

@@ -5,9 +5,9 @@ import SessionServiceAdapters
 import SessionToolsBase
 import Testing
 
-/// Each in a process of its own: no refresh begins after the end.
+/// Each test has a process of its own, because no refresh begins after the end.
 @Suite struct `a service of a group` {
-  @Test func `that is told to end by SIGTERM ends when the answer is stored`() async {
+  @Test func `that is ended by SIGTERM returns when the answer is stored`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let store = MemoryStore()
       // The server takes longer than the group needs to shut down.
@@ -17,7 +17,7 @@ import Testing
         logger: Logger(label: "group"))
       try await group.run()
 
-      // It is stored when the group ends, and not some time after that.
+      // The answer is stored when the group ends, and not some time after that.
       let pass = try await storedPass(in: store)
       let isStored = pass.expirationDate == .distantFuture
       _ = try await asked.value
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `that is cancelled with its group stores the answer, too`() async {
+  @Test func `that is cancelled with its group also stores the answer`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let store = MemoryStore()
       let (_, asked) = try await refreshing(in: store, for: .milliseconds(300))
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `that has too little time says so`() async {
+  @Test func `that has too little time reports that`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       _ = try await refreshing(in: MemoryStore(), for: .seconds(600))
       let group = ServiceGroup(
@@ -67,7 +67,7 @@ import Testing
   }
 }
 
-/// A session with a refresh that has begun and takes a while, and the task that waits for it.
+/// Returns a session with a slow refresh that has begun, and the task that waits for it.
 private func refreshing(
   in store: MemoryStore, for duration: Duration
 ) async throws -> (session: UserSession<Pass>, asked: Task<Pass, any Error>) {
@@ -87,7 +87,7 @@ private func storedPass(in store: MemoryStore) async throws -> Pass {
   return try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
 }
 
-/// Has its own process told to end, as a supervisor does.
+/// Sends SIGTERM to its own process, as a supervisor does.
 private struct Terminator: Service {
   func run() async throws {
     kill(getpid(), SIGTERM)

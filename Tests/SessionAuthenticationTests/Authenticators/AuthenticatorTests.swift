@@ -18,7 +18,7 @@ struct AuthenticatorTests {
     #expect(absent.requests.isEmpty && last.requests.isEmpty)
   }
 
-  @Test func `a person who wants another way gets it, and a no is an answer`() async throws {
+  @Test func `a person who wants another way gets it, and a failure is final`() async throws {
     let finger = ScriptedAuthenticator([
       .failure(AuthenticationError(AuthenticationError.userFallback, "another way")),
       .failure(AuthenticationError(AuthenticationError.failed, "no match")),
@@ -30,7 +30,7 @@ struct AuthenticatorTests {
     #expect(password.requests.count == 1)
   }
 
-  @Test func `where nobody could show the question, the next one does`() async throws {
+  @Test func `if the question cannot be shown, the next authenticator is asked`() async throws {
     let agentless = ScriptedAuthenticator([
       .failure(AuthenticationError(AuthenticationError.notInteractive, "no agent"))
     ])
@@ -39,7 +39,7 @@ struct AuthenticatorTests {
     #expect(try await first.evaluate(request) == .passcode)
   }
 
-  @Test func `with none nobody is authenticated`() async throws {
+  @Test func `without an available authenticator, authentication fails`() async throws {
     let none = FirstAvailableAuthenticator([])
     #expect(await !none.availability().isAvailable)
     await expectFailure(AuthenticationError.misconfigured) { try await none.evaluate(request) }
@@ -53,14 +53,15 @@ struct AuthenticatorTests {
 
   // MARK: - Context
 
-  @Test func `whoever was never authenticated needs it, and so does whoever failed`() async throws {
+  @Test func `authentication is needed before the first success and after a failure`() async throws
+  {
     let clock = ManualClock()
     let context = AuthenticationContext(
       ScriptedAuthenticator([.failure(.userCancelled), .success]), clock: clock)
     #expect(context.needsReauthentication(after: .seconds(3600)))
     await expectFailure(AuthenticationError.userCancel) { try await context.evaluate(request) }
     #expect(context.needsReauthentication(after: .seconds(3600)))
-    // It can be asked again, whatever came before.
+    // A context can be evaluated again after a failure.
     _ = try await context.evaluate(request)
     #expect(!context.needsReauthentication(after: .seconds(3600)))
     #expect(context.needsReauthentication(after: .zero))
@@ -71,7 +72,7 @@ struct AuthenticatorTests {
     #expect(context.needsReauthentication(after: .seconds(3600)))
   }
 
-  @Test func `nobody is asked again within the reuse duration, which is never long`() async throws {
+  @Test func `no question is asked within the reuse duration, which is never long`() async throws {
     let clock = ManualClock()
     let authenticator = ScriptedAuthenticator()
     let context = AuthenticationContext(
@@ -88,7 +89,8 @@ struct AuthenticatorTests {
     #expect(authenticator.requests.count == 3)
   }
 
-  @Test func `a second question while one is shown is refused, and the first goes on`() async throws
+  @Test func `a second question while one is shown is refused, and the first continues`()
+    async throws
   {
     let authenticator = ScriptedAuthenticator([.waiting])
     let context = AuthenticationContext(authenticator)
@@ -101,7 +103,7 @@ struct AuthenticatorTests {
     guard case .authenticated = context.state else { throw NeverHappened() }
   }
 
-  @Test func `what is invalidated while it is asked opens nothing`() async throws {
+  @Test func `a question that is invalidated before its answer opens nothing`() async throws {
     let authenticator = ScriptedAuthenticator([.waiting])
     let context = AuthenticationContext(authenticator)
     let first = Task { try await context.evaluate(request) }

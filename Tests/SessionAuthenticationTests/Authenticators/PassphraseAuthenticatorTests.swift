@@ -6,9 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Asks for the passphrase of a store that is really sealed.
+/// Asks for the passphrase of a real sealed store.
 struct PassphraseAuthenticatorTests {
-  /// Answers as prepared.
+  /// A prompt with prepared answers.
   final class Prompt: AuthenticationPrompt {
     private let answers: Mutex<[AuthenticationAnswer]>
     let questions = Recorder<AuthenticationQuestion>()
@@ -21,7 +21,7 @@ struct PassphraseAuthenticatorTests {
       questions.append(question)
       let answer = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
       if let answer { return answer }
-      // Nobody is there.
+      // The person is absent.
       try? await Task.sleep(for: .seconds(3600))
       return .cancelled
     }
@@ -66,7 +66,7 @@ struct PassphraseAuthenticatorTests {
     #expect(!store.isLocked)
   }
 
-  @Test func `a wrong one may be mended twice, and then nobody is authenticated`() async throws {
+  @Test func `a wrong passphrase may be corrected twice, and then it fails`() async throws {
     let prompt = Prompt(
       .text(SecretBytes(utf8: "wrong")), .text(SecretBytes(utf8: "")),
       .text(SecretBytes(utf8: "right")), .text(SecretBytes(utf8: "no")),
@@ -82,15 +82,14 @@ struct PassphraseAuthenticatorTests {
     #expect(!text.contains("no\"") && !text.contains("right"))
   }
 
-  @Test func `a person who does not want to, or wants another way, is asked no more`() async throws
-  {
+  @Test func `a person who cancels or wants another way is not asked again`() async throws {
     let gate = gate(Prompt(.cancelled, .fallback))
     await expectFailure(AuthenticationError.userCancel) { try await gate.authenticate() }
     await expectFailure(AuthenticationError.userFallback) { try await gate.authenticate() }
     #expect(store.isLocked)
   }
 
-  @Test func `a question that nobody answers ends, by time or with its task`() async throws {
+  @Test func `an unanswered question ends by its timeout or with its task`() async throws {
     await expectFailure(AuthenticationError.timedOut) {
       try await gate(Prompt(), timeout: .milliseconds(20)).authenticate()
     }
@@ -101,7 +100,7 @@ struct PassphraseAuthenticatorTests {
     #expect(store.isLocked)
   }
 
-  @Test func `a store that cannot be opened says why`() async throws {
+  @Test func `the error of a store that cannot be opened has the reason`() async throws {
     try FileManager.default.removeItem(atPath: directory["store"])
     let gate = gate(Prompt(.text(SecretBytes(utf8: "right"))))
     let error = await expectFailure(AuthenticationError.unlockFailed) {

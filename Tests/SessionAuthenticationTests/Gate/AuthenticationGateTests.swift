@@ -6,7 +6,7 @@ import Testing
 struct AuthenticationGateTests {
   // MARK: - One question for all scenes
 
-  @Test func `it begins locked, and says so to each scene`() {
+  @Test func `a gate begins locked, and each scene is told`() {
     let test = TestGate { $0.requestsAutomatically = false }
     test.connect("a", "b", isActive: true)
     #expect(test.gate.requiresAuthentication)
@@ -19,7 +19,7 @@ struct AuthenticationGateTests {
     let test = TestGate(.waiting)
     test.connect("a", "b", "c")
     test.gate.handle(.didBecomeActive, in: "b")
-    // Each asks, too, as programs do.
+    // Each scene also requests authentication, as programs do.
     let waiting = ["a", "b", "c"].map { scene in
       Task { try await test.gate.authenticate(in: SceneIdentifier(scene)) }
     }
@@ -33,7 +33,7 @@ struct AuthenticationGateTests {
     #expect(test.told("c") == ["locked", "authenticating", "authenticated"])
   }
 
-  @Test func `all scenes hear of a failure, and one may try again`() async throws {
+  @Test func `all scenes are told of a failure, and one may try again`() async throws {
     let test = TestGate(.failure(.userCancelled), .success)
     test.connect("a", "b", isActive: true)
     try await waitUntil { test.told("b").last == "failed: userCancel" }
@@ -43,7 +43,7 @@ struct AuthenticationGateTests {
     #expect(test.told("b").suffix(2) == ["presents", "authenticated"])
   }
 
-  @Test func `a scene that comes during a question takes part in it`() async throws {
+  @Test func `a scene that connects during a question takes part in it`() async throws {
     let test = TestGate(.waiting)
     test.connect("a", isActive: true)
     try await test.waitUntilAsked()
@@ -53,7 +53,8 @@ struct AuthenticationGateTests {
     #expect(test.told("late") == ["authenticating", "authenticated"])
   }
 
-  @Test func `a presenter that goes away ends its question, and holds nobody up`() async throws {
+  @Test func `a presenter that disconnects ends its question, and no waiter is left`() async throws
+  {
     let test = TestGate(.waiting, .success)
     test.connect("a", isActive: true)
     test.connect("b")
@@ -71,7 +72,7 @@ struct AuthenticationGateTests {
 
   // MARK: - Coming and going
 
-  @Test func `whoever comes back within the grace time is let in, as long as before`() async throws
+  @Test func `a return within the grace time needs no question, and extends no token`() async throws
   {
     let test = TestGate(lifetime: .seconds(60)) { $0.graceDuration = .seconds(15) }
     test.connect("a", isActive: true)
@@ -82,10 +83,10 @@ struct AuthenticationGateTests {
     #expect(!test.gate.requiresAuthentication)
     #expect(test.askedCount == 1)
     test.clock.advance(by: .seconds(46))
-    #expect(test.gate.requiresAuthentication, "coming back made the token last longer")
+    #expect(test.gate.requiresAuthentication, "the return extended the token")
   }
 
-  @Test func `whoever comes back later is asked again`() async throws {
+  @Test func `a return after the grace time needs another question`() async throws {
     let test = TestGate { $0.graceDuration = .seconds(15) }
     test.connect("a", isActive: true)
     try await waitUntil { !test.gate.requiresAuthentication }
@@ -114,7 +115,7 @@ struct AuthenticationGateTests {
   }
 
   @Test(arguments: [true, false])
-  func `a window that is made anew without the focus leaves nobody in front`(
+  func `a window that is recreated without the focus counts as an absence`(
     isShownSoon: Bool
   ) async throws {
     let test = TestGate { $0.requestsAutomatically = false }
@@ -127,7 +128,7 @@ struct AuthenticationGateTests {
     #expect(test.gate.requiresAuthentication == !isShownSoon)
   }
 
-  @Test func `what the desktop does locks, and nobody is asked behind its lock`() async throws {
+  @Test func `the desktop's events lock, and no question is asked behind its lock`() async throws {
     let test = TestGate()
     test.connect("a", isActive: true)
     try await waitUntil { !test.gate.requiresAuthentication }
@@ -145,13 +146,13 @@ struct AuthenticationGateTests {
     #expect(test.askedCount == 3)
   }
 
-  @Test func `a desktop that never says that it is unlocked shows it by the focus`() async throws {
+  @Test func `a desktop that never reports its unlocking shows it by the focus`() async throws {
     let test = TestGate()
     test.connect("a", isActive: true)
     try await waitUntil { !test.gate.requiresAuthentication }
     test.gate.handle(.sessionLocked)
     test.gate.handle(.willResignActive, in: "a")
-    // One that comes behind the lock.
+    // A window that connects behind the lock.
     test.connect("b", isActive: true)
     #expect(test.askedCount == 1)
     test.gate.handle(.didBecomeActive, in: "a")
@@ -159,8 +160,8 @@ struct AuthenticationGateTests {
     #expect(test.askedCount == 2)
   }
 
-  @Test func `a lock during a question beats its success`() async throws {
-    // One that takes no notice of being cancelled, and says yes.
+  @Test func `a lock during a question overrides its success`() async throws {
+    // A question that ignores its cancellation and succeeds.
     let (isAsked, answer) = (Recorder<Void>(), AsyncStream.makeStream(of: Void.self))
     let gate = AuthenticationGate(configuration: .patient) { _ in
       isAsked.append(())
@@ -171,7 +172,7 @@ struct AuthenticationGateTests {
     try await waitUntil { isAsked.all.count == 1 }
     gate.handle(.sessionLocked)
     await expectFailure(AuthenticationError.systemCancel) { try await waiter.value }
-    // The next is asked when the first has ended, and not before.
+    // The next question is asked when the first has ended, and not before.
     let next = Task { try await gate.authenticate() }
     try await Task.sleep(for: .milliseconds(20))
     #expect(isAsked.all.count == 1)
@@ -182,7 +183,7 @@ struct AuthenticationGateTests {
     try await next.value
   }
 
-  /// A gate whose questions take no notice of being cancelled.
+  /// Returns a gate whose questions ignore their cancellation.
   private func stubbornGate() -> (AuthenticationGate, AsyncStream<Void>.Continuation) {
     let (answers, answer) = AsyncStream.makeStream(of: Void.self)
     let gate = AuthenticationGate(configuration: .patient) { _ in
@@ -192,7 +193,7 @@ struct AuthenticationGateTests {
     return (gate, answer)
   }
 
-  @Test func `a second lock answers those who wait for the next question`() async throws {
+  @Test func `a second lock fails the waiters for the next question`() async throws {
     let (gate, answer) = stubbornGate()
     let first = Task { try await gate.authenticate() }
     try await waitUntil { gate.isAuthenticating }
@@ -201,7 +202,7 @@ struct AuthenticationGateTests {
     let second = Task { try await gate.authenticate() }
     let codes = Recorder<AuthenticationError.Code>()
     gate.deferUntilAuthenticated { if case .failure(let error) = $0 { codes.append(error.code) } }
-    // Until it waits, a lock has nothing to answer.
+    // A lock has no effect until the work waits.
     try await waitUntil {
       gate.handle(.willSleep)
       return !codes.all.isEmpty
@@ -210,7 +211,7 @@ struct AuthenticationGateTests {
     answer.finish()
   }
 
-  @Test func `a presenter that goes away before its question leaves that to another`() async throws
+  @Test func `a presenter that disconnects before its question leaves it to another`() async throws
   {
     let (gate, answer) = stubbornGate()
     let first = Task { try await gate.authenticate() }
@@ -227,10 +228,10 @@ struct AuthenticationGateTests {
     gate.disconnect("b")
     answer.finish()
     await second.value
-    #expect(answered.all.count == 1, "it was answered, with either")
+    #expect(answered.all.count == 1, "the waiter gets one result, success or failure")
   }
 
-  @Test func `a question that nobody answers ends`() async throws {
+  @Test func `an unanswered question ends`() async throws {
     let test = TestGate(.waiting)
     let waiter = Task { try await test.gate.authenticate() }
     try await test.waitUntilAsked()
@@ -239,13 +240,13 @@ struct AuthenticationGateTests {
     try await waitUntil { test.authenticator.underWayCount == 0 }
   }
 
-  @Test func `a token that does not count opens nothing`() async throws {
+  @Test func `a token that is not valid opens nothing`() async throws {
     let test = TestGate(lifetime: .zero)
     await expectFailure(AuthenticationError.invalidToken) { try await test.gate.authenticate() }
     #expect(test.gate.requiresAuthentication)
   }
 
-  @Test func `a token that was kept opens the gate, if it still counts`() async throws {
+  @Test func `a token that was kept opens the gate if it is still valid`() async throws {
     let clock = ManualClock()
     let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
     func gate() -> AuthenticationGate {
@@ -257,9 +258,7 @@ struct AuthenticationGateTests {
     #expect(gate().requiresAuthentication)
   }
 
-  @Test func `a gate that is disabled is open, and as locked as before when it is enabled`()
-    async throws
-  {
+  @Test func `a disabled gate is open, and as locked as before when it is enabled`() async throws {
     let test = TestGate(.failure(.userCancelled)) { $0.isEnabled = false }
     test.connect("a", isActive: true)
     #expect(!test.gate.requiresAuthentication)
@@ -270,7 +269,7 @@ struct AuthenticationGateTests {
     #expect(test.told("a") == ["authenticated", "locked"])
   }
 
-  @Test func `its states are told as they change`() async throws {
+  @Test func `the states of a gate are reported as they change`() async throws {
     let test = TestGate(.waiting)
     var states = test.gate.states.makeAsyncIterator()
     guard case .locked = await states.next() else { throw NeverHappened() }
@@ -280,7 +279,7 @@ struct AuthenticationGateTests {
     test.authenticator.answer(.failure(.userCancelled))
     guard case .failed = await states.next() else { throw NeverHappened() }
     await expectFailure(AuthenticationError.userCancel) { try await waiter.value }
-    // It is told once, whatever else happens.
+    // A state is reported once, whatever else happens.
     let (isListening, stream) = (Recorder<Void>(), test.gate.states)
     let next = Task {
       var states = stream.makeAsyncIterator()
@@ -295,7 +294,7 @@ struct AuthenticationGateTests {
     guard case .unlocked = try await next.value else { throw NeverHappened() }
   }
 
-  @Test func `a gate that goes away answers all who wait`() async throws {
+  @Test func `a gate that is released fails all waiters`() async throws {
     let answers = Recorder<AuthenticationError.Code>()
     var gate: AuthenticationGate? = AuthenticationGate { _ in PermanentToken() }
     gate?.deferUntilAuthenticated {

@@ -5,7 +5,7 @@ import SessionToolsTesting
 import Testing
 
 struct DeferredWorkTests {
-  @Test func `it waits for authentication, and asks nobody`() async throws {
+  @Test func `work waits for authentication, and asks no question`() async throws {
     let test = TestGate()
     let waiter = Task { try await test.gate.whenAuthenticated { 42 } }
     let answers = Recorder<Bool>()
@@ -16,11 +16,13 @@ struct DeferredWorkTests {
     #expect(try await waiter.value == 42)
     try await waitUntil { answers.all == [true] }
     test.gate.deferUntilAuthenticated { answers.append((try? $0.get()) != nil) }
-    // At once where the gate is open, behind what another thread is telling just now.
+    // At once if the gate is open, but after the notifications that another thread is sending.
     try await waitUntil { answers.all == [true, true] }
   }
 
-  @Test func `a failure answers it, and what comes later waits for the next`() async throws {
+  @Test func `a failure ends waiting work, and later work waits for the next question`()
+    async throws
+  {
     let test = TestGate(.failure(.userCancelled), .success)
     let answers = Recorder<AuthenticationError.Code?>()
     func deferWork() {
@@ -40,7 +42,7 @@ struct DeferredWorkTests {
     #expect(answers.all == [AuthenticationError.userCancel, nil])
   }
 
-  @Test func `it can be given up, has an end, and goes with its scene`() async throws {
+  @Test func `work can be cancelled, can time out, and ends with its scene`() async throws {
     let test = TestGate()
     test.connect("a")
     let codes = Recorder<AuthenticationError.Code>()
@@ -67,9 +69,7 @@ struct DeferredWorkTests {
     #expect(codes.all.count == 4, "one of them was answered twice")
   }
 
-  @Test func `a task that is cancelled leaves, and the question goes on for the others`()
-    async throws
-  {
+  @Test func `a cancelled task returns, and the question continues for the others`() async throws {
     let test = TestGate(.waiting)
     let first = Task { try await test.gate.authenticate() }
     try await test.waitUntilAsked()
@@ -81,7 +81,7 @@ struct DeferredWorkTests {
     #expect(test.askedCount == 1)
   }
 
-  @Test func `a task that was cancelled before does not wait`() async throws {
+  @Test func `a task that was already cancelled does not wait`() async throws {
     let test = TestGate()
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
@@ -91,7 +91,7 @@ struct DeferredWorkTests {
     await expectFailure(AuthenticationError.appCancel) { try await task.value }
   }
 
-  @Test func `no more may wait than the configuration says`() async throws {
+  @Test func `no more work may wait than the configuration allows`() async throws {
     let test = TestGate { $0.largestDeferredCount = 2 }
     let codes = Recorder<AuthenticationError.Code>()
     for _ in 0..<3 {
@@ -102,7 +102,7 @@ struct DeferredWorkTests {
     #expect(codes.all == [AuthenticationError.busy])
   }
 
-  @Test func `many threads have each of theirs answered once`() async throws {
+  @Test func `work of many threads is answered once each`() async throws {
     let test = TestGate { $0.requestsAutomatically = false }
     let answers = Recorder<Int>()
     let (threadCount, workCount) = (8, 200)

@@ -2,10 +2,11 @@ import SessionAuthentication
 import SessionToolsTesting
 import Testing
 
-/// Faults that gates of this kind have had elsewhere, in which the tests of the single rules do not
-/// show by themselves what they keep away.
+/// Faults that other gates of this kind have had, and that the tests of single rules do not show by
+/// themselves.
 struct EarlierDesignsTests {
-  @Test func `to cancel, leave and come back within the grace time opens nothing`() async throws {
+  @Test func `cancelling, leaving and returning within the grace time opens nothing`() async throws
+  {
     let test = TestGate(.failure(.userCancelled)) { $0.graceDuration = .seconds(15) }
     test.connect("a", isActive: true)
     try await waitUntil { test.told("a").last == "failed: userCancel" }
@@ -28,7 +29,7 @@ struct EarlierDesignsTests {
     #expect(test.gate.isAuthenticating)
     test.authenticator.answer(.success(()))
     try await waitUntil { !test.gate.requiresAuthentication }
-    // Dialogs are in no hurry to go.
+    // A dialog may take a while to close.
     test.clock.advance(by: .seconds(4))
     test.gate.handle(.didBecomeActive, in: "a")
     test.clock.advance(by: .seconds(60))
@@ -36,9 +37,7 @@ struct EarlierDesignsTests {
     #expect(test.askedCount == 1)
   }
 
-  @Test func `a question that was dismissed is asked again after an absence, and not before`()
-    async throws
-  {
+  @Test func `a dismissed question is asked again after an absence, and not before`() async throws {
     let test = TestGate(.waiting, .success) { $0.invalidation = .resignActive }
     test.connect("a", isActive: true)
     try await test.waitUntilAsked()
@@ -46,7 +45,7 @@ struct EarlierDesignsTests {
     test.authenticator.answer(.failure(.userCancelled))
     try await waitUntil { test.told("a").last == "failed: userCancel" }
     for _ in 0..<3 {
-      // The dialog's focus comes back, as it may more than once.
+      // The focus comes back from the dialog, possibly more than once.
       test.gate.handle(.didBecomeActive, in: "a")
       test.gate.handle(.willResignActive, in: "a")
     }

@@ -1,8 +1,8 @@
 import SessionAuthentication
 
-/// The rules of the gate once more, as facts about what has happened: to be compared with.
+/// A second implementation of the gate's rules, by facts about past events, to compare with.
 struct GateModel {
-  /// What is to come of an event, but for what scenes are told.
+  /// The expected outcome of an event, without the directives to scenes.
   struct Outcome: Equatable {
     var evaluated: [Int] = []
     var cancelled: [Int] = []
@@ -23,15 +23,15 @@ struct GateModel {
   var hasHadWindows = false
   var turns = 0
 
-  /// The last success that counted, and whether anything has ended it since.
+  /// The last valid success, and whether anything has ended it since.
   var success: (any AuthenticationToken)?
   var isEnded = false
-  /// Since when nobody is there, and how long they may stay away.
+  /// When the absence began, and how long it may last.
   var absence: (since: Duration, limit: Duration)?
 
   var question: (number: Int, presenter: SceneIdentifier?, asked: Duration, isAnswerWanted: Bool)?
   var questionCount = 0
-  /// What is to be asked next; `.some(nil)` by whomever.
+  /// The presenter of the next question; `.some(nil)` for any presenter.
   var nextPresenter: SceneIdentifier??
   var waiting: [Int: SceneIdentifier?] = [:]
   var turnedAway: Duration?
@@ -88,7 +88,7 @@ struct GateModel {
       guard windows[scene] != nil else { break }
       switch event {
       case .didBecomeActive:
-        // Nobody gets the focus behind a locked desktop.
+        // No window gets the focus behind a locked desktop.
         if windows[scene]?.hasFocus == false { isScreenLocked = false }
         becomeActive(scene, &outcome)
       case .willEnterForeground:

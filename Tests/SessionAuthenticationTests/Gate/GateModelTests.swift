@@ -3,11 +3,11 @@ import SessionToolsBase
 import Testing
 import TestSupport
 
-/// Random sequences of what may happen, by the gate and by its model.
+/// Random sequences of events, handled by the gate and by its model.
 struct GateModelTests {
-  /// One task for each processor, or each core would be idle but one.
+  /// Two tasks, because one would use only one processor.
   @Test(arguments: 0..<2)
-  func `the gate does what its rules say, whatever happens`(part: Int) async throws {
+  func `the gate follows its rules, whatever happens`(part: Int) async throws {
     let count = TestSize.choose(small: 2000, medium: 100_000, large: 2_000_000) / 2
     for number in 0..<count {
       // Other tests, which wait for something, run on the same threads.
@@ -21,7 +21,7 @@ struct GateModelTests {
     }
   }
 
-  @Test func `a sequence reaches all that a gate can be`() throws {
+  @Test func `the sequences reach every state of a gate`() throws {
     var seen: Set<String> = []
     for seed in 0..<500 {
       var sequence = GateSequence(seed: UInt64(seed))
@@ -30,14 +30,14 @@ struct GateModelTests {
     }
     let all: Set = [
       "locked", "evaluating", "unlocked", "grace", "failed", "disabled", "abandoned",
-      "asked unasked",
+      "asked automatically",
       "asked again after an abandoned one", "ran", "refused", "wiped", "expired", "late answer",
     ]
     #expect(seen.isSuperset(of: all), "\(all.subtracting(seen))")
   }
 }
 
-/// One sequence, by its seed.
+/// A sequence that a seed determines.
 struct GateSequence {
   private static let scenes: [SceneIdentifier] = ["a", "b", "c"]
   private static let times: [Duration] = [
@@ -52,10 +52,10 @@ struct GateSequence {
   private var connected: Set<SceneIdentifier> = []
   private var waiterCount = 0
   private var live: Set<Int> = []
-  /// Those of them who want somebody to be asked.
+  /// The live waiters that request a question.
   private var asking: Set<Int> = []
   private var underWay: Int?
-  /// What this sequence met.
+  /// The situations that this sequence has reached.
   private(set) var seen: Set<String> = []
 
   init(seed: UInt64) {
@@ -73,7 +73,7 @@ struct GateSequence {
     model = GateModel(configuration: configuration, now: now)
   }
 
-  /// What the gate first did otherwise than its model.
+  /// Returns the first difference between the gate and its model.
   mutating func firstDifference() -> String? {
     for step in 0..<24 {
       now = now.advanced(by: Self.times.randomElement(using: &random) ?? .zero)
@@ -117,7 +117,7 @@ struct GateSequence {
     let number = underWay ?? Int.random(in: 0..<4, using: &random)
     let lifetimes: [Duration?] = [nil, nil, .zero, .seconds(1), .seconds(60)]
     let lifetime = lifetimes.randomElement(using: &random) ?? nil
-    // Now and then a token that is of the future.
+    // Sometimes the token is from the future.
     let issued = Int.random(in: 0..<12, using: &random) == 0 ? now.advanced(by: .seconds(1)) : now
     if Int.random(in: 0..<3, using: &random) == 0 {
       return .evaluationEnded(
@@ -153,7 +153,7 @@ struct GateSequence {
     return countingDifference(event, outcome) ?? tellingDifference(event, outcome, told)
   }
 
-  /// One evaluation at a time, and one answer for each who waits.
+  /// Checks that there is one evaluation at a time, and one answer for each waiter.
   private mutating func countingDifference(
     _ event: GateMachine.Event, _ outcome: GateModel.Outcome
   ) -> String? {
@@ -169,11 +169,11 @@ struct GateSequence {
     if !outcome.run.isEmpty, !live.isEmpty { return "\(live) were left behind" }
     if case .wait(let number, _, .some) = event { asking.insert(number) }
     asking.formIntersection(live)
-    if !asking.isEmpty, underWay == nil { return "\(asking) wait for a question that nobody asks" }
+    if !asking.isEmpty, underWay == nil { return "\(asking) wait for a question that is not asked" }
     return nil
   }
 
-  /// What scenes are told is what is so, and each is told of every beginning and end.
+  /// Checks that the directives match the state, and that each scene gets every beginning and end.
   private mutating func tellingDifference(
     _ event: GateMachine.Event, _ outcome: GateModel.Outcome,
     _ told: [SceneIdentifier: [SceneDirective]]
@@ -217,7 +217,7 @@ struct GateSequence {
     if !outcome.refused.isEmpty { seen.insert("refused") }
     if outcome.isWiped { seen.insert("wiped") }
     if case .tick = event, outcome.isWiped { seen.insert("expired") }
-    if case .scene = event, !outcome.evaluated.isEmpty { seen.insert("asked unasked") }
+    if case .scene = event, !outcome.evaluated.isEmpty { seen.insert("asked automatically") }
     if case .evaluationEnded(let number, _) = event, number == wasEvaluating {
       if !outcome.evaluated.isEmpty { seen.insert("asked again after an abandoned one") }
       if outcome.isWiped { seen.insert("late answer") }

@@ -3,9 +3,9 @@ import SessionAuthentication
 import SessionToolsTesting
 import Testing
 
-/// What is in memory only while a gate is open.
+/// Resources that are in memory only while a gate is open.
 struct GatedResourceTests {
-  @Test func `what a lock wipes late is not what the next question opens`() async throws {
+  @Test func `a lock that wipes late does not wipe what the next question opens`() async throws {
     let (events, mayGoOn) = (Recorder<String>(), DispatchSemaphore(value: 0))
     let gate = AuthenticationGate(configuration: .patient) { _ in
       events.append("asked")
@@ -34,7 +34,7 @@ struct GatedResourceTests {
     #expect(events.all == ["wiped", "asked", "opened", "wiping", "wiped", "asked", "opened"])
   }
 
-  @Test func `what a question has opened is wiped by a lock before it has ended`() async throws {
+  @Test func `a lock before the end of a question wipes what the question opened`() async throws {
     let (opened, wiped) = (Recorder<Void>(), Recorder<Void>())
     let gate = AuthenticationGate(configuration: .patient) { _ in PermanentToken() }
     gate.attach(
@@ -56,7 +56,7 @@ struct GatedResourceTests {
     await expectFailure(AuthenticationError.systemCancel) { try await waiter.value }
   }
 
-  @Test func `a gate that goes away leaves nothing open`() async throws {
+  @Test func `a gate that is released leaves nothing open`() async throws {
     let wiped = Recorder<Void>()
     do {
       let gate = AuthenticationGate(configuration: .patient) { _ in PermanentToken() }

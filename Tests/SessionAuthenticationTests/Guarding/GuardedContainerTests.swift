@@ -49,11 +49,11 @@ struct GuardedContainerTests {
     #expect(try await session.item() == "secret")
     test.gate.invalidate()
     #expect(session.currentItem == nil)
-    #expect(try await session.containsItem(), "a locked gate looks like nobody signed in")
+    #expect(try await session.containsItem(), "a locked gate looks like a user who is signed out")
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `existence asks nobody`(kind: GuardedKind) async throws {
+  func `checking the existence asks no question`(kind: GuardedKind) async throws {
     let test = TestGate()
     let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
     #expect(try !container.containsItem(forIdentifier: "a"))
@@ -68,7 +68,7 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: [GuardPolicy.WhenLocked.authenticate, .wait(.seconds(3600))])
-  func `a session's state and its end ask nobody, and wait for nobody`(
+  func `a session's state and its end neither ask nor wait`(
     whenLocked: GuardPolicy.WhenLocked
   ) async throws {
     let test = TestGate(.waiting)
@@ -91,7 +91,7 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: [GuardPolicy.WhenLocked.refuse, .authenticate, .wait(.seconds(3600))])
-  func `what a refresh brings is stored though the gate was locked meanwhile`(
+  func `a refreshed item is stored although the gate was locked meanwhile`(
     whenLocked: GuardPolicy.WhenLocked
   ) async throws {
     let test = TestGate()
@@ -108,7 +108,7 @@ struct GuardedContainerTests {
     let refreshing = Task { try await session.validItem(.always) }
     try await waitUntil { (try? base.item(forIdentifier: "a")) == "new" }
     if whenLocked != .authenticate { try await test.gate.authenticate() }
-    // Refused where the policy says so, unless the gate was open again by then.
+    // This fails if the policy refuses, unless the gate was open again by then.
     _ = try? await refreshing.value
     #expect(try await session.item() == "new")
   }
@@ -126,7 +126,7 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `reads wait where the policy says so, and not for ever`(kind: GuardedKind) async throws {
+  func `reads wait if the policy says so, but not forever`(kind: GuardedKind) async throws {
     let test = TestGate()
     let container = try kind.container(behind: test.gate, GuardPolicy(.wait(.seconds(10))))
     try container.storeItem("secret", forIdentifier: "a")
@@ -145,7 +145,7 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `reads have somebody asked where the policy says so`(kind: GuardedKind) async throws {
+  func `reads ask a question if the policy says so`(kind: GuardedKind) async throws {
     let test = TestGate(.failure(.userCancelled), .success)
     let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
     try container.storeItem("secret", forIdentifier: "a")
@@ -158,7 +158,7 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `changes are guarded where the policy says so`(kind: GuardedKind) async throws {
+  func `changes are guarded if the policy says so`(kind: GuardedKind) async throws {
     let test = TestGate()
     let container = try kind.container(behind: test.gate, GuardPolicy(guardsChanges: true))
     #expect(throws: StoreError.self) { try container.storeItem("new", forIdentifier: "a") }
@@ -184,7 +184,7 @@ struct GuardedContainerTests {
     guard case .unavailable = await states.next() else { throw NeverHappened() }
   }
 
-  @Test func `sessions behind a gate and before it are refreshed once`() async throws {
+  @Test func `sessions behind a gate and without one are refreshed once`() async throws {
     struct Token: Codable, Expiring, Sendable {
       var number = 0
       var expirationDate: Date?

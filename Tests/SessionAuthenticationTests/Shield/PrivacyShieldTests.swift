@@ -23,7 +23,7 @@ struct PrivacyShieldTests {
     }
   }
 
-  @Test func `content is obscured while there is any reason, and once`() {
+  @Test func `content is obscured once, while there is any reason`() {
     let window = Window(focused: "name")
     let shield = window.shield
     shield.insert(.inactive)
@@ -38,7 +38,7 @@ struct PrivacyShieldTests {
     #expect(window.events.all == ["covered", "uncovered, name focused"])
   }
 
-  @Test func `it is obscured to begin with where there is a reason`() {
+  @Test func `content is obscured from the start if there is a reason`() {
     let events = Recorder<String>()
     let shield = PrivacyShield(reasons: [.locked]) {
       events.append("covered")
@@ -50,7 +50,7 @@ struct PrivacyShieldTests {
     #expect(events.all == ["covered", "uncovered"])
   }
 
-  @Test func `a second loss of the focus does not take the cover for what had it`() {
+  @Test func `a second loss of the focus does not remember the cover as focused`() {
     let focus = Recorder<String>()
     let restored = Recorder<String?>()
     let shield = PrivacyShield { () -> String? in
@@ -66,7 +66,7 @@ struct PrivacyShieldTests {
     #expect(restored.all == ["name"])
   }
 
-  @Test func `it follows a scene and its gate`() async throws {
+  @Test func `a shield follows a scene and its gate`() async throws {
     let window = Window(focused: "name")
     let shield = window.shield
     let test = TestGate { $0.requestsAutomatically = false }
@@ -85,8 +85,8 @@ struct PrivacyShieldTests {
     #expect(window.events.all.count == 4)
   }
 
-  @Test func `nothing is revealed between a lock and what its scene hears of it`() async throws {
-    // Scenes are told in any order.
+  @Test func `nothing is revealed between a lock and its scene's directive`() async throws {
+    // The order in which scenes are told varies.
     for number in 0..<20 {
       let (speaker, other) = (SceneIdentifier("a\(number)"), SceneIdentifier("b\(number)"))
       let test = TestGate { $0.requestsAutomatically = false }
@@ -101,13 +101,13 @@ struct PrivacyShieldTests {
         if case .locked = directive { gate?.handle(.didBecomeActive, in: other) }
       }
       test.gate.invalidate()
-      // Told behind what another thread is telling just now.
+      // The directive may follow those that another thread is sending.
       try await waitUntil { shield.reasons == [.locked] }
       #expect(lockedReveals.all.isEmpty)
     }
   }
 
-  @Test func `what loses the focus while another scene is told stays obscured`() async throws {
+  @Test func `a scene that loses the focus while another is told stays obscured`() async throws {
     let test = TestGate { $0.requestsAutomatically = false }
     let shield = PrivacyShield {
     } reveal: {
@@ -121,7 +121,7 @@ struct PrivacyShieldTests {
     #expect(shield.reasons == [.inactive])
   }
 
-  @Test func `threads that give and take reasons leave it as they say`() async {
+  @Test func `threads that insert and remove reasons leave the right state`() async {
     let events = Recorder<Bool>()
     let shield = PrivacyShield {
       events.append(true)
@@ -167,7 +167,7 @@ struct PrivacyShieldTests {
     redirect.yield("code")
     #expect(try await login.value == "code")
     #expect(!login.isCancelled)
-    // Locked and opened, a thousand times away, and locked.
+    // Locked and opened, inactive a thousand times, and locked.
     #expect(window.events.all.count == 2003)
     // Its result waits until the gate opens.
     let result = Task { try await test.gate.whenAuthenticated { try await login.value } }

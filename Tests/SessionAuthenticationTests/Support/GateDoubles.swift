@@ -4,7 +4,7 @@ import SessionToolsBase
 import SessionToolsTesting
 import Testing
 
-/// A gate with a scripted authenticator, and what its scenes were told.
+/// A gate with a scripted authenticator, and the directives that its scenes got.
 struct TestGate: Sendable {
   let clock = ManualClock()
   let authenticator: ScriptedAuthenticator
@@ -30,7 +30,7 @@ struct TestGate: Sendable {
     }
   }
 
-  /// How often somebody was asked.
+  /// How often a question was asked.
   var askedCount: Int { authenticator.requests.count }
 
   func connect(_ scenes: SceneIdentifier..., isActive: Bool = false) {
@@ -41,20 +41,21 @@ struct TestGate: Sendable {
     }
   }
 
-  /// What one scene was told.
+  /// Returns the directives that one scene got.
   func told(_ scene: SceneIdentifier) -> [String] {
     told.all.filter { $0.scene == scene }.map(\.directive)
   }
 
-  /// Opens the gate, and waits until everybody was told.
+  /// Opens the gate, and waits until all scenes got their directives.
   func open() async throws {
     try await gate.authenticate()
     try #require(!gate.requiresAuthentication)
-    // The thread that told this one may not be done yet; it would tell then what this one does next.
+    // The thread that resumed this one may still be sending directives. It would then also send
+    // those of this thread's next calls.
     try await waitUntil { !isTelling }
   }
 
-  /// Whether another thread is telling something.
+  /// Whether another thread is sending directives.
   private var isTelling: Bool {
     let own = pthread_self()
     let calls = Recorder<Bool>()
@@ -62,7 +63,7 @@ struct TestGate: Sendable {
     return calls.all != [true]
   }
 
-  /// Waits until somebody is being asked.
+  /// Waits until a question is being asked.
   func waitUntilAsked(_ count: Int = 1) async throws {
     try await waitUntil { authenticator.underWayCount > 0 && askedCount == count }
   }
@@ -83,7 +84,7 @@ extension AuthenticationError {
   static let userCancelled = AuthenticationError(userCancel, "no")
 }
 
-/// Expects an error of one code.
+/// Expects an error with a code.
 @discardableResult
 func expectFailure(
   _ code: AuthenticationError.Code, sourceLocation: SourceLocation = #_sourceLocation,
@@ -97,7 +98,7 @@ func expectFailure(
 }
 
 extension GateConfiguration {
-  /// For questions by the machine's clock, while other tests may keep all threads busy.
+  /// For questions with the machine's clock, because other tests may keep all threads busy.
   static var patient: GateConfiguration {
     var configuration = GateConfiguration()
     configuration.evaluationTimeout = .seconds(86_400)

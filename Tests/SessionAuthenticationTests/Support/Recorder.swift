@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What happened, in order, by whichever threads.
+/// A record of events from any threads, in order.
 final class Recorder<Element: Sendable>: Sendable {
   private let elements = Mutex<[Element]>([])
 
@@ -11,10 +11,10 @@ final class Recorder<Element: Sendable>: Sendable {
   }
 }
 
-/// Waits until something holds; only for what is under way already.
+/// Waits until a condition holds; only for work that is already under way.
 ///
-/// Looks so often rather than for so long: where other tests keep all threads busy, what is waited for
-/// gets its turns as this does.
+/// The limit is a number of checks, not a time: if other tests keep all threads busy, the work gets
+/// its turns as this function does.
 func waitUntil(_ condition: @Sendable () async -> Bool) async throws {
   for _ in 0..<30_000 {
     if await condition() { return }

@@ -7,7 +7,7 @@ import Testing
 struct AuthenticationTokenTests {
   let clock = ManualClock()
 
-  @Test func `a permanent one counts until the machine starts anew`() {
+  @Test func `a permanent token is valid until the machine restarts`() {
     let token = PermanentToken(clock: clock)
     #expect(token.isValid(at: clock.instant))
     clock.suspend(for: .seconds(1_000_000))
@@ -15,7 +15,7 @@ struct AuthenticationTokenTests {
     #expect(!token.isValid(at: BootInstant(bootIdentifier: "next", uptime: clock.uptime)))
   }
 
-  @Test func `an expiring one counts from the first moment, and sleep counts`() {
+  @Test func `an expiring token is valid from the first moment, and sleep counts`() {
     let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
     #expect(token.isValid(at: clock.instant))
     clock.suspend(for: .milliseconds(59_999))
@@ -25,11 +25,11 @@ struct AuthenticationTokenTests {
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1)])
-  func `one with no lifetime never counts`(lifetime: Duration) {
+  func `a token without a lifetime is never valid`(lifetime: Duration) {
     #expect(!ExpiringToken(lifetime: lifetime, clock: clock).isValid(at: clock.instant))
   }
 
-  @Test func `the wall clock has nothing to do with it`() {
+  @Test func `the wall clock does not affect a token`() {
     let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
     clock.jump(wallClockBy: .seconds(-3600))
     #expect(token.isValid(at: clock.instant))
@@ -40,7 +40,7 @@ struct AuthenticationTokenTests {
     #expect(!token.isValid(at: clock.instant))
   }
 
-  @Test func `one that was encoded comes back as old as it is`() throws {
+  @Test func `a decoded token is as old as the encoded one`() throws {
     let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
     clock.advance(by: .seconds(40))
     let first = try decoded(token)
@@ -53,7 +53,7 @@ struct AuthenticationTokenTests {
     #expect(try decoded(PermanentToken(clock: clock)).isValid(at: clock.instant))
   }
 
-  @Test func `one of another start of the machine, or of the future, does not count`() {
+  @Test func `a token from another boot or from the future is not valid`() {
     let now = clock.instant
     let token = ExpiringToken(lifetime: .seconds(60), clock: clock)
     #expect(!token.isValid(at: BootInstant(bootIdentifier: "next", uptime: now.uptime)))
@@ -61,7 +61,7 @@ struct AuthenticationTokenTests {
     #expect(!PermanentToken(clock: clock).isValid(at: now.advanced(by: .seconds(-1))))
   }
 
-  @Test func `by the machine's clock it is of this start`() {
+  @Test func `a token with the machine's clock belongs to this boot`() {
     let token = ExpiringToken(lifetime: .seconds(3600))
     #expect(token.isValid(at: SystemSessionClock().instant))
     #expect(SystemSessionClock().bootIdentifier.count == 36)
@@ -71,7 +71,8 @@ struct AuthenticationTokenTests {
     (uptime: [Int64.max, 0], lifetime: [0, 1]), (uptime: [-1, 0], lifetime: [0, 1]),
     (uptime: [0, 1], lifetime: [Int64.max, 0]), (uptime: [0, 1], lifetime: [Int64.min, 0]),
   ])
-  func `one that cannot be reckoned with is refused`(uptime: [Int64], lifetime: [Int64]) {
+  func `a token whose times cannot be computed with is refused`(uptime: [Int64], lifetime: [Int64])
+  {
     let text = """
       {"issued": {"bootIdentifier": "a", "uptime": \(uptime)}, "lifetime": \(lifetime)}
       """
@@ -80,10 +81,10 @@ struct AuthenticationTokenTests {
     }
   }
 
-  @Test func `one that lasts as long as can be counts`() throws {
+  @Test func `a token with the longest possible lifetime is valid`() throws {
     let token = ExpiringToken(lifetime: .seconds(Int64.max), clock: clock)
     #expect(try decoded(token).isValid(at: clock.instant))
-    // The gate waits for its end.
+    // The gate waits for the token's end.
     let gate = AuthenticationGate(token: ExpiringToken(lifetime: .seconds(Int64.max))) { _ in
       PermanentToken()
     }

@@ -34,11 +34,11 @@ struct RefusingStore: BlockingSecretStore {
   func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
 }
 
-/// A container as programs of 2019 wrote them: a class, not synchronized, not Sendable, which
-/// gives `nil` for what it cannot decode.
+/// A container as in programs of 2019: a class, not synchronized, not Sendable, which returns `nil`
+/// for an item that it cannot decode.
 final class OldContainer<Item: Codable>: SessionContainer {
   var entries: [String: Data] = [:]
-  /// Called in the middle of storing, as by a container that tells others.
+  /// Called while an item is stored, as by a container that notifies others.
   var onStore: (() -> Void)?
 
   func hasItem(forIdentifier identifier: String) -> Bool {
@@ -62,7 +62,7 @@ final class OldContainer<Item: Codable>: SessionContainer {
   }
 }
 
-/// Notifications as they were posted, each with who posted it.
+/// A record of notifications, each with the object that posted it.
 final class Recorder: NotificationPosting {
   let posts = Shared<[Post]>([])
   /// Called with each notification, before it is recorded.

@@ -1,7 +1,7 @@
 import SessionToolsBase
 import Testing
 
-/// Expects a store's error of one code.
+/// Expects a store's error with a code.
 @discardableResult
 func expectFailure(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation,
@@ -12,7 +12,7 @@ func expectFailure(
   return error
 }
 
-/// Expects a store's error of one code.
+/// Expects a store's error with a code.
 @discardableResult
 func expectFailure(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation,

@@ -34,7 +34,7 @@ private final class SharedResults<Result: Sendable>: Sendable {
   }
 }
 
-/// Runs blocking code off the cooperative pool.
+/// Runs blocking code outside of the cooperative pool.
 func blocking<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

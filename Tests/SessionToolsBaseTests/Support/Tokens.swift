@@ -10,7 +10,7 @@ struct Token: Codable, Equatable, Expiring, Identifiable, Sendable {
   var expirationDate: Date?
 }
 
-/// A server that gives a token for each older one, and counts.
+/// A server that exchanges each token for a newer one, and records the requests.
 final class TokenServer: Sendable {
   private struct State {
     var spent: [Int] = []
@@ -42,7 +42,7 @@ final class TokenServer: Sendable {
     state.update { $0.answers.append(answer) }
   }
 
-  /// Answers the next requests with a failure that passes.
+  /// Answers the next requests with a temporary failure.
   func failNext(_ count: Int = 1) {
     for _ in 0..<count { next { _ in .transientFailure(TestError(text: "no network")) } }
   }
@@ -63,7 +63,7 @@ final class TokenServer: Sendable {
       expirationDate: clock.now + lifetime / .seconds(1))
   }
 
-  /// A token that expires so long from now.
+  /// Returns a token that expires after a duration.
   func token(in duration: Duration?, number: Int = 0) -> Token {
     Token(number: number, expirationDate: duration.map { clock.now + $0 / .seconds(1) })
   }
@@ -84,7 +84,7 @@ final class TokenServer: Sendable {
   }
 }
 
-/// Expects a session's error of one code.
+/// Expects a session's error with a code.
 @discardableResult
 func expectFailure(
   _ code: SessionError.Code, sourceLocation: SourceLocation = #_sourceLocation,

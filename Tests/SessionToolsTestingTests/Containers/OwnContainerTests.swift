@@ -29,7 +29,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 
   @Test(arguments: ContainerConformance.checks(for: try storeContainer()))
-  func `a store container keeps what every container promises`(
+  func `a store container keeps the promises of every container`(
     _ check: ContainerConformance.Check
   ) async throws {
     try await check.run { try Self.storeContainer() }
@@ -50,7 +50,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 
   @Test(arguments: ContainerConformance.checks(for: try accountContainer()))
-  func `a container of an account in a sealed file keeps what every container promises`(
+  func `a container of an account in a sealed file keeps the promises of every container`(
     _ check: ContainerConformance.Check
   ) async throws {
     try await check.run { try Self.accountContainer() }
@@ -66,7 +66,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 
   @Test(arguments: ContainerConformance.checks(for: try erasedContainer()))
-  func `any session container keeps what every container promises`(
+  func `any session container keeps the promises of every container`(
     _ check: ContainerConformance.Check
   ) async throws {
     try await check.run { try Self.erasedContainer() }
@@ -77,7 +77,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 
   @Test(arguments: ContainerConformance.checks(for: oldContainer()))
-  func `a container of the old four methods passes the checks of those`(
+  func `a container with the four old methods passes the checks of these`(
     _ check: ContainerConformance.Check
   ) async throws {
     #expect(!check.requirements.contains(.observable))
@@ -93,7 +93,7 @@ private struct User: Codable, Equatable, Sendable {
   }
 
   @Test(arguments: ContainerConformance.checks(for: erasedOldContainer()))
-  func `an old container in any session container keeps what every container promises`(
+  func `an old container in any session container keeps the promises of every container`(
     _ check: ContainerConformance.Check
   ) async throws {
     try await check.run { Self.erasedOldContainer() }
@@ -109,8 +109,8 @@ private struct User: Codable, Equatable, Sendable {
 
 private struct Unexpected: Error {}
 
-/// A container as programs of 2019 wrote them: a class, not synchronized, not Sendable, which
-/// gives `nil` for what it cannot decode.
+/// A container as in programs of 2019: a class, not synchronized, not Sendable, which returns `nil`
+/// for an item that it cannot decode.
 private final class OldContainer<Item: Codable>: SessionContainer {
   var entries: [String: Data] = [:]
 

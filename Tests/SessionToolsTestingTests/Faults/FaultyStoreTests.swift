@@ -27,8 +27,8 @@ import Testing
     keys.map { .put(SecretBytes(utf8: text), for: $0) }
   }
 
-  /// The code of what every operation throws, by blocking and by `async` calls; `nil` for one that
-  /// throws nothing.
+  /// Returns the code of the error that every operation throws, in blocking and `async` calls;
+  /// `nil` for an operation that throws nothing.
   private func codes() async throws -> [StoreError.Code?] {
     let (store, key, changes) = (store, keys[0], puts())
     return [
@@ -69,7 +69,8 @@ import Testing
     #expect(try await codes() == Array(repeating: nil, count: 10))
   }
 
-  @Test func `tells that it was unlocked or reconnected, unless it is told not to`() async throws {
+  @Test func `reports that it was unlocked or reconnected, unless it is told not to`() async throws
+  {
     var events = store.changes().makeAsyncIterator()
     store.lock()
     store.unlock(isTold: false)
@@ -83,7 +84,7 @@ import Testing
     #expect(await events.next() == .changed([keys[1]]))
   }
 
-  @Test func `fails every operation that it is told to, once for each time`() async throws {
+  @Test func `fails the chosen operations, as often as requested`() async throws {
     store.inject(.failing(StoreError.corrupt), times: nil)
     #expect(try await codes() == Array(repeating: StoreError.corrupt, count: 10))
     store.removeFaults()
@@ -96,7 +97,7 @@ import Testing
     #expect(try await codes() == Array(repeating: nil, count: 10))
   }
 
-  @Test func `fails the call that is meant, of the item that is meant`() async throws {
+  @Test func `fails the chosen call of the chosen item`() async throws {
     store.inject(.failing(StoreError.noSpace), into: [.apply], of: keys[1], after: 1)
     var codes: [StoreError.Code?] = []
     for key in [keys[0], keys[1], keys[0], keys[1], keys[1]] {
@@ -105,7 +106,7 @@ import Testing
     #expect(codes == [nil, nil, nil, StoreError.noSpace, nil])
   }
 
-  @Test func `has faults happen in the order they were injected`() async throws {
+  @Test func `applies faults in the order in which they were injected`() async throws {
     store.inject(.failing(StoreError.locked), into: .reads)
     store.inject(.failing(StoreError.corrupt), into: [.value])
     for code in [StoreError.locked, StoreError.corrupt] {
@@ -122,7 +123,8 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `does not know whether a change was made that was, or was not`(isMade: Bool) async throws {
+  func `reports an unknown outcome of a change that was made, or was not`(isMade: Bool) async throws
+  {
     let (store, changes) = (store, puts())
     store.inject(.outcomeUnknown(isMade: isMade), times: 2)
     await #expect { try await store.apply(changes) } throws: { StoreError.outcomeUnknown ~= $0 }
@@ -152,7 +154,7 @@ import Testing
     #expect(try await memory.keys(in: nil) == Array(keys.prefix(count)))
   }
 
-  @Test func `is not torn where it promises to be atomic`() async {
+  @Test func `cannot be torn if it promises to be atomic`() async {
     await #expect(processExitsWith: .failure) {
       FaultyStore(MemoryStore()).inject(.torn(after: 1))
     }
@@ -166,7 +168,7 @@ import Testing
     #expect(FaultyStore(MemoryStore()).traits == MemoryStore().traits)
   }
 
-  @Test func `is as slow as a clock says, by either kind of calls`() async throws {
+  @Test func `is slow by a clock, in blocking and async calls`() async throws {
     let (store, key) = (store, keys[0])
     store.inject(.slow(.seconds(5), by: clock), into: [.value, .apply], times: nil)
     let changing = Task { [key] in try await store.put(SecretBytes(utf8: "x"), for: key) }
@@ -214,7 +216,7 @@ import Testing
     #expect(store.leftFaultCount == 0)
   }
 
-  @Test func `holds up no task while it holds up threads`() async throws {
+  @Test func `blocks no task while it blocks threads`() async throws {
     let (store, key) = (store, keys[0])
     store.inject(.slow(.seconds(5), by: clock), into: [.value], times: nil)
     let readers = (0..<8).map { _ in
@@ -225,7 +227,7 @@ import Testing
     for reader in readers { #expect(try await reader.value == nil) }
   }
 
-  @Test func `moves a wall clock and does what it is asked`() async throws {
+  @Test func `moves a wall clock and performs the operation`() async throws {
     let (now, uptime) = (clock.now, clock.uptime)
     store.inject(.clockJump(.seconds(-3600), of: clock), into: [.apply])
     try await store.put(SecretBytes(utf8: "x"), for: keys[0])
@@ -234,7 +236,7 @@ import Testing
     #expect(clock.uptime == uptime)
   }
 
-  @Test func `ends a stream of changes at once, and not the next`() async throws {
+  @Test func `ends a stream of changes at once, but not the next`() async throws {
     store.inject(.failing(), into: [.changes])
     var ended = store.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
@@ -249,11 +251,11 @@ import Testing
     inside.inject(.failing(), into: [.changes])
     var ended = store.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
-    // The first may still be ending when the second is asked for, and is then the same.
+    // The first stream may still be ending when the next is requested, which then ends too.
     while try await firstEvent(of: store) != .changed([keys[0]]) {}
   }
 
-  /// The first event of a new stream, told because of a change; `nil` for a stream that ends.
+  /// Makes a change, and returns the first event of a new stream; `nil` if the stream ends.
   private func firstEvent(of store: FaultyStore) async throws -> StoreEvent? {
     let events = store.changes()
     try await store.put(SecretBytes(utf8: "x"), for: keys[0])
@@ -261,7 +263,7 @@ import Testing
     return nil
   }
 
-  @Test func `notes every call, and no value`() async throws {
+  @Test func `records every call, but no value`() async throws {
     let (store, key) = (store, keys[0])
     store.inject(.failing(), into: [.contains])
     try await store.apply([.put(SecretBytes(utf8: "s3cret"), for: key), .remove(keys[1])])
@@ -282,7 +284,8 @@ import Testing
     #expect(store.calls.isEmpty)
   }
 
-  @Test func `has a fault happen as often as it is told to, whoever calls`() async throws {
+  @Test func `applies a fault as often as requested, whatever the number of callers`() async throws
+  {
     store.inject(.failing(), into: [.value], after: 100, times: 50)
     let failureCount = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<400 {
@@ -301,7 +304,7 @@ import Testing
     #expect(store.calls.count == 400)
   }
 
-  @Test func `refuses what is larger than it is said to take`() async throws {
+  @Test func `refuses values that are larger than its limit`() async throws {
     let store = FaultyStore(memory, largestValueByteCount: 3)
     try await store.put(SecretBytes(utf8: "abc"), for: keys[0])
     await #expect {
@@ -312,7 +315,7 @@ import Testing
     #expect(try await memory.keys(in: nil) == [keys[0]])
   }
 
-  @Test func `has a session say what it is to say`() async throws {
+  @Test func `has its state shown by a session`() async throws {
     let session = Session<String>(
       container: try StoreContainer(store, service: "mail"), storageIdentifier: "user")
     try await session.store("Ada")
@@ -325,7 +328,7 @@ import Testing
     #expect(await session.currentState().item == "Ada")
   }
 
-  @Test func `has a refresh wait for a slow store, by the clock of both`() async throws {
+  @Test func `delays a refresh while it is slow, by the clock of both`() async throws {
     let session = UserSession(
       container: try StoreContainer<Pass>(store, service: "mail"),
       storageIdentifier: "pass", notificationPoster: nil,

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `a manual clock` {
   let clock = ManualClock(now: Date(timeIntervalSince1970: 0))
 
-  /// Names in the order they came.
+  /// Names in the order in which they were added.
   private final class Order: Sendable {
     private let names = Mutex<[String]>([])
 
@@ -31,11 +31,11 @@ import Testing
     clock.jump(wallClockBy: .seconds(-86_400))
     #expect(clock.now == Date(timeIntervalSince1970: 913_600))
     #expect(clock.uptime == uptime)
-    #expect(clock.sleeperCount == 1, "nobody wakes because a wall clock jumps")
+    #expect(clock.sleeperCount == 1, "a jump of the wall clock wakes no sleeper")
     sleeper.cancel()
   }
 
-  @Test func `wakes those who are due, the earliest first`() async throws {
+  @Test func `wakes the sleepers that are due, the earliest first`() async throws {
     let order = Order()
     let sleepers = [3, 1, 2, 9].map { seconds in
       Task { [clock] in
@@ -46,7 +46,7 @@ import Testing
     await clock.waitForSleepers(count: 4)
     for seconds in [1, 2, 3] {
       clock.advance(by: .milliseconds(999))
-      #expect(clock.sleeperCount == 5 - seconds, "a millisecond before, nobody is woken")
+      #expect(clock.sleeperCount == 5 - seconds, "no sleeper is woken a millisecond before")
       clock.advance(by: .milliseconds(1))
       try await wait(until: "sleeper \(seconds) is awake") { order.all.count >= seconds }
     }
@@ -58,12 +58,12 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1)])
-  func `does not hold who sleeps for no time`(duration: Duration) async throws {
+  func `does not hold a task that sleeps for no time`(duration: Duration) async throws {
     try await clock.sleep(for: duration)
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func `wakes who is cancelled, before and while it sleeps`() async {
+  @Test func `wakes a task that is cancelled before or while it sleeps`() async {
     let sleeping = Task { [clock] in try await clock.sleep(for: .seconds(10)) }
     await clock.waitForSleepers(count: 1)
     sleeping.cancel()
@@ -77,7 +77,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func `tells when somebody sleeps who is to be woken soon`() async {
+  @Test func `reports when a task sleeps that is due soon`() async {
     let order = Order()
     let waiting = Task { [clock] in
       await clock.waitForSleeper(within: .seconds(5))
@@ -85,18 +85,18 @@ import Testing
     }
     let long = Task { [clock] in try await clock.sleep(for: .seconds(60)) }
     await clock.waitForSleepers(count: 1)
-    #expect(order.all.isEmpty, "one that is woken in a minute is none")
+    #expect(order.all.isEmpty, "a sleeper that is due in a minute does not count")
     let short = Task { [clock] in try await clock.sleep(for: .seconds(5)) }
     await waiting.value
     #expect(order.all == ["told"])
-    // At once, when it is so already.
+    // Returns at once if there is such a sleeper already.
     await clock.waitForSleeper(within: .seconds(5))
     clock.advance(by: .seconds(60))
     #expect(await long.result.isSuccess)
     #expect(await short.result.isSuccess)
   }
 
-  @Test func `lets go of a cancelled task that waits for sleepers`() async {
+  @Test func `releases a cancelled task that waits for sleepers`() async {
     let waiting = Task { [clock] in await clock.waitForSleepers(count: 1) }
     waiting.cancel()
     await waiting.value
@@ -113,7 +113,7 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for number in 1...200 {
         group.addTask { [clock] in
-          // A cancelled one would throw.
+          // A cancelled task would throw.
           try? await clock.sleep(for: .seconds(number % 7 + 1))
         }
       }

@@ -1,9 +1,9 @@
 import SessionToolsTesting
 import Testing
 
-/// Every check can fail, also those of stores that are only read.
+/// Every check of stores that are only read can fail.
 @Suite(.timeLimit(.minutes(5))) struct `a broken store that is only read` {
-  @Test(arguments: ReadOnlyDefect.allCases) func `fails the checks of what is broken`(
+  @Test(arguments: ReadOnlyDefect.allCases) func `fails the checks of its defect`(
     _ defect: ReadOnlyDefect
   ) async {
     var failed: Set<String> = []
@@ -18,13 +18,13 @@ import Testing
     #expect(failed == defect.failing)
   }
 
-  @Test func `passes every check when nothing is broken`() async throws {
+  @Test func `passes every check if nothing is broken`() async throws {
     for check in StoreConformance.readOnly {
       try await check.run { StoreUnderTest(try BrokenReadOnlyStore(nil)) }
     }
   }
 
-  @Test func `is there for every check`() {
+  @Test func `exists for every check`() {
     let failing = ReadOnlyDefect.allCases.reduce(into: Set()) { $0.formUnion($1.failing) }
     #expect(failing == Set(StoreConformance.readOnly.map(\.name)))
   }

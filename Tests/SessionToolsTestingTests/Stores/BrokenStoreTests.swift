@@ -2,15 +2,15 @@ import SessionToolsBase
 import SessionToolsTesting
 import Testing
 
-/// Every check can fail: stores with one defect each, and what notices it.
+/// Every check can fail: stores with one defect each, and the checks that notice it.
 @Suite(.timeLimit(.minutes(20))) struct `a store that is broken` {
-  @Test(arguments: Defect.allCases) func `fails the checks of what is broken`(
+  @Test(arguments: Defect.allCases) func `fails the checks of its defect`(
     _ defect: Defect
   ) async throws {
     let checks = StoreConformance.all.filter { !defect.isBroad || defect.failing.contains($0.name) }
     let failures = await withTaskGroup(of: ConformanceFailure?.self) { group in
       for check in checks {
-        // What is expected to fail may do so by waiting in vain.
+        // A check that is expected to fail may do so by its timeout, which is short.
         let patience = Duration.milliseconds(defect.failing.contains(check.name) ? 500 : 300_000)
         group.addTask {
           await Self.failure(of: check, patience) { BrokenStore.underTest(defect) }
@@ -40,16 +40,16 @@ import Testing
     }
   }
 
-  @Test func `passes every check when nothing is broken`() async throws {
+  @Test func `passes every check if nothing is broken`() async throws {
     for check in StoreConformance.all {
       try await check.run { BrokenStore.underTest(nil) }
     }
   }
 
-  @Test func `is there for every check`() {
+  @Test func `exists for every check`() {
     let failing = Defect.allCases.reduce(into: Set()) { $0.formUnion($1.failing) }
     #expect(failing == Set(StoreConformance.all.map(\.name)))
     #expect(Defect.allCases.allSatisfy { !$0.failing.isEmpty })
-    #expect(failing.count == StoreConformance.all.count, "no two checks have one name")
+    #expect(failing.count == StoreConformance.all.count, "no two checks have the same name")
   }
 }

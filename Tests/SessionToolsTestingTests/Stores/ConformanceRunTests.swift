@@ -16,7 +16,7 @@ import Testing
     try #require(await #expect(throws: ConformanceFailure.self) { try await body() })
   }
 
-  @Test func `tells which promise was broken, and how`() async throws {
+  @Test func `reports which promise was broken, and how`() async throws {
     let check = try check("an empty value is a value, and not an absent item")
     let failure = try await failure {
       try await check.run { BrokenStore.underTest(.takesEmptyForAbsent) }
@@ -30,9 +30,7 @@ import Testing
         """)
   }
 
-  @Test func `tells of an error that the store throws, but not when that shows a value`()
-    async throws
-  {
+  @Test func `reports an error that the store throws, but not if it shows a value`() async throws {
     let check = try check("a short text comes back")
     let locked = try await failure {
       try await check.run {
@@ -63,7 +61,7 @@ import Testing
     #expect(other.expected == "a store that is only read")
   }
 
-  @Test func `tidies up after every store, also when a check fails`() async throws {
+  @Test func `tidies up after every store, even if a check fails`() async throws {
     let (made, tidied) = (Shared(0), Shared(0))
     let makeStore: @Sendable () async throws -> StoreUnderTest = {
       made.update { $0 += 1 }
@@ -73,12 +71,12 @@ import Testing
     let failures = await #expect(throws: ConformanceFailures.self) {
       try await StoreConformance.run(on: makeStore)
     }
-    #expect(failures?.failures.count == 2, "the others are made all the same")
+    #expect(failures?.failures.count == 2, "the other checks are run anyway")
     #expect(made.current > StoreConformance.all.count)
     #expect(tidied.current == made.current)
   }
 
-  @Test func `fails when a store cannot be made or tidied up`() async throws {
+  @Test func `fails if a store cannot be made or tidied up`() async throws {
     let check = try check("a short text comes back")
     let failure = try await failure { try await check.run { throw Refusal() } }
     #expect(failure.underlying is Refusal)
@@ -87,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `tidies up after every container, also when a check fails`() async throws {
+  @Test func `tidies up after every container, even if a check fails`() async throws {
     let (made, tidied) = (Shared(0), Shared(0))
     let failures = await #expect(throws: ConformanceFailures.self) {
       try await ContainerConformance.run {

@@ -10,7 +10,7 @@ import Testing
   private static func memoryStore() -> StoreUnderTest { StoreUnderTest(MemoryStore()) }
 
   @Test(arguments: StoreConformance.checks(for: memoryStore()))
-  func `a memory store keeps what every store promises`(
+  func `a memory store keeps the promises of every store`(
     _ check: StoreConformance.Check
   ) async throws {
     try await check.run { Self.memoryStore() }
@@ -20,7 +20,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let key = try RawKey(RawKey.random())
     let store = try SealedFileStore.create(at: directory["store"], key: key)
-    // A weak reference: whoever has the store alone keeps it.
+    // A weak reference, so that these closures do not retain the store.
     let locking = Weak(store)
     return StoreUnderTest(
       store, reopen: { try SealedFileStore.open(at: directory["store"], key: key) },
@@ -28,13 +28,13 @@ import Testing
   }
 
   @Test(arguments: StoreConformance.checks(for: try sealedStore()))
-  func `a sealed file store keeps what every store promises`(
+  func `a sealed file store keeps the promises of every store`(
     _ check: StoreConformance.Check
   ) async throws {
     try await check.run { try Self.sealedStore() }
   }
 
-  /// Without a fault, on a store that outlives it.
+  /// Returns a faulty store without a fault, on a store that outlives it.
   private static func faultyStore() -> StoreUnderTest {
     let memory = MemoryStore()
     let store = FaultyStore(memory, largestValueByteCount: 1 << 20)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: StoreConformance.checks(for: faultyStore()))
-  func `a faulty store without a fault keeps what every store promises`(
+  func `a faulty store without a fault keeps the promises of every store`(
     _ check: StoreConformance.Check
   ) async throws {
     try await check.run { Self.faultyStore() }
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: StoreConformance.checks(for: try readOnlyItems()))
-  func `items that are only read keep what every such store promises`(
+  func `items that are only read keep the promises of every such store`(
     _ check: StoreConformance.Check
   ) async throws {
     try await check.run { try Self.readOnlyItems() }

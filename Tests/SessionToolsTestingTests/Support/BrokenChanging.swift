@@ -125,7 +125,7 @@ extension BrokenStore {
 }
 
 extension StoreChange {
-  /// What is put; `nil` for a removal.
+  /// The value that is put; `nil` for a removal.
   var value: SecretBytes? {
     if case .put(let value, for: _) = self { value } else { nil }
   }

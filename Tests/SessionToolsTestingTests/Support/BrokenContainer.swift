@@ -2,11 +2,11 @@ import Foundation
 import SessionToolsBase
 import SessionToolsTesting
 
-/// A container that has one defect, or none.
+/// A container with one defect or without.
 final class BrokenContainer: StoreBackedContainer {
   private let defect: ContainerDefect?
   private let items: BrokenItems
-  /// What this object alone removed.
+  /// The identifiers that this object removed.
   private let removed = Shared<Set<String>>([])
   private let listeners = Shared<[AsyncStream<Void>.Continuation]>([])
 
@@ -15,7 +15,7 @@ final class BrokenContainer: StoreBackedContainer {
     self.items = items
   }
 
-  /// A container for a check.
+  /// Returns a container for a check.
   static func underTest(_ defect: ContainerDefect?) -> ContainerUnderTest<String> {
     let items = BrokenItems()
     let container = BrokenContainer(defect, items)
@@ -55,7 +55,7 @@ final class BrokenContainer: StoreBackedContainer {
     switch defect {
     case .saysThatNothingIsThere: false
     case .saysThatEverythingIsThere: true
-    // The old method has no way to say more.
+    // The old method cannot report an error.
     default: (try? isThere(identifier)) ?? false
     }
   }
@@ -177,7 +177,7 @@ final class BrokenContainer: StoreBackedContainer {
       let events = inside.itemChanges(forIdentifier: identifier)
       Task.detached { for await _ in events { told.update { $0 += 1 } } }
       return AsyncStream(unfolding: {
-        // Nobody cancels this task.
+        // This task is never cancelled.
         await Task.detached {
           while told.update({ $0 == 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
           told.update { $0 -= 1 }
@@ -188,7 +188,7 @@ final class BrokenContainer: StoreBackedContainer {
   }
 }
 
-/// What several containers of the same items share.
+/// The stores that containers of the same items share.
 final class BrokenItems: Sendable {
   static let namespace: Namespace = "broken"
 

@@ -26,7 +26,7 @@ extension BrokenStore {
     }
   }
 
-  /// The error of who does not get a name.
+  /// Returns the error of a caller that does not get a name.
   private func refusal(_ error: StoreError) -> StoreError {
     switch defect {
     case .failsInsteadOfTimingOut where error.code == StoreError.timedOut:
@@ -70,7 +70,7 @@ extension BrokenStore {
     let limit = defect == .neverWaits ? .zero : timeout
     do {
       if defect == .waitsWhenCancelled {
-        // Nobody cancels this task.
+        // This task is never cancelled.
         try await Task.detached { try await locks.lock(name, timeout: limit) }.value
       } else {
         try await locks.lock(name, timeout: limit)

@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 
 extension Defect {
-  /// The name under which a store with this defect keeps an item.
+  /// Returns the name under which a store with this defect keeps an item.
   func kept(_ key: StoreKey) -> StoreKey {
     let space = key.namespace
     switch self {
@@ -28,7 +28,7 @@ extension Defect {
     case .ignoresGroups: return inSpace(key, space.service, nil, nil)
     case .joinsParts, .joinsPartsWithDots:
       let parts = [space.service, space.accessGroup, space.install?.rawValue].compactMap(\.self)
-      // As long as it is a name.
+      // Only if the result is a name.
       let joined = parts.joined(separator: self == .joinsParts ? "" : ".")
       return joined.utf8.count > 4096 ? key : inSpace(key, joined, nil, nil)
     default: return key
@@ -40,7 +40,7 @@ extension Defect {
   }
 
   private func named(_ key: StoreKey, _ identifier: String) -> StoreKey {
-    // A name that is left without anything stays as it was.
+    // A name that would be empty stays as it was.
     (try? StoreKey(identifier, in: key.namespace)) ?? key
   }
 

@@ -1,7 +1,7 @@
 import Dispatch
 import SessionToolsBase
 
-/// What is wrong with a store that is only read, and otherwise does everything as it should.
+/// The defect of a store that is only read, and otherwise works as it should.
 enum ReadOnlyDefect: String, CaseIterable, CustomStringConvertible, Sendable {
   case takesChanges, refusesWithAnotherError, failsEmptyLists, givesExclusiveAccess
   case listsInNoOrder, listsWhatIsNotThere, listsAllNamespaces, givesEmptyForAbsent
@@ -29,7 +29,7 @@ enum ReadOnlyDefect: String, CaseIterable, CustomStringConvertible, Sendable {
   }
 }
 
-/// A store that is only read, and has one defect, or none.
+/// A store that is only read, with one defect or without.
 struct BrokenReadOnlyStore: BlockingSecretStore {
   let queue = DispatchQueue(label: "broken")
   private let memory = MemoryStore()

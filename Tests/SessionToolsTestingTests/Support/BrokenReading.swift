@@ -21,7 +21,7 @@ extension BrokenStore {
         return value
       }
     case .forgetsRemovals:
-      // The object that removed it knows, and no other.
+      // Only the object that removed it knows that.
       if case .some(.none) = known.update({ $0[key] }) { return nil }
     default: break
     }

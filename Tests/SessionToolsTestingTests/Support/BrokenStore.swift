@@ -2,17 +2,17 @@ import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
 
-/// A store that has one defect, or none.
+/// A store with one defect or without.
 final class BrokenStore: SecretStore {
   let defect: Defect?
   let world: BrokenWorld
-  /// What this object alone knows.
+  /// The values that only this object knows.
   let known = Shared<[StoreKey: SecretBytes?]>([:])
   let ownNames = NameLocks<StoreKey>(store: "broken")
   let observers = Observers()
   let number = count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
-  /// The names that the task or thread has, of a store that lets them in again.
+  /// The names that the task or thread holds, for a store that grants them again.
   @TaskLocal static var held: Set<StoreKey> = []
 
   private let relay: Task<Void, Never>?
@@ -33,7 +33,7 @@ final class BrokenStore: SecretStore {
     relay?.cancel()
   }
 
-  /// A store for a check.
+  /// Returns a store for a check.
   static func underTest(_ defect: Defect?) -> StoreUnderTest {
     let world = BrokenWorld()
     let store = BrokenStore(defect, world)

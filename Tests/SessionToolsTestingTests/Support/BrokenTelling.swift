@@ -48,7 +48,7 @@ extension BrokenStore {
     }
   }
 
-  /// The memory's events and those of this object.
+  /// Returns a stream of the memory's events and those of this object.
   private func relayed(
     _ policy: AsyncStream<StoreEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<StoreEvent> {
@@ -66,7 +66,7 @@ extension BrokenStore {
     return stream
   }
 
-  /// A stream whose next event is waited for, whatever becomes of the task.
+  /// Returns a stream that waits for its next event even if the task is cancelled.
   private func deafStream() -> AsyncStream<StoreEvent> {
     let (events, told) = (relayed(.unbounded), Told())
     Task.detached {
@@ -74,7 +74,7 @@ extension BrokenStore {
       told.end()
     }
     return AsyncStream(unfolding: {
-      // Nobody cancels this task.
+      // This task is never cancelled.
       await Task.detached {
         while true {
           switch told.next() {
@@ -88,7 +88,7 @@ extension BrokenStore {
   }
 }
 
-/// What is kept for the whole of a test run.
+/// The worlds that are kept for the whole test run.
 private let kept = Shared<[BrokenWorld]>([])
 
 /// Events that are still to be read.

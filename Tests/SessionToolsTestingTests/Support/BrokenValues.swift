@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 
 extension Defect {
-  /// The value that a store with this defect keeps.
+  /// Returns the value that a store with this defect keeps.
   func kept(_ value: SecretBytes) -> SecretBytes {
     let bytes = value.copyBytes()
     switch self {
@@ -21,7 +21,7 @@ extension Defect {
     }
   }
 
-  /// What is read when an item has a value, or none.
+  /// Returns the value that is read for a kept value, or for an absent item.
   func read(_ value: SecretBytes?) -> SecretBytes? {
     switch self {
     case .takesEmptyForAbsent: value?.isEmpty == true ? nil : value

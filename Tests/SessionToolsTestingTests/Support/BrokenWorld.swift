@@ -2,12 +2,12 @@ import Foundation
 import SessionToolsBase
 import Synchronization
 
-/// What several objects of one broken store share.
+/// The state that several objects of one broken store share.
 final class BrokenWorld: Sendable {
   static let largestValueByteCount = 128 << 10
 
   let memory = MemoryStore()
-  /// What `async` calls change of a store that has two memories.
+  /// The memory that `async` calls use in a store with two memories.
   let otherMemory = MemoryStore()
   let isLocked = Flag()
   let names = NameLocks<StoreKey>(store: "broken")
@@ -15,9 +15,9 @@ final class BrokenWorld: Sendable {
   /// Every name that was ever put, and every one that was removed.
   let put = Shared<[StoreKey]>([])
   let removed = Shared<Set<StoreKey>>([])
-  /// Listeners beside those of the memory.
+  /// Listeners in addition to those of the memory.
   let listeners = Shared<[AsyncStream<StoreEvent>.Continuation]>([])
-  /// Shows the thread sanitizer, which does not see Swift's mutex, who gave bytes to whom.
+  /// Orders the handover of bytes for the thread sanitizer, which does not see Swift's mutex.
   let handing = NSLock()
 
   private let number = count.add(1, ordering: .relaxed).newValue
@@ -26,7 +26,7 @@ final class BrokenWorld: Sendable {
   var identity: String { "broken \(number)" }
 }
 
-/// Something that is so or not.
+/// An atomic Boolean value.
 final class Flag: Sendable {
   private let value = Atomic(false)
 

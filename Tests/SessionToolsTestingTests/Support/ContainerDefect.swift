@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is wrong with a container that does everything else as it should.
+/// The defect of a container that otherwise works as it should.
 enum ContainerDefect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Items
   case givesAnItemForAbsent, saysThatNothingIsThere, saysThatEverythingIsThere
@@ -19,7 +19,7 @@ enum ContainerDefect: String, CaseIterable, CustomStringConvertible, Sendable {
 
   var description: String { rawValue }
 
-  /// The identifier under which a container with this defect keeps an item.
+  /// Returns the identifier under which a container with this defect keeps an item.
   func kept(_ identifier: String) -> String {
     switch self {
     case .ignoresIdentifiers: "any"

@@ -2,11 +2,11 @@ extension ContainerDefect {
   /// The checks that a container with this defect fails.
   var failing: Set<String> { Self.failures[self] ?? Self.broadFailures[self] ?? [] }
 
-  /// Whether it may be noticed by other checks, too: because it concerns nearly everything, or
-  /// shows at times.
+  /// Whether other checks may notice it too, because it affects nearly everything or shows only
+  /// sometimes.
   var isBroad: Bool { Self.broadFailures[self] != nil }
 
-  /// Those that fail these checks and no other.
+  /// The defects that fail these checks and no others.
   private static let failures: [ContainerDefect: Set<String>] = [
     .keepsTheFirstItem: [
       "an item takes the place of an older one",
@@ -86,7 +86,7 @@ extension ContainerDefect {
     ],
   ]
 
-  /// Those that fail these checks, and perhaps others.
+  /// The defects that fail these checks, and perhaps others.
   private static let broadFailures: [ContainerDefect: Set<String>] = [
     .givesAnItemForAbsent: [
       "an absent item is nil"

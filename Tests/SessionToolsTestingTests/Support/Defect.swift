@@ -1,4 +1,4 @@
-/// What is wrong with a store that does everything else as it should.
+/// The defect of a store that otherwise works as it should.
 enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Values
   case addsNewlines, takesEmptyForAbsent, endsValuesAtNUL, trimsValues, repairsUTF8

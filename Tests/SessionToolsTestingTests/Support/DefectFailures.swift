@@ -2,11 +2,11 @@ extension Defect {
   /// The checks that a store with this defect fails.
   var failing: Set<String> { Self.failures[self] ?? Self.broadFailures[self] ?? [] }
 
-  /// Whether it may be noticed by other checks, too: because it concerns nearly everything, or
-  /// shows at times.
+  /// Whether other checks may notice it too, because it affects nearly everything or shows only
+  /// sometimes.
   var isBroad: Bool { Self.broadFailures[self] != nil }
 
-  /// Those that fail these checks and no other.
+  /// The defects that fail these checks and no others.
   private static let failures: [Defect: Set<String>] = [
     .takesEmptyForAbsent: [
       "a value takes the place of an older one",
@@ -342,7 +342,7 @@ extension Defect {
     ],
   ]
 
-  /// Those that fail these checks, and perhaps others.
+  /// The defects that fail these checks, and perhaps others.
   private static let broadFailures: [Defect: Set<String>] = [
     .addsNewlines: [
       "a short text comes back"

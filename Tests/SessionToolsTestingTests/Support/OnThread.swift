@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs blocking code in a thread of its own, without holding one of the pool's.
+/// Runs blocking code on a thread of its own, without holding a thread of the pool.
 func onThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A reference that keeps nothing alive.
+/// A reference that does not retain its object.
 final class Weak<Object: AnyObject & Sendable>: Sendable {
   private let reference: Mutex<WeakReference<Object>>
 

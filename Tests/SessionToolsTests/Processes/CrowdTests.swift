@@ -4,7 +4,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// A service whose users' tokens have all run out, as after an outage of the authorization server.
+/// A service whose users' tokens have all expired, as after an outage of the authorization server.
 @Suite(.serialized, .onOwnThread) struct `a crowd of users` {
   private struct Counts: Decodable, Equatable {
     let received: Int
@@ -68,13 +68,13 @@ import Testing
     print("\(users) users at a server that takes \(delay) s: \(figures)")
     #expect(figures["answered"] == Double(users))
     #expect(try #require(figures["threads"]) < 100)
-    // Of a debug build; the benchmark has the figure of a release.
+    // For a debug build; the benchmark has the figure for a release build.
     #expect(try #require(figures["kibibytes"]) < 160 * 1024)
     #expect(
       try stage.answer("/counts") == Counts(received: users, answered: users, reused: 0))
   }
 
-  @Test func `is refreshed on few threads for code with completions, too`() throws {
+  @Test func `is also refreshed on few threads for code with completions`() throws {
     let stage = try Stage(delay: 0.05)
     let (worker, output) = try stage.start("crowd-old", users: 1000)
     let said = String(decoding: try output.reader.readToEnd() ?? Data(), as: UTF8.self)
@@ -97,7 +97,7 @@ import Testing
     #expect(worker.waitUntilExit() == 0)
 
     let given: [String: String] = try stage.answer("/tokens")
-    #expect(given.count >= 100 && given.count < 200, "some were not asked for any more")
+    #expect(given.count >= 100 && given.count < 200, "some tokens were not requested any more")
     for user in 0..<200 {
       let bytes = try #require(try stage.store.value(for: StoreKey("\(user)", in: "crowd")))
       let stored = try JSONDecoder().decode(Stored.self, from: Data(bytes.copyBytes()))

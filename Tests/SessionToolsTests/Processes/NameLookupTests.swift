@@ -4,9 +4,9 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Names that are looked up for as long as the resolver likes, beside requests that need none.
-@Suite(.onOwnThread) struct `a name that is looked up for ever` {
-  @Test func `holds up no other request`() async throws {
+/// Name lookups that never end, beside requests that need no lookup.
+@Suite(.onOwnThread) struct `a name lookup that never ends` {
+  @Test func `delays no other request`() async throws {
     let directory = try TemporaryDirectory()
     let library = directory["hanging_lookup.so"]
     try await Program.run(

@@ -18,7 +18,7 @@ struct SharedSession: Sendable {
       at: directory["store"], key: KeyFile.create(at: keyPath))
   }
 
-  /// Runs a worker and waits for its end, off the threads of Swift's tasks.
+  /// Runs a worker until it exits, outside of the threads of Swift's tasks.
   func run(_ order: String, _ more: String...) async throws -> (lines: [String], status: Int32) {
     let arguments = [order, store.path, keyPath, server.address] + more
     return try await withCheckedThrowingContinuation { continuation in
@@ -28,7 +28,7 @@ struct SharedSession: Sendable {
     }
   }
 
-  /// Starts a worker that is told by lines of input what to do.
+  /// Starts a worker that is controlled by lines of input.
   func start(_ order: String, _ more: String...) throws -> (Process, input: Pipe, output: Pipe) {
     let (process, input, output) = (Process(), Pipe(), Pipe())
     process.executableURL = URL(filePath: BuildDirectory.program("SessionWorker"))
@@ -52,7 +52,7 @@ struct SharedSession: Sendable {
     return (lines, isKilled ? -process.terminationStatus : process.terminationStatus)
   }
 
-  /// What the session's item says, as a worker left it.
+  /// Returns the sequence number of the item that a worker stored last.
   func storedSequence() throws -> Int? {
     struct Stored: Decodable { let sequence: Int }
     guard let bytes = try store.value(for: StoreKey("credentials", in: "worker")) else {

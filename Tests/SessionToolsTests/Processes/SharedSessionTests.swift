@@ -21,7 +21,7 @@ import Testing
     _ = try await eightProcesses("work", of: shared, 20)
   }
 
-  /// Lets processes work until so many tokens were spent, and expects that each was spent once.
+  /// Runs processes until a number of tokens is spent, and expects that each was spent once.
   private func eightProcesses(
     _ order: String, of shared: SharedSession, _ refreshCount: Int
   ) async throws -> Int {
@@ -39,13 +39,13 @@ import Testing
     let counts = try await shared.server.counts()
     #expect(counts.refreshes == refreshCount)
     #expect(counts.reuses == 0 && counts.rejected == 0)
-    #expect(try shared.storedSequence() == refreshCount, "nobody was signed out")
+    #expect(try shared.storedSequence() == refreshCount, "no user was signed out")
     #expect(try await shared.store.keys(in: nil).count == 1, "no mark is left")
     #expect(workCounts.allSatisfy { ($0 ?? 0) > 0 }, "each process took part")
     return workCounts.compactMap { $0 }.reduce(0, +)
   }
 
-  @Test func `what another process stores arrives in the stream of states`() async throws {
+  @Test func `an item that another process stores arrives in the stream of states`() async throws {
     struct Stored: Codable, Equatable, Sendable { let sequence: Int }
     let shared = try SharedSession()
     let session = Session(
@@ -64,14 +64,15 @@ import Testing
       delays.append(arrival - time)
     }
     process.waitUntilExit()
-    // To be read, not judged: this is no benchmark. Below zero when it was faster than the call.
+    // For information only: this is not a benchmark. A delay below zero means that the change
+    // arrived before the call returned.
     delays.sort()
     let milliseconds = delays.map { "\(($0 * 10_000).rounded() / 10) ms" }
     print(
       "a change of another process arrived after \(milliseconds[50]), at most \(milliseconds[99])")
   }
 
-  /// What became of a session whose process was killed at a moment of a refresh.
+  /// The fate of a session whose process was killed at a moment of a refresh.
   struct Fate: CustomStringConvertible {
     let moment: String
     let wasSpent: Bool
@@ -79,15 +80,15 @@ import Testing
     let ending: String
 
     var description: String {
-      "\(moment): \(wasSpent ? "spent" : "unspent"), the handler heard \(hint), \(ending)"
+      "\(moment): \(wasSpent ? "spent" : "unspent"), the handler was told \(hint), \(ending)"
     }
   }
 
   @Test(arguments: [false, true])
-  func `killed at any moment of a refresh, the session goes on or ends by the server's word`(
+  func `killed at any moment of a refresh, the session continues or the server ends it`(
     serverForgives: Bool
   ) async throws {
-    // One that lives tells how many operations there are.
+    // A worker that is not killed reports the number of operations.
     let probe = try SharedSession()
     _ = try await probe.run("sign-in")
     let said = try await probe.run("refresh", "never").lines
@@ -102,12 +103,12 @@ import Testing
       if serverForgives { try await shared.server.set("grace=1") }
       _ = try await shared.run("sign-in")
       #expect(try await shared.run("refresh", moment).status == -SIGKILL, "\(moment)")
-      let stored = try #require(try shared.storedSequence(), "a kill signs nobody out")
+      let stored = try #require(try shared.storedSequence(), "a kill signs no user out")
       let spent = try await shared.server.counts().refreshes
       let words = try #require(try await shared.run("refresh", "never").lines.first)
         .split(separator: " ").map(String.init)
       let isLost = spent > stored
-      // Told whenever it may be so, and so whenever it is so.
+      // The handler is told whenever the token may be spent, so also whenever it is spent.
       if isLost { #expect(words[2] == "perhaps", "\(moment)") }
       if stored == 1 { #expect(words[2] == "unspent", "\(moment)") }
       if isLost, !serverForgives {
@@ -123,7 +124,7 @@ import Testing
       fates.append(
         Fate(moment: moment, wasSpent: isLost, hint: words[2], ending: words[0]))
     }
-    // The moments are those that matter: some before the token was spent, some after.
+    // Some moments are before the token was spent, and some after.
     #expect(fates.contains { $0.wasSpent } && fates.contains { !$0.wasSpent })
     for fate in fates { print(serverForgives ? "forgiving server," : "strict server,", fate) }
   }

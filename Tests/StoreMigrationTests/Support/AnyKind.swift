@@ -4,18 +4,18 @@ import SessionToolsBase
 import StoreTestSupport
 import TestSupport
 
-/// The stores that migrations go between here.
+/// The kinds of stores in these migrations.
 enum StoreKind: CaseIterable {
   case sealed, memory
 
-  /// Every way from one to another, and back.
+  /// All pairs of a source and a target.
   static let pairs = allCases.flatMap { first in allCases.map { (first, $0) } }
 }
 
-/// An empty store that goes with the test.
+/// An empty store that is removed with the test.
 final class TestStore: Sendable {
   let store: any MigratableStore
-  /// What a sealed one opens with.
+  /// The key of a sealed store.
   let key: KeyFile
   private let directory: TemporaryDirectory
 
@@ -29,24 +29,24 @@ final class TestStore: Sendable {
       }
   }
 
-  /// Changes a byte in the name of the newest record of a sealed one.
+  /// Changes a byte in the name of the newest record of a sealed store.
   func damageLastRecord() throws {
     var bytes = try Data(contentsOf: URL(filePath: path(of: "journal")))
     bytes[try journalByteCount - 120] ^= 1
     try bytes.write(to: URL(filePath: path(of: "journal")))
   }
 
-  /// How long the journal of a sealed one is without its reserve.
+  /// The length of a sealed store's journal without its reserve.
   var journalByteCount: Int {
     get throws { try RecordedDisk.read(directory["store"])["journal"]?.count ?? 0 }
   }
 
-  /// A sealed one, opened again.
+  /// Reopens a sealed store.
   func opened() throws -> SealedFileStore {
     try SealedFileStore.open(at: directory["store"], key: key)
   }
 
-  /// A file of a sealed store.
+  /// Returns the path of a file of a sealed store.
   func path(of file: String) -> String { directory["store/\(file)"] }
 
   func contents() throws -> Contents {

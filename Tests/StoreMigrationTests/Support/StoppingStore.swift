@@ -3,17 +3,17 @@ import SessionToolsBase
 import Synchronization
 import TestStores
 
-/// Stands for a process that dies: after a number of changes of any store of it, nothing more is
-/// done.
+/// Stands for a process that dies: after a number of changes to any of its stores, it does nothing
+/// more.
 final class Life: Sendable {
   private let left: Mutex<Int>
   private let count = Mutex(0)
-  /// Called before every change, with how many there were.
+  /// Called before every change, with the number of changes before.
   private let beforeChange: @Sendable (Int) -> Void
 
   /// - Parameters:
-  ///   - changeCount: How many changes are made before it ends.
-  ///   - beforeChange: Called before every change, with how many there were.
+  ///   - changeCount: The number of changes before it ends.
+  ///   - beforeChange: Called before every change, with the number of changes before.
   init(
     changeCount: Int = .max, beforeChange: @escaping @Sendable (Int) -> Void = { _ in }
   ) {
@@ -21,10 +21,10 @@ final class Life: Sendable {
     self.beforeChange = beforeChange
   }
 
-  /// How many changes were begun.
+  /// The number of changes that were begun.
   var changeCount: Int { count.withLock { $0 } }
 
-  /// Whether it goes on.
+  /// Counts a change, and returns whether the process lives on.
   func step() -> Bool {
     beforeChange(
       count.withLock { count in
@@ -39,8 +39,7 @@ final class Life: Sendable {
   }
 }
 
-/// A store of a process that may die at any change, in the middle of it where the store does not
-/// promise more.
+/// A store of a process that may die at any change, or within one if the store is not atomic.
 struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
   let base: MemoryStore
   let life: Life

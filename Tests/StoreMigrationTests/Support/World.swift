@@ -14,7 +14,7 @@ struct World {
     self.target.apply(target.map { .put($0.value, for: $0.key) })
   }
 
-  /// A migration in a process of its own.
+  /// Returns a migration in a process of its own.
   func migration(
     _ options: MigrationOptions = MigrationOptions(), _ life: Life = Life(),
     isAtomic: Bool = true, transform: Migration.Transform? = nil
@@ -47,7 +47,7 @@ func items(_ texts: [String: String], in namespace: Namespace = "mail") throws -
   return items
 }
 
-/// The error of a migration.
+/// Returns a word for the error of a migration.
 func failure(of body: () throws -> some Any) -> String? {
   do {
     _ = try body()

@@ -21,7 +21,7 @@ struct LoginStage: Sendable {
     client = OAuthClient(issuer: server.address, clientID: "app", http: http, clock: clock)
   }
 
-  /// A login with which somebody does something as soon as the page is there.
+  /// Returns a login in which the person performs an act as soon as the page is there.
   func login(_ act: Chromium.Act) -> WebAuthenticationSession {
     var login = WebAuthenticationSession(client: client, scopes: ["mail"], pending: pending)
     login.browser = DesktopOpener(environment: chromium.environment(act))
@@ -34,7 +34,7 @@ struct LoginStage: Sendable {
 
   var pending: PendingLoginPlace { PendingLoginPlace(container) }
 
-  /// Whether a login is kept that has not ended.
+  /// Returns whether a login is stored that has not ended.
   func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }
 
   private static let namespace: Namespace = {
@@ -42,7 +42,7 @@ struct LoginStage: Sendable {
   }()
 }
 
-/// Remembers which address the browser was sent to, and sends it there if there is one.
+/// Records the addresses to open, and opens them in a browser if there is one.
 final class WatchedBrowser: Browser {
   private let browser: (any Browser)?
   private let addresses: AsyncStream<URL>
@@ -58,14 +58,14 @@ final class WatchedBrowser: Browser {
     try await browser?.open(address)
   }
 
-  /// Waits until it has been sent somewhere.
+  /// Waits for an address to open.
   func address() async throws -> LoginAddress {
     for await address in addresses { return try LoginAddress(address) }
     throw CancellationError()
   }
 }
 
-/// What a server gets to know by the address of a login.
+/// The parameters in the address of a login.
 struct LoginAddress: Sendable {
   struct Missing: Error {
     let field: String
@@ -86,7 +86,7 @@ struct LoginAddress: Sendable {
   var state: String { fields["state"] ?? "" }
 }
 
-/// Sends requests on, and may change them or look at them before.
+/// Passes requests to a closure, and sends those on that the closure does not answer.
 struct WatchedHTTP: HTTPClient {
   let watch: @Sendable (HTTPRequest) async throws -> HTTPResponse?
 
@@ -116,7 +116,7 @@ extension HTTPRequest {
   }
 }
 
-/// A value between a test and what it starts.
+/// A value that a test shares with what it starts.
 final class Shared<Value: Sendable>: Sendable {
   private let value: Mutex<Value>
 
@@ -129,7 +129,7 @@ final class Shared<Value: Sendable>: Sendable {
   var now: Value { value.withLock { $0 } }
 }
 
-/// Whether any process listens on a port of 127.0.0.1.
+/// Returns whether any process listens on a port of 127.0.0.1.
 func isListenedOn(_ port: UInt16) throws -> Bool {
   let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
   let digits = String(port, radix: 16, uppercase: true)
@@ -139,7 +139,7 @@ func isListenedOn(_ port: UInt16) throws -> Bool {
   }
 }
 
-/// The descriptors of this process that are sockets of the internet.
+/// Returns the number of this process's descriptors that are listening sockets.
 func listeningPortCount() throws -> Int {
   var inodes: Set<String> = []
   for table in ["tcp", "tcp6"] {
@@ -152,7 +152,7 @@ func listeningPortCount() throws -> Int {
   }
   let directory = "/proc/self/fd"
   return try FileManager.default.contentsOfDirectory(atPath: directory).count { name in
-    // One that was closed meanwhile is none.
+    // A descriptor that was closed meanwhile does not count.
     let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
     return target.map(inodes.contains) ?? false
   }
