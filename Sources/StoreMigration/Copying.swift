@@ -1,9 +1,9 @@
 import SealedStore
 import SessionToolsBase
 
-/// What is about to be written into the target.
+/// The items that are about to be written to the target.
 private struct PendingBatch {
-  /// An item, its value, and what the target has in its place.
+  /// An item, its value, and the value in the target that it replaces, if any.
   struct Item {
     let entry: MigrationBatch.Entry
     let value: SecretBytes
@@ -29,12 +29,12 @@ private struct PendingBatch {
 }
 
 extension MigrationEngine {
-  /// Copies what a plan says, batch by batch.
+  /// Copies the items of a plan, batch by batch.
   mutating func copy(_ plan: MigrationPlan) throws(StoreError) {
     let entries = plan.entries.filter { $0.seen != nil }
     for entry in plan.entries where entry.seen == nil { tell(entry.outcome, of: entry) }
     let largestCount = Self.largestChangeCount(migration.target)
-    // A value that changed since is told when all are verified.
+    // A value that changed since is reported when all items are verified.
     var sources = ValueReader(migration.source, entries.map(\.source), known: plan.values)
     var pending = PendingBatch()
     for (number, entry) in entries.enumerated() {
@@ -63,7 +63,7 @@ extension MigrationEngine {
       MigrationReport.Entry(source: entry.source, target: entry.target, outcome: outcome))
   }
 
-  /// Adds an item that is as it was planned to be, in a target that has there what was planned.
+  /// Adds an item, if its value and what the target has under its name are still as planned.
   private mutating func add(
     _ entry: MigrationPlan.Entry, _ value: SecretBytes?, to pending: inout PendingBatch
   ) throws(StoreError) {
@@ -71,14 +71,14 @@ extension MigrationEngine {
     guard let value, let item = try migration.item(entry.source, value, header.options),
       digester.digest(of: entry.target, item.value) == seen.digest
     else { throw changed(entry.source) }
-    // What is not there now is looked for again before it is written.
+    // An item that was absent is looked for again right before it is written.
     let existing = seen.existing == nil ? nil : try migration.target.value(for: entry.target)
     let found = existing.map { digester.digest(of: entry.target, $0) }
     let prior: MigrationBatch.Prior
     if found == seen.digest {
       prior = .same
     } else if let found {
-      // Only what the policy was asked about.
+      // Only the value that the policy was applied to may be overwritten.
       guard case .overwrite = entry.action, found == seen.existing else {
         throw changed(entry.target)
       }
@@ -93,7 +93,7 @@ extension MigrationEngine {
       item.value, over: prior == .same ? nil : existing)
   }
 
-  /// First into the journal, then into the target.
+  /// Writes a batch to the journal, then to the target.
   private mutating func write(_ pending: PendingBatch) throws(StoreError) {
     header.batchCount += 1
     var changes: [StoreChange] = []
@@ -103,7 +103,7 @@ extension MigrationEngine {
         .put(existing, for: try MigrationJournal.keptKey(header.batchCount, position)))
     }
     changes.append(try journal.change(of: pending.batch, header.batchCount))
-    // Last, where not all is written at once: it says that the batch is there.
+    // Last, for a journal that is not atomic: the header states that the batch is there.
     changes.append(try journal.change(of: header))
     try journal.store.apply(changes)
     try change(migration.target, pending.items.filter { $0.entry.prior != .same }) {
@@ -112,17 +112,17 @@ extension MigrationEngine {
     }
   }
 
-  /// Whether the target has what it had when the batch was written down.
+  /// Returns whether the target has what it had when the batch was written to the journal.
   private func isAsBefore(_ entry: MigrationBatch.Entry) throws(StoreError) -> Bool {
     if entry.prior == .absent { return try !migration.target.contains(entry.target) }
     return entry.isAsBefore(try migration.target.value(for: entry.target), digester)
   }
 
-  /// Makes of a batch that was begun a whole one, as far as nobody changed anything since.
+  /// Completes a batch that was begun, except for items that were changed since.
   func finishBatch(_ number: Int) throws(StoreError) {
     let entries = try journal.batch(number).entries.filter { $0.prior != .same }
     if migration.target.traits.isAtomic {
-      // Any of it there, and it was written; what is not was removed by others.
+      // If any item is there, all of them were written, and others removed those that are missing.
       for entry in entries {
         let isThere = try reading { () throws(StoreError) in
           entry.isMigrated(try migration.target.value(for: entry.target), digester)
@@ -131,7 +131,7 @@ extension MigrationEngine {
       }
     }
     try change(migration.target, entries) { entry throws(StoreError) in
-      // What cannot be read now is told when it is verified.
+      // An item that cannot be read now is reported when it is verified.
       guard let value = try migration.source.value(for: entry.source),
         let migrated = try migratedValue(of: value, entry), try isAsBefore(entry)
       else { return nil }
@@ -141,7 +141,7 @@ extension MigrationEngine {
 }
 
 extension MigrationPlan.Entry {
-  /// What is reported of an item that is not migrated.
+  /// The outcome that is reported for an item that is not migrated.
   fileprivate var outcome: MigrationReport.Outcome {
     switch action {
     case .leave: .left
@@ -150,7 +150,7 @@ extension MigrationPlan.Entry {
       .failed(
         StoreError(
           StoreError.alreadyExists, store: "\(target)",
-          reason: "the target has another value of that name"))
+          reason: "the target has another value under that name"))
     case .copy, .equal, .overwrite, .skip, .keepBoth: .skipped
     }
   }

@@ -11,40 +11,42 @@ public import SessionToolsBase
 /// try migration.close()
 /// ```
 ///
-/// What is about to be done is durable in the journal before it is done, so a migration that was
-/// cut short at any point can be resumed, and undone until it is closed. No item is ever in neither
-/// store: from the source they are removed only when asked for, after all of them were read back
-/// from the target and compared.
+/// Each step is durable in the journal before it is taken, so a migration that was interrupted at
+/// any point can be resumed, and undone until it is closed. Every item is in at least one of the
+/// stores at any time: items are removed from the source only if the options say so, after all of
+/// them were read back from the target and compared.
 ///
-/// The journal is a store of its own, empty at first, that protects what is in it at least as well
-/// as both others: it has the names of the items, and the values that were overwritten.
+/// The journal is a separate store, empty at first. It must protect its content at least as well
+/// as both other stores, because it has the names of the items, and the values that were
+/// overwritten.
 ///
-/// All calls block for as long as the stores do; the `async` ones, which have the same names,
-/// run on a thread of their own, and stop in good order when their task is cancelled.
+/// All calls block for as long as the stores do. The `async` calls of the same names run on a
+/// thread of their own, and stop in an orderly way when their task is cancelled.
 ///
-/// Changes by others at the same time are not held up. They are noticed up to the moment at which
-/// an item is written, reported, and left as they are.
+/// Changes by others at the same time are not prevented. They are noticed up to the moment at which
+/// an item is written, are reported, and are left as they are.
 public struct Migration: Sendable {
-  /// Makes another value of one on its way, or another name; `nil` leaves the item where it is.
+  /// A closure that may change an item's value or name; `nil` leaves the item where it is.
   ///
-  /// The name is the one after the mapping. It has to make the same of the same every time,
-  /// because a migration that is resumed compares what it makes.
+  /// The name is the one after the mapping. The closure must return the same for the same item
+  /// every time, because a migration that is resumed compares the results.
   public typealias Transform =
     @Sendable (
       _ key: StoreKey, _ value: SecretBytes
     ) throws -> (key: StoreKey, value: SecretBytes)?
 
-  /// Where the items are.
+  /// The store that the items are in.
   public let source: any SecretStore
-  /// Where they shall be.
+  /// The store that the items are moved to.
   public let target: any SecretStore
-  /// What is migrated and how.
+  /// The items that are migrated, and how.
   ///
-  /// What was begun goes on with the options it was begun with.
+  /// A migration that was begun continues with the options it was begun with.
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
-  /// Asked between two changes: whether to stop there, so that it can be resumed or undone.
+  /// Called between two changes: returns whether to stop there, so that the migration can be
+  /// resumed or undone.
   public var isCancelled: @Sendable () -> Bool = { false }
 
   /// Describes a migration; changes nothing.
@@ -59,11 +61,11 @@ public struct Migration: Sendable {
     self.transform = transform
   }
 
-  // MARK: What is done
+  // MARK: Operations
 
-  /// What the migration would do now.
+  /// Returns the plan of what the migration would do now.
   ///
-  /// - Throws: `store` when one of the two cannot be read as a whole.
+  /// - Throws: `store` when one of the two stores cannot be read as a whole.
   public func plan(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationPlan {
     try storeErrors { () throws(StoreError) in
       var engine = try MigrationEngine(self, newHeader(), progress)
@@ -73,14 +75,14 @@ public struct Migration: Sendable {
 
   /// Migrates.
   ///
-  /// - Returns: What was done. The journal stays, so that it can be undone, until `close()`.
+  /// - Returns: The result. The journal is kept until `close()`, for undoing the migration.
   /// - Throws: `conflicts`, `weakerProtection`, `notRemovable` or `notClosed`, and nothing was
-  ///   changed; `store`, and what was done is in the journal.
+  ///   changed; `store`, and the journal has what was done.
   public func run(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       guard try header() == nil else { throw .notClosed }
       var engine = try storeErrors { () throws(StoreError) in
-        // What one that was being closed left.
+        // Remains of a migration that was being closed.
         try journal.clear()
         return try MigrationEngine(self, newHeader(), progress)
       }
@@ -98,10 +100,10 @@ public struct Migration: Sendable {
     }
   }
 
-  /// Goes on with a migration that was cut short, with the options it was begun with; of one that
-  /// is finished it verifies the target once more.
+  /// Continues a migration that was interrupted, with the options it was begun with; if it is
+  /// finished, verifies the target once more.
   ///
-  /// - Returns: What was done in all.
+  /// - Returns: The result of the whole migration.
   /// - Throws: `nothingBegun`, `undone`, `other` or `weakerProtection`, and nothing was changed;
   ///   `store`.
   public func resume(
@@ -121,12 +123,12 @@ public struct Migration: Sendable {
     }
   }
 
-  /// Makes both stores what they were before, but for what somebody else changed since.
+  /// Restores both stores to what they were before, except for items that others changed since.
   ///
-  /// What it takes from the target is in the source before. When it is cut short, undoing again
-  /// finishes it.
+  /// Items are in the source again before they are removed from the target. If undoing is
+  /// interrupted, undoing again finishes it.
   ///
-  /// - Returns: What was done now, and what was left because somebody changed it.
+  /// - Returns: What this call restored, and the items that it left because they were changed.
   /// - Throws: `nothingBegun` or `other`, and nothing was changed; `store`.
   public func undo(
     progress: MigrationProgress? = nil
@@ -140,9 +142,9 @@ public struct Migration: Sendable {
     }
   }
 
-  /// Forgets the migration: what is done stays, and cannot be undone any more.
+  /// Forgets the migration: its changes stay, and can no longer be undone.
   ///
-  /// Nothing happens when there is none.
+  /// Does nothing if there is no migration.
   ///
   /// - Throws: `store`.
   public func close() throws(MigrationError) {
@@ -151,19 +153,19 @@ public struct Migration: Sendable {
     }
   }
 
-  /// How far a migration is.
+  /// The state of a migration.
   public enum State: String, Sendable {
-    /// It was begun and not finished.
+    /// The migration was begun and not finished.
     case unfinished
-    /// It is finished, and can be undone.
+    /// The migration is finished, and can be undone.
     case finished
-    /// Undoing it was begun and not finished.
+    /// Undoing the migration was begun and not finished.
     case undoing
-    /// It was undone.
+    /// The migration was undone.
     case undone
   }
 
-  /// How far the journal's migration is; `nil` when there is none.
+  /// Returns how far the journal's migration is; `nil` if the journal has no migration.
   ///
   /// - Throws: `store`.
   public func state() throws(MigrationError) -> State? {
@@ -180,7 +182,7 @@ public struct Migration: Sendable {
 // MARK: Checks
 
 extension Migration {
-  /// Whether both are ways to the same items: these get other names then.
+  /// Returns whether source and target have the same items, which then get other names.
   ///
   /// - Throws: As reading the stores.
   func isWithinOneStore() throws(StoreError) -> Bool {
@@ -193,12 +195,12 @@ extension Migration {
     return now.source != nil && now.source == now.target
   }
 
-  /// Which stores they are, as far as these can tell.
+  /// Returns the identities of both stores, if these are known.
   private func identities() throws(StoreError) -> (source: String?, target: String?) {
     (try source.identity(), try target.identity())
   }
 
-  /// The header of a migration that is about to begin.
+  /// Returns the header of a migration that is about to begin.
   private func newHeader() throws(StoreError) -> MigrationJournal.Header {
     let now = try identities()
     let digestKey = ByteBuffer(byteCount: 32, isSecret: true)
@@ -214,11 +216,12 @@ extension Migration {
     }
   }
 
-  /// The header of a migration that is this one.
+  /// Returns the header of the journal's migration, if it is this one.
   private func begunHeader() throws(MigrationError) -> MigrationJournal.Header {
     guard let header = try header() else { throw .nothingBegun }
     let now = try storeErrors { () throws(StoreError) in try identities() }
-    // A store that cannot tell may be any; but what is removed has to be known to stay elsewhere.
+    // A store of unknown identity may be any; but if items are removed, it must be certain that
+    // they stay in the other store.
     let mayBeAny = !header.options.deletesSource
     guard header.source == now.source || mayBeAny && (header.source == nil || now.source == nil)
     else { throw .other(.source) }
@@ -228,7 +231,7 @@ extension Migration {
     return header
   }
 
-  /// - Throws: `weakerProtection` for items that would be protected less, or would not stay.
+  /// - Throws: `weakerProtection` for items that would be protected less, or would not be durable.
   private func checkProtection(_ options: MigrationOptions) throws(MigrationError) {
     let (before, after) = (source.traits, target.traits)
     let vanishes = options.deletesSource && before.isDurable && !after.isDurable
@@ -247,15 +250,15 @@ extension Migration {
     }
   }
 
-  /// Whether an item may be moved: it is no key of a store, and in no journal.
+  /// Returns whether an item may be moved: it is not the key of a store, and not part of a journal.
   package static func isMovable(_ key: StoreKey) -> Bool { !key.isReserved }
 
-  /// Whether an item belongs to a migration's journal.
+  /// Returns whether an item belongs to a migration's journal.
   package static func isOfJournal(_ key: StoreKey) -> Bool {
     key.namespace == MigrationJournal.namespace
   }
 
-  /// Runs a closure while no other process is at a journal.
+  /// Runs a closure while no one else uses a journal.
   ///
   /// - Throws: `timedOut`, as the store, or what the closure throws.
   package static func withExclusiveAccess<Result>(
@@ -282,7 +285,7 @@ extension Migration {
     }
   }
 
-  /// Tells how far something is, and stops there if that is wanted.
+  /// Reports the progress, and stops the migration if it was cancelled.
   ///
   /// - Throws: `cancelled`.
   func step(
@@ -299,6 +302,6 @@ extension Migration {
 }
 
 extension MigrationJournal.Header {
-  /// Whether it is known that what is removed from the source stays in the target.
+  /// Whether it is certain that items removed from the source stay in the target.
   fileprivate var canRemove: Bool { source != nil && target != nil }
 }

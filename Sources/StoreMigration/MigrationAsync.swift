@@ -1,11 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// The same on a thread of its own; cancelling the task stops it so that it can be resumed.
+/// The `async` methods, which run on a thread of their own; cancelling the task stops the migration
+/// so that it can be resumed.
 extension Migration {
-  /// What the migration would do now.
+  /// Returns the plan of what the migration would do now.
   ///
-  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  /// - Throws: As the blocking method; `store` with `cancelled`.
   public func plan(
     progress: MigrationProgress? = nil
   ) async throws(MigrationError) -> MigrationPlan {
@@ -15,16 +16,16 @@ extension Migration {
 
   /// Migrates.
   ///
-  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  /// - Throws: As the blocking method; `store` with `cancelled`.
   public func run(
     progress: MigrationProgress? = nil
   ) async throws(MigrationError) -> MigrationReport {
     try await onThread { migration throws(MigrationError) in try migration.run(progress: progress) }
   }
 
-  /// Goes on with a migration that was cut short.
+  /// Continues a migration that was interrupted.
   ///
-  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  /// - Throws: As the blocking method; `store` with `cancelled`.
   public func resume(
     progress: MigrationProgress? = nil
   ) async throws(MigrationError) -> MigrationReport {
@@ -33,9 +34,9 @@ extension Migration {
     }
   }
 
-  /// Makes both stores what they were before.
+  /// Restores both stores to what they were before.
   ///
-  /// - Throws: As the blocking twin; `store` with `cancelled`.
+  /// - Throws: As the blocking method; `store` with `cancelled`.
   public func undo(
     progress: MigrationProgress? = nil
   ) async throws(MigrationError) -> MigrationUndoReport {
@@ -45,14 +46,14 @@ extension Migration {
 
   /// Forgets the migration.
   ///
-  /// - Throws: As the blocking twin.
+  /// - Throws: As the blocking method.
   public func close() async throws(MigrationError) {
     try await onThread { migration throws(MigrationError) in try migration.close() }
   }
 
-  /// How far the journal's migration is; `nil` when there is none.
+  /// Returns how far the journal's migration is; `nil` if the journal has no migration.
   ///
-  /// - Throws: As the blocking twin.
+  /// - Throws: As the blocking method.
   public func state() async throws(MigrationError) -> State? {
     try await onThread { migration throws(MigrationError) in try migration.state() }
   }
@@ -65,7 +66,7 @@ extension Migration {
     migration.isCancelled = { [isCancelled] in isCancelled() || cancellation.isWanted }
     return try await withTaskCancellationHandler { [migration] in
       await withCheckedContinuation { continuation in
-        // A serial queue has a thread beside the pool of tasks.
+        // A serial queue runs on a thread outside of the cooperative pool.
         DispatchQueue(label: "session-tools.migration").async {
           continuation.resume(
             returning: Swift.Result { () throws(MigrationError) in try body(migration) })

@@ -1,15 +1,15 @@
 import SealedStore
 import SessionToolsBase
 
-/// Does what a journal says, and writes into it what is done next.
+/// The execution of a migration, which records each step in the journal before it takes it.
 struct MigrationEngine {
   let migration: Migration
   var header: MigrationJournal.Header
   let digester: ItemDigester
   private let progress: MigrationProgress?
-  /// What became of items that are in no batch.
+  /// The outcomes of items that are in no batch.
   var others: [MigrationReport.Entry] = []
-  /// What became of the items of each batch.
+  /// The outcomes of the items of each batch.
   var outcomes: [[MigrationReport.Outcome]] = []
   var byteCount = 0
 
@@ -24,7 +24,7 @@ struct MigrationEngine {
 
   var journal: MigrationJournal { migration.journal }
 
-  /// Finds out what is to be done besides what was.
+  /// Plans what remains to be done.
   ///
   /// - Throws: As `Planner`.
   mutating func plan(
@@ -36,14 +36,14 @@ struct MigrationEngine {
     return plan
   }
 
-  /// Verifies what was copied, and removes it from the source if that is wanted.
+  /// Verifies the items that were copied, and removes them from the source if the options say so.
   mutating func finish() throws(StoreError) -> MigrationReport {
     let before = migration.source.traits
     let batches = try batches()
     let digests = try verify(batches)
     if header.phase == .copied {
       let isRemoved = header.options.deletesSource ? try remove(batches) : true
-      // What was left in the source because somebody changed it is looked at again by resuming.
+      // Items that were left in the source because they were changed are checked again by resuming.
       if isRemoved { try change(to: .finished) }
     }
     let targetDigest = digester.digest(of: digests.target)
@@ -55,7 +55,7 @@ struct MigrationEngine {
       after: migration.target.traits)
   }
 
-  /// Finishes what was begun, and plans the rest anew.
+  /// Finishes what was begun, and plans the rest again.
   mutating func resume() throws(StoreError) -> MigrationReport {
     guard header.phase == .copying else {
       others = try journal.outcomes(header.outcomeCount)
@@ -68,7 +68,9 @@ struct MigrationEngine {
     return try finish()
   }
 
-  /// All items in the order of their names in the source, in which most of them are already.
+  /// Returns all items in the order of their names in the source.
+  ///
+  /// They are usually in this order already.
   private func entries(of batches: [MigrationBatch]) -> [MigrationReport.Entry] {
     var entries = others
     for (batch, outcomes) in zip(batches, outcomes) {
@@ -81,22 +83,24 @@ struct MigrationEngine {
     return isSorted ? entries : entries.sorted { $0.source < $1.source }
   }
 
-  // MARK: Parts of all of it
+  // MARK: Common steps
 
-  /// How many items of a batch are changed at once: few, where others see them one by one and each
-  /// takes long.
+  /// Returns how many items of a batch are changed at once: few in a store that is not atomic,
+  /// where others see them one by one and each takes long.
   static func largestChangeCount(_ stores: any SecretStore...) -> Int {
     stores.allSatisfy(\.traits.isAtomic) ? 1000 : 16
   }
 
-  /// Changes items that a last look allows to be changed: all of them at once where the store can
-  /// do that, else one after the other, so that little time goes by between look and change.
+  /// Changes the items that pass a last check.
+  ///
+  /// All of them are changed at once if the store is atomic, otherwise one after the other, so that
+  /// little time passes between check and change.
   ///
   /// - Parameters:
-  ///   - store: What is changed.
-  ///   - items: What there is to be done.
-  ///   - look: Makes the change of an item, or `nil` when somebody changed what it is made of.
-  /// - Throws: As the stores. An item that cannot be read is left.
+  ///   - store: The store that is changed.
+  ///   - items: The items to change.
+  ///   - look: Returns the change for an item, or `nil` if what the change is based on has changed.
+  /// - Throws: As the stores. An item that cannot be read is left as it is.
   func change<Item>(
     _ store: any SecretStore, _ items: [Item],
     _ look: (Item) throws(StoreError) -> StoreChange?
@@ -111,7 +115,7 @@ struct MigrationEngine {
     }
   }
 
-  /// The most bytes of one change from which on it takes no more.
+  /// The number of bytes from which on a change takes no more items.
   static let largestChangeByteCount = 4 << 20
 
   func batches() throws(StoreError) -> [MigrationBatch] {
@@ -134,10 +138,11 @@ struct MigrationEngine {
   func changed(_ key: StoreKey) -> StoreError {
     StoreError(
       StoreError.changed, store: "\(key)",
-      reason: "somebody changed it during the migration, so it was left as it is")
+      reason: "it was changed during the migration, so it was left as it is")
   }
 
-  /// What a value of the source is in the target; `nil` when it is none of the kind.
+  /// Returns what a value of the source becomes in the target; `nil` if that is not what was
+  /// migrated.
   func migratedValue(
     of value: SecretBytes, _ entry: MigrationBatch.Entry
   ) throws(StoreError) -> SecretBytes? {
@@ -149,7 +154,7 @@ struct MigrationEngine {
 }
 
 extension MigrationBatch.Entry {
-  /// Whether a value is what the target had before, or none is.
+  /// Returns whether the target has what it had before, which may be no value.
   func isAsBefore(_ existing: SecretBytes?, _ digester: ItemDigester) -> Bool {
     switch prior {
     case .absent: existing == nil
@@ -158,13 +163,13 @@ extension MigrationBatch.Entry {
     }
   }
 
-  /// Whether a value is what was migrated.
+  /// Returns whether a value is what was migrated.
   func isMigrated(_ existing: SecretBytes?, _ digester: ItemDigester) -> Bool {
     existing.map { digester.digest(of: target, $0) } == digest
   }
 }
 
-/// Runs a reading, and gives an error that says something of one item only.
+/// Runs a closure that reads, and returns an error that concerns only one item.
 func reading<Value>(
   _ body: () throws(StoreError) -> Value
 ) throws(StoreError) -> Result<Value, StoreError> {

@@ -2,19 +2,19 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// What a migration writes down before it changes anything, in a store of the caller's.
+/// The journal of a migration, written to a store of the caller's before anything is changed.
 ///
-/// - `header` says what is migrated and how far it is.
-/// - `batch 1`, `batch 2`, … list the items of one change of the target each, and are written before
-///   that change.
-/// - `kept 1/7` is what the target had under the name of the first batch's item 7.
+/// - `header` records what is migrated and how far the migration is.
+/// - `batch 1`, `batch 2`, … each list the items of one change of the target, and are written
+///   before that change.
+/// - `kept 1/7` is the value that the target had under the name of the first batch's item 7.
 /// - `removed 1` has a bit for every item of the first batch that is removed from the source, or
-///   about to be; `original 1/7` what the source had there, where that is not what the target has.
-/// - `outcomes 1`, … say what became of the items that are in no batch.
+///   about to be; `original 1/7` is the value that the source had, if the target has another.
+/// - `outcomes 1`, … record the outcomes of the items that are in no batch.
 struct MigrationJournal: Sendable {
   static let namespace: Namespace = "org.session-tools.migration"
   static let version = 1
-  /// In one record: with the longest names these are 9 MB.
+  /// The limit of one record, which has 9 MB with the longest names.
   private static let largestOutcomeCount = 200
 
   let store: any SecretStore
@@ -22,23 +22,23 @@ struct MigrationJournal: Sendable {
   struct Header: Codable {
     enum Phase: String, Codable {
       case copying, copied, finished, undoing, undone
-      /// What is in the journal is of no more use, and being removed.
+      /// The content of the journal is no longer needed, and is being removed.
       case closing
     }
 
     var version = MigrationJournal.version
     let options: MigrationOptions
     let isTransformed: Bool
-    /// Which stores they are, as far as these can tell.
+    /// The identities of the stores, if these are known.
     let source: String?
     let target: String?
-    /// For digests that mean nothing outside of this migration.
+    /// The key of digests that mean nothing outside of this migration.
     let digestKey: Data
     var phase = Phase.copying
-    /// How many batches were begun; all but the last one are in the target as a whole.
+    /// How many batches were begun; all but the last one are completely in the target.
     var batchCount = 0
     var outcomeCount = 0
-    /// Why the source could not list all its items, if it could not.
+    /// The reason why the source could not list all its items, if it could not.
     var damage: StoredError?
   }
 
@@ -48,6 +48,8 @@ struct MigrationJournal: Sendable {
 
   // MARK: Header
 
+  /// Reads the header; returns `nil` if there is no migration.
+  ///
   /// - Throws: As reading the store; `corrupt` or `unsupportedVersion`.
   func header() throws(StoreError) -> Header? {
     guard let value = try store.value(for: Self.key("header")) else { return nil }
@@ -73,6 +75,8 @@ struct MigrationJournal: Sendable {
 
   // MARK: Batches
 
+  /// Reads a batch.
+  ///
   /// - Throws: As reading the store; `corrupt`.
   func batch(_ number: Int) throws(StoreError) -> MigrationBatch {
     guard let value = try store.value(for: Self.key("batch \(number)")),
@@ -85,14 +89,14 @@ struct MigrationJournal: Sendable {
     .put(batch.encoded, for: try Self.key("batch \(number)"))
   }
 
-  /// What the target had before.
+  /// Returns the name of the value that the target had before.
   static func keptKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("kept \(batch)/\(position)")
   }
 
   // MARK: Removals
 
-  /// The positions in a batch that are removed from the source, or about to be.
+  /// Reads the positions in a batch of the items that are removed from the source, or about to be.
   ///
   /// - Throws: As reading the store.
   func removals(_ batch: Int) throws(StoreError) -> Set<Int> {
@@ -110,14 +114,14 @@ struct MigrationJournal: Sendable {
     return .put(SecretBytes(bytes), for: try Self.key("removed \(batch)"))
   }
 
-  /// What the source had, where that is not what the target has.
+  /// Returns the name of the value that the source had, if the target has another.
   static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("original \(batch)/\(position)")
   }
 
   // MARK: Outcomes
 
-  /// An error as it is kept.
+  /// An error as the journal stores it.
   struct StoredError: Codable {
     let code: String
     let store: String
@@ -141,9 +145,9 @@ struct MigrationJournal: Sendable {
     let error: StoredError?
   }
 
-  /// Writes down what became of items that are in no batch.
+  /// Writes the outcomes of items that are in no batch.
   ///
-  /// - Returns: How many records that takes, from 1 on.
+  /// - Returns: The number of records, which are numbered from 1.
   /// - Throws: As changing the store.
   func write(outcomes entries: [MigrationReport.Entry]) throws(StoreError) -> Int {
     let records = entries.map { entry in
@@ -165,7 +169,7 @@ struct MigrationJournal: Sendable {
     return parts.count
   }
 
-  /// What became of items that are in no batch.
+  /// Reads the outcomes of items that are in no batch.
   ///
   /// - Throws: As reading the store; `corrupt`.
   func outcomes(_ count: Int) throws(StoreError) -> [MigrationReport.Entry] {
@@ -190,7 +194,7 @@ struct MigrationJournal: Sendable {
 
   // MARK: Closing
 
-  /// Removes all there is, the header last; what is cut short counts as removed.
+  /// Removes everything, the header last; a journal whose removal is interrupted counts as removed.
   ///
   /// - Throws: As changing the store.
   func clear() throws(StoreError) {
@@ -202,7 +206,7 @@ struct MigrationJournal: Sendable {
     } catch let error
       where [StoreError.corrupt, StoreError.unsupportedVersion].contains(error.code)
     {
-      // Nobody can go on with it, so it may go bit by bit.
+      // This migration cannot be resumed, so its journal may be removed in parts.
     }
     let headerKey = try Self.key("header")
     let keys = try store.keys(in: Self.namespace).filter { $0 != headerKey }
@@ -214,7 +218,7 @@ struct MigrationJournal: Sendable {
     do {
       return SecretBytes(try JSONEncoder().encode(value))
     } catch {
-      // Texts, numbers and bytes only.
+      // Not expected: only texts, numbers and bytes are encoded.
       throw StoreError(
         StoreError.unencodable, store: "migration journal", reason: "\(error)", underlying: error)
     }
@@ -230,18 +234,18 @@ struct MigrationJournal: Sendable {
 /// The items of one change of the target.
 struct MigrationBatch: Sendable {
   enum Prior: Sendable, Equatable {
-    /// The target had none of the name.
+    /// The target had no item of the name.
     case absent
-    /// It had the same value.
+    /// The target had the same value.
     case same
-    /// It had another value.
+    /// The target had another value.
     case other(ItemDigest)
   }
 
   struct Entry: Sendable {
     let source: StoreKey
     let target: StoreKey
-    /// Of the item as it is in the target.
+    /// The digest of the item as it is in the target.
     let digest: ItemDigest
     let prior: Prior
   }

@@ -1,39 +1,39 @@
 public import SessionToolsBase
 
-/// What of a store is moved, under which names, and how.
+/// The items of a store that are moved, their names in the target, and how they are moved.
 ///
-/// All of it is kept in the migration's journal, so that one that was cut short goes on as it was
-/// begun.
+/// The options are kept in the migration's journal, so that a migration that was interrupted
+/// continues as it was begun.
 public struct MigrationOptions: Codable, Hashable, Sendable {
-  /// Which items are moved; all unless this is changed.
+  /// The items that are moved; all by default.
   public var selection = MigrationSelection()
-  /// Under which names; the same unless this is changed.
+  /// The names of the items in the target; the same by default.
   public var mapping = MigrationMapping()
-  /// What to do where the target has another value under the name.
+  /// The policy for items if the target has another value under the name.
   public var conflicts = MigrationConflictPolicy.fail
   /// Whether the items are removed from the source, after all of them were verified.
   public var deletesSource = false
-  /// Whether items may get to where less is needed to read them than before, or, when they are
-  /// removed from the source, to where they do not stay.
+  /// Whether less may be needed to read the items in the target than in the source, and whether
+  /// items that are removed from the source may be moved to a target that is not durable.
   public var allowsWeakerProtection = false
 
-  /// The options unless they are changed.
+  /// Creates the default options.
   public init() {}
 }
 
-/// What to do with an item where the target has another value under its name.
+/// The policy for an item if the target has another value under its name.
 public enum MigrationConflictPolicy: String, Codable, CaseIterable, Sendable {
-  /// Begin nothing, and say which items these are.
+  /// Begin nothing, and report which items these are.
   case fail
   /// Leave both as they are.
   case skip
-  /// Put the source's value in the place of the target's, which undoing brings back.
+  /// Replace the target's value with the source's; undoing restores it.
   case overwrite
-  /// Put the item beside the other one, under a name with a number: `token (2)`.
+  /// Add the item beside the other, under a name with a number: `token (2)`.
   case keepBoth = "keep-both"
 }
 
-/// Which items are moved: those that meet all that is given.
+/// A selection of items: those that meet every condition that is set.
 public struct MigrationSelection: Codable, Hashable, Sendable {
   /// Only items of this service.
   public var service: String?
@@ -41,14 +41,14 @@ public struct MigrationSelection: Codable, Hashable, Sendable {
   public var accessGroup: String?
   /// Only items of this installation.
   public var install: String?
-  /// Only items whose identifier is like this: `*` stands for any text, `?` for one character,
-  /// and a backslash makes the next one stand for itself.
+  /// Only items whose identifier matches this pattern: `*` stands for any text, `?` for one
+  /// character, and a character after a backslash for itself.
   public var identifierPattern: String?
 
   /// Selects all items.
   public init() {}
 
-  /// Whether an item is selected.
+  /// Returns whether an item is selected.
   ///
   /// Names are compared byte for byte, as everywhere.
   public func contains(_ key: StoreKey) -> Bool {
@@ -65,7 +65,7 @@ public struct MigrationSelection: Codable, Hashable, Sendable {
   }
 }
 
-/// Under which names items come to the target.
+/// The names of the items in the target.
 public struct MigrationMapping: Codable, Hashable, Sendable {
   /// Another name for a service.
   public struct Rename: Codable, Hashable, Sendable {
@@ -81,25 +81,25 @@ public struct MigrationMapping: Codable, Hashable, Sendable {
     }
   }
 
-  /// What becomes of the installation that items belong to.
+  /// The installation that items belong to in the target.
   public enum Install: Codable, Hashable, Sendable {
-    /// It stays.
+    /// The items belong to the same installation.
     case keep
-    /// The items belong to none.
+    /// The items belong to no installation.
     case drop
-    /// The items belong to this one: assigns them, or adopts those of an old installation.
+    /// The items belong to this installation: assigns them, or adopts those of an old one.
     case assign(String)
   }
 
   /// Services with another name in the target.
   public var renames: [Rename] = []
-  /// What becomes of the installation.
+  /// The installation that items belong to in the target.
   public var install = Install.keep
 
-  /// Leaves all names as they are.
+  /// Creates a mapping that leaves all names as they are.
   public init() {}
 
-  /// The name of an item in the target.
+  /// Returns the name of an item in the target.
   ///
   /// - Throws: `invalidName` when a part of it cannot be a name.
   public func target(of key: StoreKey) throws(StoreError) -> StoreKey {
@@ -119,7 +119,7 @@ public struct MigrationMapping: Codable, Hashable, Sendable {
   }
 }
 
-/// A pattern of a shell's, without its brackets.
+/// A shell pattern without brackets.
 struct Pattern {
   private enum Part {
     case one(Character)
@@ -142,7 +142,7 @@ struct Pattern {
   }
 
   func matches(_ text: String) -> Bool {
-    // Which parts may come next, after each character.
+    // The parts that may come next, after each character.
     var places: Set = [0]
     for character in text {
       places = Set(
@@ -158,7 +158,7 @@ struct Pattern {
     return afterStars(of: places).contains(parts.count)
   }
 
-  /// A star may stand for nothing.
+  /// Returns the places and those after stars, because a star may stand for nothing.
   private func afterStars(of places: Set<Int>) -> Set<Int> {
     var all = places
     for var place in places {

@@ -1,29 +1,29 @@
 import SealedStore
 public import SessionToolsBase
 
-/// What a migration would do, item by item; making it changes nothing.
+/// The actions that a migration would take, item by item; planning changes nothing.
 public struct MigrationPlan: Sendable {
-  /// What becomes of one item.
+  /// The action for one item.
   public enum Action: Sendable {
-    /// The target has none of that name: it is copied.
+    /// The target has no item of that name: the item is copied.
     case copy
-    /// The target has the same already.
+    /// The target has the same value already.
     case equal
-    /// The target has another value, which the source's takes the place of.
+    /// The target has another value, which is replaced by the source's.
     case overwrite
     /// The target has another value, and both stay as they are.
     case skip
-    /// The target has another value, and the item comes beside it, under a name of its own.
+    /// The target has another value, and the item is added beside it under a name of its own.
     case keepBoth
-    /// The target has another value, and the policy is to begin nothing then.
+    /// The target has another value, and by the policy the migration does not begin.
     case conflict
-    /// It is the key of a sealed store, or part of a migration's journal: those stay where what
-    /// needs them looks for them.
+    /// The item is the key of a sealed store, or part of a migration's journal, and must stay where
+    /// it is looked for.
     case leave
-    /// It cannot be read, or cannot be what the target takes.
+    /// The item cannot be read, or the target cannot store it.
     indirect case impossible(StoreError)
 
-    /// Its name, such as `copy`.
+    /// The name of the action, such as `copy`.
     public var name: String {
       switch self {
       case .copy: "copy"
@@ -38,15 +38,15 @@ public struct MigrationPlan: Sendable {
     }
   }
 
-  /// One item and what becomes of it.
+  /// One item and the action for it.
   public struct Entry: Sendable {
-    /// Its name in the source.
+    /// The item's name in the source.
     public let source: StoreKey
-    /// Its name in the target.
+    /// The item's name in the target.
     public let target: StoreKey
-    /// What becomes of it.
+    /// The action for the item.
     public let action: Action
-    /// What there is to be seen, of those that the target is to have.
+    /// The values that the action was chosen for; `nil` for an item that is not migrated.
     let seen: Seen?
 
     init(source: StoreKey, target: StoreKey, action: Action, seen: Seen? = nil) {
@@ -57,11 +57,11 @@ public struct MigrationPlan: Sendable {
     }
   }
 
-  /// The values that an action was chosen for.
+  /// The digests of the values that an action was chosen for.
   struct Seen {
-    /// Of the item as the target is to have it.
+    /// The digest of the item as the target is to have it.
     let digest: ItemDigest
-    /// Of the value that the target has under the name, if it has one.
+    /// The digest of the value that the target has under the name, if any.
     let existing: ItemDigest?
   }
 
@@ -69,26 +69,26 @@ public struct MigrationPlan: Sendable {
   public internal(set) var entries: [Entry] = []
   /// Values that were read with the names.
   var values: [StoreKey: SecretBytes] = [:]
-  /// Why the source may have more items than it can list; `nil` when it has not.
+  /// The reason why the source may have more items than it can list; `nil` if the list is complete.
   public internal(set) var damage: StoreError?
-  /// What protects them in the source.
+  /// The traits of the source, with what protects the items now.
   public let before: StoreTraits
-  /// What would protect them in the target.
+  /// The traits of the target, with what would protect the items there.
   public let after: StoreTraits
 
-  /// Whether less is needed to read them in the target than in the source, or that cannot be told.
+  /// Whether less is needed to read the items in the target than in the source, or it is unknown.
   public var isWeaker: Bool { after.isWeaker(than: before) }
 
-  /// The items that the policy would begin nothing for.
+  /// The items because of which the migration does not begin.
   public var conflicts: [Entry] {
     entries.filter { if case .conflict = $0.action { true } else { false } }
   }
 }
 
 extension StoreTraits {
-  /// Whether less is needed to read items here than before, or that cannot be told.
+  /// Returns whether less is needed to read items here than before, or it is unknown.
   ///
-  /// What was in no file had nothing that protected it there.
+  /// Items that were not durable had no protection at rest.
   func isWeaker(than before: StoreTraits) -> Bool {
     guard before.isDurable, atRest != .passphrase else { return false }
     guard let atRest, let before = before.atRest else { return true }

@@ -1,23 +1,23 @@
 public import SessionToolsBase
 
-/// What a migration did, item by item.
+/// The result of a migration, item by item.
 ///
 /// It names items and shows no values.
 public struct MigrationReport: Sendable {
-  /// What became of one item.
+  /// The outcome for one item.
   public enum Outcome: Sendable {
-    /// The target has it, and it was read back and compared.
+    /// The target has the item, and it was read back and compared.
     case migrated
-    /// The same, and the source has it no more.
+    /// The target has the item as with `migrated`, and it was removed from the source.
     case moved
-    /// It was left where it is, as the policy for conflicts says.
+    /// The item was left where it is, as the policy for conflicts says.
     case skipped
-    /// It was left where it is, because a store needs it there.
+    /// The item was left where it is, because a store needs it there.
     case left
-    /// It was not migrated, or not removed from the source, for this reason.
+    /// The item was not migrated, or not removed from the source, for this reason.
     indirect case failed(StoreError)
 
-    /// Its name, such as `migrated`.
+    /// The name of the outcome, such as `migrated`.
     public var name: String {
       switch self {
       case .migrated: "migrated"
@@ -29,13 +29,13 @@ public struct MigrationReport: Sendable {
     }
   }
 
-  /// One item and what became of it.
+  /// One item and its outcome.
   public struct Entry: Sendable {
-    /// Its name in the source.
+    /// The item's name in the source.
     public let source: StoreKey
-    /// Its name in the target.
+    /// The item's name in the target.
     public let target: StoreKey
-    /// What became of it.
+    /// The outcome for the item.
     public let outcome: Outcome
   }
 
@@ -44,16 +44,16 @@ public struct MigrationReport: Sendable {
   /// One digest of the names and values that were read from the source, with a key of this
   /// migration's own: 32 hexadecimal digits.
   public internal(set) var sourceDigest = ""
-  /// The same of what was read back from the target.
+  /// The same digest of the names and values that were read back from the target.
   public internal(set) var targetDigest = ""
-  /// Why the source may have more items than it could list; `nil` when it has not.
+  /// The reason why the source may have more items than it could list; `nil` if it listed them all.
   public internal(set) var damage: StoreError?
-  /// What protected the items before.
+  /// The traits of the source, with what protected the items before.
   public let before: StoreTraits
-  /// What protects them now.
+  /// The traits of the target, with what protects the items now.
   public let after: StoreTraits
 
-  /// How many items the target has.
+  /// How many items were migrated and are in the target.
   public var migratedCount: Int {
     entries.count {
       switch $0.outcome {
@@ -63,23 +63,23 @@ public struct MigrationReport: Sendable {
     }
   }
 
-  /// How many items are not in the target, or not gone from the source, as they should be.
+  /// How many items are not in the target, or not removed from the source, although they should be.
   public var failedCount: Int {
     entries.count { if case .failed = $0.outcome { true } else { false } }
   }
 
-  /// Whether every item that was to be migrated was, and the digests are equal.
+  /// Whether every item that was to be migrated was migrated, and the digests are equal.
   public var isComplete: Bool {
     failedCount == 0 && damage == nil && sourceDigest == targetDigest
   }
 }
 
-/// What undoing a migration did.
+/// The result of undoing a migration.
 public struct MigrationUndoReport: Sendable {
-  /// How many items of the target are what they were before.
+  /// How many items of the target were restored to what they were before.
   public internal(set) var restoredCount = 0
-  /// How many items came back to the source.
+  /// How many items were written back to the source.
   public internal(set) var returnedCount = 0
-  /// The items that somebody changed since: these are as they were found, and why.
+  /// The items that were left as they were found, each with the reason, such as a change since.
   public internal(set) var left: [(key: StoreKey, reason: StoreError)] = []
 }

@@ -2,11 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// The directory of `pass`, the standard Unix password manager, to be migrated.
+/// The directory of `pass`, the standard Unix password manager, as the source of a migration.
 ///
-/// Every file is an item of the service `pass`, its path without `.gpg` the identifier, and all that
-/// is in it the value. `gpg` opens them, one process for each, and may ask for the passphrase of its
-/// key in its own window.
+/// Every file is an item of the service `pass`: its path without `.gpg` is the identifier, and its
+/// entire content is the value. `gpg` opens the files, one process for each, and may ask for the
+/// passphrase of its key in its own window.
 public enum PasswordStore {
   /// The directory that `pass` uses: `$PASSWORD_STORE_DIR`, or `~/.password-store`.
   public static var standardPath: String {
@@ -15,14 +15,14 @@ public enum PasswordStore {
       ?? "\(UserDirectory.home(environment: environment))/.password-store"
   }
 
-  /// The items of a directory; nothing is read yet.
+  /// Returns the items of a directory; reads nothing yet.
   ///
   /// - Parameter path: The directory.
   /// - Returns: The items; listing them throws `unavailable` when there is no such directory,
   ///   reading one `undecodable` when `gpg` does not open it, `valueTooLarge` when it has more than
   ///   16 MiB, and `timedOut` when `gpg` takes more than two minutes.
   public static func items(at path: String = standardPath) -> ReadOnlyItems {
-    // It may be a link to where it is kept in step with other machines.
+    // The path may be a link to a directory that is synchronized with other machines.
     let path = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
     return ReadOnlyItems(
       name: "pass \(path)", protection: "files of pass, encrypted by gpg; opens with its secret key"
@@ -47,16 +47,16 @@ public enum PasswordStore {
       damage = unread(url.path, "it cannot be read", error)
       return true
     }
-    // Of a directory that is not there the walker says nothing.
+    // The walker reports no error for a directory that does not exist.
     guard let walker, FileManager.default.fileExists(atPath: "\(path)/.") else {
       throw StoreError(
-        StoreError.unavailable, store: path, reason: "there is no directory of pass here",
-        remedy: "Name it, or set PASSWORD_STORE_DIR")
+        StoreError.unavailable, store: path, reason: "there is no pass directory here",
+        remedy: "Give its path, or set PASSWORD_STORE_DIR")
     }
     var keys: [StoreKey] = []
     for case let url as URL in walker {
       let file = url.path.dropFirst(path.count + 1)
-      // git's, and what pass itself keeps.
+      // Files of git, and files that pass itself keeps.
       guard !file.split(separator: "/").contains(where: { $0.hasPrefix(".") }) else { continue }
       do {
         let isLink = try url.resourceValues(forKeys: [.isSymbolicLinkKey]).isSymbolicLink == true
@@ -80,9 +80,9 @@ public enum PasswordStore {
       remedy: "Migrate it by its own path, pass:\(path)", underlying: error)
   }
 
-  /// Longer than a person needs for the passphrase of a key.
+  /// Longer than a person needs to type the passphrase of a key.
   private static let timeout = Duration.seconds(120)
-  /// No store takes a larger one; a file of some kilobytes may well have a thousand times as much.
+  /// No store takes a larger value; a file of some kilobytes may expand to a thousand times that.
   private static let largestValueByteCount = SealedFileStore.largestValueByteCount
 
   private static func decrypt(_ file: String) throws(StoreError) -> SecretBytes {
@@ -94,7 +94,7 @@ public enum PasswordStore {
       ending = try gpg.run()
     } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
-        StoreError.unavailable, store: file, reason: "there is no gpg",
+        StoreError.unavailable, store: file, reason: "gpg is not installed",
         remedy: "Install it: apt-get install gnupg", errno: error.errno)
     } catch {
       throw StoreError(
@@ -109,19 +109,19 @@ public enum PasswordStore {
       throw StoreError(
         StoreError.valueTooLarge, store: file,
         reason: "its value has more than \(largestValueByteCount) bytes, which no store takes",
-        remedy: "Leave it where it is")
+        remedy: "Keep it where it is")
     case .tookTooLong:
       throw StoreError(
         StoreError.timedOut, store: file,
         reason: "gpg did not open it within \(timeout.components.seconds) seconds",
-        remedy: "See that gpg --decrypt opens it, and try again")
+        remedy: "Make sure that gpg --decrypt opens it, and try again")
     }
   }
 
   private static func failure(_ file: String, _ complaint: String) -> StoreError {
     let reason = complaint.split(separator: "\n").last.map(String.init) ?? "no reason given"
     return StoreError(
-      StoreError.undecodable, store: file, reason: "gpg does not open it: \(reason)",
-      remedy: "See that gpg --decrypt opens it")
+      StoreError.undecodable, store: file, reason: "gpg cannot open it: \(reason)",
+      remedy: "Make sure that gpg --decrypt opens it")
   }
 }

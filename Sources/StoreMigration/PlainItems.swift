@@ -1,11 +1,13 @@
 import Foundation
 public import SessionToolsBase
 
-/// Items as JSON Lines, with their values in plain text: one object a line, with `service`,
-/// `group`, `install`, `identifier`, and `value` as text, or `base64` where it is none.
+/// Items as JSON Lines, with their values in plain text.
 ///
-/// For a program that takes nothing else, and for nothing that stays: whoever has the file has the
-/// values.
+/// Each line is an object with `service`, `group`, `install`, `identifier`, and `value` as text, or
+/// `base64` if the value is not text.
+///
+/// Use this only for a program that takes nothing else, and keep no such file: someone who has the
+/// file has the values.
 public enum PlainItems {
   private struct Line: Codable {
     let service: String
@@ -16,9 +18,9 @@ public enum PlainItems {
     let base64: Data?
   }
 
-  /// One line, its newline included.
+  /// Returns one line, including its newline.
   ///
-  /// Foundation makes copies of the value, which nobody wipes.
+  /// Foundation makes copies of the value, which are not wiped.
   ///
   /// - Throws: `unencodable`.
   public static func line(
@@ -36,19 +38,19 @@ public enum PlainItems {
       return SecretBytes(try encoder.encode(line) + [UInt8(ascii: "\n")])
     } catch {
       throw StoreError(
-        StoreError.unencodable, store: "JSON Lines", reason: "\(key) cannot be one",
+        StoreError.unencodable, store: "JSON Lines", reason: "\(key) cannot be encoded",
         underlying: error)
     }
   }
 
-  /// The items of JSON Lines, to be migrated.
+  /// Returns the items of JSON Lines, to be migrated.
   ///
   /// - Parameters:
-  ///   - lines: The lines; empty ones do not count. Foundation makes copies of them.
-  ///   - name: What they are called in errors.
+  ///   - lines: The lines; empty lines are ignored. Foundation makes copies of them.
+  ///   - name: The name of the lines in errors.
   /// - Returns: The items.
-  /// - Throws: `undecodable` with the number of the line that is none, `invalidName`, or
-  ///   `alreadyExists` for a name that was there before.
+  /// - Throws: `undecodable` with the number of the invalid line, `invalidName`, or `alreadyExists`
+  ///   for a name that is in an earlier line.
   public static func items(
     _ lines: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
@@ -60,7 +62,7 @@ public enum PlainItems {
       guard items.updateValue(value, forKey: key) == nil else {
         throw StoreError(
           StoreError.alreadyExists, store: "\(name), line \(number + 1)",
-          reason: "\(key) was in an earlier line")
+          reason: "\(key) is already in an earlier line")
       }
     }
     return ReadOnlyItems(
@@ -82,7 +84,7 @@ public enum PlainItems {
       // Without Foundation's error, which may quote what it read.
       throw StoreError(
         StoreError.undecodable, store: name,
-        reason: "it is no object with service, identifier, and value or base64")
+        reason: "not a JSON object with service, identifier, and value or base64")
     }
     let namespace = try Namespace(
       service: line.service, accessGroup: line.group,

@@ -1,7 +1,7 @@
 import SealedStore
 import SessionToolsBase
 
-/// Finds out what would become of each item.
+/// The planner of a migration, which chooses the action for each item.
 struct Planner {
   private static let progressStep = 256
 
@@ -12,20 +12,21 @@ struct Planner {
   private let isWithinOneStore: Bool
   private let (before, after): (StoreTraits, StoreTraits)
 
-  /// Names that the target has, or will have.
+  /// The names that the target has.
   private var taken: Set<StoreKey> = []
-  /// Names that items of the source get, and whose they are.
+  /// The names that items get in the target, each with the item's name in the source.
   private var claimed: [StoreKey: StoreKey]
-  /// Names that are read, where what is written is read as well.
+  /// The names of all selected items, if source and target are the same store.
   private var sources: Set<StoreKey> = []
 
   /// - Parameters:
-  ///   - migration: What is planned.
-  ///   - options: What it was begun with.
-  ///   - digester: Makes the digests of what is seen.
-  ///   - done: The names in the target of what was migrated already, and those in the source.
-  ///   - progress: Hears how far it is.
-  /// - Throws: As telling the two stores apart.
+  ///   - migration: The migration to plan.
+  ///   - options: The options that it was begun with.
+  ///   - digester: Makes the digests of the values that are read.
+  ///   - done: The names in the target of the items that were migrated already, each with the
+  ///     item's name in the source.
+  ///   - progress: Receives the progress of planning.
+  /// - Throws: As reading the identities of the two stores.
   init(
     _ migration: Migration, _ options: MigrationOptions, _ digester: ItemDigester,
     besides done: [StoreKey: StoreKey], _ progress: MigrationProgress?
@@ -39,16 +40,18 @@ struct Planner {
     claimed = done
   }
 
+  /// Returns the plan.
+  ///
   /// - Throws: As reading the stores as a whole; `cancelled`.
   mutating func plan() throws(StoreError) -> MigrationPlan {
     var plan = MigrationPlan(before: before, after: after)
     let listing = try migration.source.fullListing()
     plan.damage = listing.damage
-    // In one store, what was copied already is no source.
+    // Within one store, items that were copied already are not sources.
     let done = Set(claimed.values).union(isWithinOneStore ? Array(claimed.keys) : [])
     let selected = listing.keys.filter { options.selection.contains($0) }
     let keys = selected.filter { !done.contains($0) && !$0.isReserved }
-    // A list is far cheaper than asking for each name, and says where a value has to be read.
+    // A list is far cheaper than asking for each name, and shows which values must be read.
     taken = Set(try migration.target.fullListing().keys)
     sources = isWithinOneStore ? Set(selected) : []
     plan.values = listing.values
@@ -82,7 +85,7 @@ struct Planner {
 
   private func absent(_ key: StoreKey) -> StoreError {
     StoreError(
-      StoreError.changed, store: "\(key)", reason: "it was listed, and is not there any more")
+      StoreError.changed, store: "\(key)", reason: "it was listed, but is no longer there")
   }
 
   private mutating func entry(
@@ -92,8 +95,8 @@ struct Planner {
     if target != source, sources.contains(target) {
       throw StoreError(
         StoreError.alreadyExists, store: "\(target)",
-        reason: "it is itself one of the items that are migrated within the store",
-        remedy: "Migrate that one first")
+        reason: "another item that is migrated within the same store has this name",
+        remedy: "Migrate that item first")
     }
     guard !target.isReserved else {
       throw StoreError(
@@ -126,10 +129,10 @@ struct Planner {
     guard value.byteCount > traits.largestValueByteCount else { return }
     throw StoreError(
       StoreError.valueTooLarge, store: "\(key)",
-      reason: "its value has \(value.byteCount) bytes, which \(store) does not take")
+      reason: "its value has \(value.byteCount) bytes, more than \(store) takes")
   }
 
-  /// The same name with the first number from 2 that is free, or has the value already.
+  /// Returns an entry for the same name with the first number from 2 that is free or has the value.
   private mutating func entryBeside(
     _ target: StoreKey, for source: StoreKey, _ value: SecretBytes
   ) throws(StoreError) -> MigrationPlan.Entry {
@@ -159,7 +162,7 @@ struct Planner {
 }
 
 extension SecretStore {
-  /// The keys of all items, of a damaged store as far as it can tell.
+  /// Returns the keys of all items, or, of a damaged store, all keys that it can list.
   fileprivate func fullListing() throws(StoreError) -> StoreListing {
     if let store = self as? any MigratableStore { return try store.listing() }
     return StoreListing(keys: try keys(in: nil))
@@ -167,14 +170,14 @@ extension SecretStore {
 }
 
 extension StoreKey {
-  /// Whether it names something that belongs to a store, and not to who uses it.
+  /// Whether the key names something that belongs to the library and not to its user.
   var isReserved: Bool {
     [MigrationJournal.namespace, .storeKeys].contains(namespace)
   }
 }
 
 extension Migration {
-  /// What an item of the source is in the target; `nil` when the transform leaves it out.
+  /// Returns what an item of the source becomes in the target; `nil` if the transform omits it.
   ///
   /// - Throws: `invalidName`, or `unencodable` when the transform fails.
   func item(
@@ -188,14 +191,14 @@ extension Migration {
       throw error
     } catch {
       throw StoreError(
-        StoreError.unencodable, store: "\(key)", reason: "the transform made nothing of it",
+        StoreError.unencodable, store: "\(key)", reason: "the transform failed",
         underlying: error)
     }
   }
 }
 
 extension StoreError {
-  /// Whether it says something of one item, and nothing of its store.
+  /// Whether the error concerns only one item, and not its store.
   var isOfOneItem: Bool {
     [
       Self.corrupt, Self.unsupportedVersion, Self.valueTooLarge, Self.invalidName,

@@ -1,17 +1,17 @@
 public import Dispatch
 public import SessionToolsBase
 
-/// Items that are kept by something else, to be read and to be migrated.
+/// Items that something other than a store keeps, to be read and to be migrated.
 ///
-/// Write this for whatever a program of yours kept its secrets in before: a list of names, and a
+/// Use it for items that your program kept in another way before: give it a list of names, and a
 /// closure that reads one value.
 public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, MigratableStore {
-  /// Reads one value; `nil` when there is none of the name.
+  /// A closure that reads one value; it returns `nil` if there is no item of the name.
   public typealias Read = @Sendable (StoreKey) throws(StoreError) -> SecretBytes?
 
-  /// Where the `async` operations run.
+  /// The queue on which the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.read-only-items")
-  /// Read only; the protection is what the maker says.
+  /// The traits of a read-only store, with the protection given to the initializer.
   public let traits: StoreTraits
   private let name: String
   private let list: @Sendable () throws(StoreError) -> StoreListing
@@ -20,11 +20,10 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
   /// Describes items.
   ///
   /// - Parameters:
-  ///   - name: What they are called in errors, and what a migration tells them apart by.
+  ///   - name: The name of the items in errors, and their identity in migrations.
   ///   - protection: What protects them at rest, in one line for a person.
-  ///   - atRest: The least that someone with the disk needs to read them; `nil` when that is not
-  ///     known.
-  ///   - list: The names there are.
+  ///   - atRest: The least that someone with the disk needs to read them; `nil` if that is unknown.
+  ///   - list: Returns the names of all items.
   ///   - read: Reads one value.
   public init(
     name: String, protection: String, atRest: AtRestProtection? = nil,
@@ -38,30 +37,30 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
       largestValueByteCount: Int.max, protection: protection, atRest: atRest, isReadOnly: true)
   }
 
-  /// The name.
+  /// Returns the name of the items.
   public func identity() -> String? { name }
 
-  /// The names there are.
+  /// Returns the names of all items.
   ///
-  /// - Throws: What the maker's closure throws.
+  /// - Throws: What the closure `list` throws.
   public func listing() throws(StoreError) -> StoreListing { try list() }
 
   /// Reads one value.
   ///
-  /// - Throws: What the maker's closure throws.
+  /// - Throws: What the closure `read` throws.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key) }
 
-  /// The names there are.
+  /// Returns the names of the items in one namespace, or of all items if it is `nil`.
   ///
-  /// - Throws: What the maker's closure throws, and what keeps any of them from being listed.
+  /// - Throws: What the closure `list` throws, or the reason why it could not list all items.
   public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
     let listing = try list()
     if let damage = listing.damage { throw damage }
     return listing.keys.filter { namespace == nil || $0.namespace == namespace }
   }
 
-  /// What is thrown instead of a change.
+  /// The error that every change throws.
   public var refusal: StoreError {
-    StoreError(StoreError.accessDenied, store: name, reason: "these items are only read")
+    StoreError(StoreError.accessDenied, store: name, reason: "these items are read-only")
   }
 }

@@ -2,9 +2,9 @@ import SealedStore
 import SessionToolsBase
 
 extension MigrationEngine {
-  /// Removes from the source what was verified and still is as it was.
+  /// Removes from the source the items that were verified and have not changed since.
   ///
-  /// - Returns: Whether nothing was left because somebody changed it.
+  /// - Returns: Whether every item that was to be removed was verified and removed.
   mutating func remove(_ batches: [MigrationBatch]) throws(StoreError) -> Bool {
     let isWithinOneStore = try migration.isWithinOneStore()
     let largestCount = Self.largestChangeCount(migration.source)
@@ -14,7 +14,7 @@ extension MigrationEngine {
       var removals = BatchRemovals(try journal.removals(number + 1))
       for (position, entry) in batch.entries.enumerated() {
         done += 1
-        // Removing it there would remove it here.
+        // Removing the item from the source would remove it from the target.
         if isWithinOneStore, entry.source == entry.target { continue }
         guard case .migrated = outcomes[number][position] else { continue }
         let added = try reading { () throws(StoreError) in
@@ -47,15 +47,15 @@ extension MigrationEngine {
       }, byteCount: original?.byteCount ?? 0)
   }
 
-  /// First into the journal, then out of the source.
+  /// Records removals in the journal, then removes the items from the source.
   private mutating func write(_ removals: inout BatchRemovals, _ batch: Int) throws(StoreError) {
     guard !removals.pending.isEmpty else { return }
     var failures: [Int: StoreError] = [:]
     try journal.store.apply(
       removals.originals + [try journal.change(ofRemovals: removals.positions, batch)])
     try change(migration.source, removals.pending) { item throws(StoreError) in
-      // Last of all: the source may have got another value, and the target lost this one, since
-      // both were verified.
+      // The last check: since both were verified, the source may have got another value, and the
+      // target may have lost this one.
       let (position, entry) = item
       let isAsBefore = try reading { () throws(StoreError) in
         guard let value = try migration.source.value(for: entry.source),
@@ -78,9 +78,9 @@ extension MigrationEngine {
   }
 }
 
-/// What is about to be removed from the source.
+/// The items that are about to be removed from the source.
 private struct BatchRemovals {
-  /// In the whole batch.
+  /// The positions of all items of the batch that are removed, or about to be.
   private(set) var positions: Set<Int>
   private(set) var pending: [(position: Int, entry: MigrationBatch.Entry)] = []
   private(set) var originals: [StoreChange] = []

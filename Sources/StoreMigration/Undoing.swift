@@ -2,10 +2,10 @@ import SealedStore
 import SessionToolsBase
 
 extension MigrationEngine {
-  /// Brings everything back, the last batch first.
+  /// Restores everything, the last batch first.
   mutating func undo() throws(StoreError) -> MigrationUndoReport {
     var report = MigrationUndoReport()
-    // What was left was left to whoever changed it.
+    // Items that were left because others had changed them stay as they are.
     if header.phase == .undone { return report }
     try change(to: .undoing)
     for number in (0..<header.batchCount).reversed() {
@@ -35,10 +35,10 @@ extension MigrationEngine {
     try write(&returns, &report)
   }
 
-  /// Adds what brings one item back.
+  /// Adds the changes that restore one item.
   ///
-  /// The target keeps what was migrated unless the source holds, or is given, what it was made of:
-  /// else it might be in neither.
+  /// The target keeps the migrated value unless the source has, or is given, the value it was made
+  /// from; otherwise the item might be in neither store.
   private func add(
     _ entry: MigrationBatch.Entry, _ batch: Int, _ position: Int, isRemoved: Bool,
     to returns: inout Returns
@@ -46,7 +46,7 @@ extension MigrationEngine {
     let existing = try migration.target.value(for: entry.target)
     let isMigrated = entry.isMigrated(existing, digester)
     if let value = try migration.source.value(for: entry.source) {
-      // Nothing of ours is there to be taken back.
+      // The target has nothing that the migration put there.
       if !isMigrated, entry.isAsBefore(existing, digester) { return }
       guard try migratedValue(of: value, entry) != nil else { throw changed(entry.source) }
     } else {
@@ -75,7 +75,7 @@ extension MigrationEngine {
     }
   }
 
-  /// What comes back is there, and compared, before what it came from goes.
+  /// Writes items back to the source and compares them, and then restores the target.
   private func write(
     _ returns: inout Returns, _ report: inout MigrationUndoReport
   ) throws(StoreError) {
@@ -105,10 +105,10 @@ extension MigrationEngine {
   }
 }
 
-/// What is about to be brought back.
+/// The items that are about to be restored.
 private struct Returns {
   var toSource: [(key: StoreKey, value: SecretBytes)] = []
-  /// With what the target had before.
+  /// Each with the value that the target had before, if any.
   var toTarget: [(entry: MigrationBatch.Entry, kept: SecretBytes?)] = []
   var byteCount = 0
 

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Reads the values of keys one after the other, many at once where a store can do that.
+/// A reader of the values of keys in order, which reads many at once if the store can do that.
 struct ValueReader {
   /// How many keys are offered to a store at once.
   private static let largestExcerptCount = 5000
@@ -12,8 +12,8 @@ struct ValueReader {
   private let known: [StoreKey: SecretBytes]
 
   /// - Parameters:
-  ///   - store: Where the values are.
-  ///   - keys: Whose values are wanted, in this order.
+  ///   - store: The store that has the values.
+  ///   - keys: The keys of the values, in the order in which they are read.
   ///   - known: Values that were read with the keys.
   init(_ store: any SecretStore, _ keys: [StoreKey], known: [StoreKey: SecretBytes] = [:]) {
     self.store = store
@@ -22,11 +22,11 @@ struct ValueReader {
     readsExcerpts = store is any MigratableStore
   }
 
-  /// The value of the next key, as it is now or was a few thousand keys ago.
+  /// Returns the value of the next key, as it is now or was a few thousand keys ago.
   ///
   /// - Throws: As reading the store.
   mutating func next() throws(StoreError) -> SecretBytes? {
-    // What is not known of a store that gave some is not for excerpts either.
+    // A store that gave some values with its keys does not read the others together either.
     if known.isEmpty, excerpt.isEmpty, readsExcerpts { readExcerpt() }
     guard let key = keys.popFirst() else { preconditionFailure("one value for each key") }
     if let value = known[key] { return value }
@@ -34,7 +34,9 @@ struct ValueReader {
     return try store.value(for: key)
   }
 
-  /// One that cannot be read fails all with it: from then on every value is read by itself.
+  /// Reads the next values together.
+  ///
+  /// If one of them cannot be read, all of them fail; from then on every value is read by itself.
   private mutating func readExcerpt() {
     guard let store = store as? any MigratableStore,
       let values = try? store.values(ofFirst: keys.prefix(Self.largestExcerptCount)),

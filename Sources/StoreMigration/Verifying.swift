@@ -1,14 +1,14 @@
 import SealedStore
 import SessionToolsBase
 
-/// Digests of what was found on both sides.
+/// The digests of the values that were found on both sides.
 struct FoundDigests {
   var source: [ItemDigest] = []
   var target: [ItemDigest] = []
 }
 
 extension MigrationEngine {
-  /// Reads every item from both stores, compares them, and tells what came of each.
+  /// Reads every item from both stores, compares them, and records the outcome of each.
   mutating func verify(_ batches: [MigrationBatch]) throws(StoreError) -> FoundDigests {
     let entries = batches.flatMap(\.entries)
     var sources = ValueReader(migration.source, entries.map(\.source))
@@ -59,7 +59,7 @@ extension MigrationEngine {
       if let digest { digests.source.append(digest) }
       outcome = digest == entry.digest ? .migrated : .failed(changed(entry.source))
     } else if isRemoved {
-      // As it was read before it was removed.
+      // The digest of the value that was read before it was removed.
       digests.source.append(entry.digest)
       outcome = .moved
     } else {

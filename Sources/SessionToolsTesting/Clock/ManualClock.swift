@@ -3,7 +3,7 @@ public import SessionToolsBase
 
 /// Clocks that stand still until a test moves them.
 ///
-/// Give one to a `SessionRefresher`, or to a ``Fault`` that is slow, and no test has to wait:
+/// Give one to a `SessionRefresher`, or to a slow ``Fault``, and no test needs to wait:
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -21,7 +21,7 @@ public final class ManualClock: SessionClock {
     let wake: CheckedContinuation<Void, any Error>
   }
 
-  /// Whom a test waits for.
+  /// The sleepers that a test waits for.
   private struct Wish {
     let count: Int
     let span: Duration?
@@ -49,7 +49,7 @@ public final class ManualClock: SessionClock {
 
   private let state: Shared<State>
 
-  /// Makes clocks that stand still; by default in January 2027.
+  /// Creates clocks that stand still; by default in January 2027.
   public init(now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
     state = Shared(State(now: now))
   }
@@ -60,14 +60,14 @@ public final class ManualClock: SessionClock {
   /// The time that never jumps.
   public var uptime: Duration { state.update { $0.uptime } }
 
-  /// How many sleep now.
+  /// How many sleepers there are now.
   public var sleeperCount: Int { state.update { $0.sleepers.count } }
 
   // MARK: - Moving
 
-  /// Lets time go by on both clocks, and wakes those who are due, the earliest first.
+  /// Advances both clocks, and wakes the sleepers that are due, the earliest first.
   ///
-  /// Does not wait for what the woken do next; ``waitForSleeper(within:)`` may tell when they sleep
+  /// Does not wait for what these do next; ``waitForSleeper(within:)`` can wait until they sleep
   /// again.
   ///
   /// - Precondition: The time is not negative.
@@ -83,30 +83,29 @@ public final class ManualClock: SessionClock {
     for sleeper in due { sleeper.wake.resume() }
   }
 
-  /// Puts the machine to sleep: both clocks go on meanwhile, and who was due wakes with it.
+  /// Simulates sleep of the machine: both clocks continue, and sleepers that are due wake with it.
   ///
-  /// The same as ``advance(by:)``, because `uptime` counts the machine's sleep; in a test it says
-  /// what is meant.
+  /// The same as ``advance(by:)``, because `uptime` counts the machine's sleep; in a test it states
+  /// the intention.
   public func suspend(for duration: Duration) {
     advance(by: duration)
   }
 
-  /// Sets the wall clock, and nothing else: nobody wakes.
+  /// Sets only the wall clock: no sleeper wakes.
   public func set(now: Date) {
     state.update { $0.now = now }
   }
 
-  /// Moves the wall clock forward, or back when the time is negative, and nothing else: nobody
-  /// wakes.
+  /// Moves only the wall clock, back if the time is negative: no sleeper wakes.
   public func jump(wallClockBy duration: Duration) {
     state.update { $0.now += duration / .seconds(1) }
   }
 
   // MARK: - Sleeping
 
-  /// Waits until the clock was advanced by a time; returns at once when that is not above zero.
+  /// Waits until the clock was advanced by a time; returns at once if the time is not above zero.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled meanwhile, or was before.
+  /// - Throws: `CancellationError` if the task is cancelled meanwhile, or was before.
   public func sleep(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
@@ -121,7 +120,7 @@ public final class ManualClock: SessionClock {
           return satisfied.values.map(\.wake)
         }
         for watcher in watchers { watcher.resume() }
-        // The handler may have run before there was anyone to wake.
+        // The handler may have run before there was a sleeper to wake.
         if Task.isCancelled { wake(number) }
       }
     } onCancel: {
@@ -129,7 +128,7 @@ public final class ManualClock: SessionClock {
     }
   }
 
-  /// Wakes one whose task was cancelled.
+  /// Wakes a sleeper whose task was cancelled.
   private func wake(_ number: Int) {
     let sleeper = state.update { $0.sleepers.removeValue(forKey: number) }
     sleeper?.wake.resume(throwing: CancellationError())
@@ -137,16 +136,16 @@ public final class ManualClock: SessionClock {
 
   // MARK: - Waiting for sleepers
 
-  /// Waits until so many sleep.
+  /// Waits until there are this many sleepers.
   ///
-  /// Returns early when the task is cancelled, as a test that has run out of time is.
+  /// Returns early if the task is cancelled, as is a test that has run out of time.
   public func waitForSleepers(count: Int) async {
     await wait(for: Wish(count: count, span: nil))
   }
 
-  /// Waits until somebody sleeps who is to be woken within a time.
+  /// Waits until there is a sleeper that is due within a time.
   ///
-  /// Returns early when the task is cancelled, as a test that has run out of time is.
+  /// Returns early if the task is cancelled, as is a test that has run out of time.
   public func waitForSleeper(within span: Duration) async {
     await wait(for: Wish(count: 1, span: span))
   }

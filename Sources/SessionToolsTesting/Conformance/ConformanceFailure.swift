@@ -1,32 +1,32 @@
 import SessionToolsBase
 
-/// A promise that was not kept: which, what was expected, and what was seen instead.
+/// A promise that was not kept, with what was expected and what was seen instead.
 ///
-/// Values are told by their label and length, never by their bytes.
+/// Values are described by their label and length, never by their bytes.
 public struct ConformanceFailure: Error, Sendable {
   /// The check that found it.
   public let check: String
-  /// What a store or container promises, and this one did not keep.
+  /// The promise of stores or containers that this one did not keep.
   public let promise: String
-  /// The kind of calls that were made, where the check is made with both.
+  /// The kind of calls that were made, if the check is run with both kinds.
   public let face: Face?
-  /// What should have been.
+  /// A description of what was expected.
   public let expected: String
-  /// What was.
+  /// A description of what was seen instead.
   public let seen: String
   /// The error that was seen, if there was one; it is not part of the description.
   public let underlying: (any Error)?
 }
 
 extension ConformanceFailure: CustomStringConvertible {
-  /// All of it, in one line.
+  /// A description of the whole failure in one line.
   public var description: String {
     let calls = face.map { " (\($0) calls)" } ?? ""
     return "\(check)\(calls): expected \(expected), seen: \(seen). The promise: \(promise)"
   }
 }
 
-/// What a check expected and saw, before it is known which check that was.
+/// An expectation of a check and what the check saw, without the name of the check.
 struct Finding: Error {
   let expected: String
   let seen: String
@@ -42,7 +42,7 @@ struct Finding: Error {
     self.init(expected: expected, seen: error.told, underlying: error)
   }
 
-  /// As the failure of a check.
+  /// Returns an error as the failure of a check.
   static func failure(
     _ error: any Error, of check: String, promise: String, face: Face?
   ) -> ConformanceFailure {
@@ -58,13 +58,13 @@ extension Error {
   var told: String {
     guard let error = self as? StoreError else { return "an error of type \(type(of: self))" }
     let text = error.description
-    // An error that shows values is another check's finding, and not repeated here.
+    // Another check finds errors that show values; such a text is not repeated here.
     return text.contains(Sample.mark)
       ? "StoreError.\(error.code)" : "StoreError.\(error.code), “\(text)”"
   }
 }
 
-/// Throws unless something is so.
+/// Throws a finding unless a condition holds.
 func expect(
   _ isSo: Bool, _ expected: @autoclosure () -> String, seen: @autoclosure () -> String
 ) throws {

@@ -1,13 +1,13 @@
 /// One of the two kinds of calls that every store and every newer container has.
 public enum Face: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
-  /// Calls that hold their thread.
+  /// Calls that block their thread.
   case blocking
-  /// Calls of tasks.
+  /// Calls that suspend their task.
   case async
 
-  /// Its name.
+  /// The name of the kind.
   public var description: String { rawValue }
 
-  /// The other one.
+  /// The other kind.
   var other: Face { self == .blocking ? .async : .blocking }
 }

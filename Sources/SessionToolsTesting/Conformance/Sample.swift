@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// A value that checks store, with a name that may be told.
+/// A value that checks store, with a label that may be shown.
 struct Sample: Sendable {
-  /// In every text that is stored, so that no text which contains it is ever told.
+  /// A part of every stored text: a message that contains it is never shown.
   static let mark = "c0nf1dent1al"
 
   let label: String
@@ -13,15 +13,15 @@ struct Sample: Sendable {
     self.bytes = SecretBytes(Array(bytes))
   }
 
-  /// A short text.
+  /// Creates a short text.
   init(_ label: String) {
     self.init(label, "\(Self.mark) \(label)".utf8)
   }
 
-  /// A value of some size whose parts all differ.
+  /// Creates a value of a given size whose parts all differ.
   init(byteCount: Int) {
     label = "a value"
-    // Twice as long each time: a step for every byte takes seconds where nothing is optimized.
+    // Twice as long each time: one step per byte takes seconds in a build without optimization.
     var bytes = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) }
     while bytes.count < byteCount { bytes += bytes }
     self.bytes = SecretBytes(Array(bytes.prefix(byteCount)))
@@ -32,15 +32,15 @@ struct Sample: Sendable {
 }
 
 extension SecretBytes? {
-  /// The value in words, as far as it is one of some.
+  /// Describes the value, by its label if it is among the samples.
   func told(among samples: [Sample]) -> String {
-    guard let bytes = self else { return "nil, as of an absent item" }
+    guard let bytes = self else { return "nil, as for an absent item" }
     return samples.first { $0.bytes == bytes }?.told ?? "another value of \(bytes.byteCount) bytes"
   }
 }
 
 extension StoreKey {
-  /// The key in words: short, and without what a terminal would not show.
+  /// The key in words: short, and without characters that a terminal would not show.
   var told: String {
     let parts = [
       namespace.service, namespace.accessGroup, namespace.install?.rawValue, identifier,
@@ -50,7 +50,7 @@ extension StoreKey {
 }
 
 extension String {
-  /// The text as a literal, cut off where it is long.
+  /// The text as a literal, cut off if it is long.
   var told: String {
     let text = String(unicodeScalars.prefix(40))
       .unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
@@ -59,7 +59,7 @@ extension String {
 }
 
 extension [StoreKey] {
-  /// The keys in words, the first few of them.
+  /// The first few keys in words.
   var told: String {
     isEmpty
       ? "no keys"

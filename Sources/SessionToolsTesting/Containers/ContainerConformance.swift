@@ -1,5 +1,5 @@
-/// What every `SessionContainer` promises, as checks that a test runs one by one, and what an
-/// `ObservableSessionContainer` promises beyond that.
+/// The promises of every `SessionContainer`, and the further promises of an
+/// `ObservableSessionContainer`, as checks that a test runs one by one.
 ///
 /// ```swift
 /// @Test(arguments: ContainerConformance.checks(for: makeContainer()))
@@ -8,23 +8,23 @@
 /// }
 /// ```
 public enum ContainerConformance {
-  /// Every check, those included that need what not every container has.
+  /// Every check, including those for abilities that not every container has.
   public static let all: [Check] =
     itemChecks + keepingChecks + observableChecks + unreadableChecks + storeBackedChecks
 
-  /// The checks that a container has to pass: ``all`` whose requirements it meets.
+  /// Returns the checks that a container must pass: those of ``all`` whose requirements it meets.
   ///
-  /// The container is only looked at: neither used nor tidied up after.
+  /// The container is only inspected: it is neither used nor cleaned up.
   public static func checks<Item>(for subject: ContainerUnderTest<Item>) -> [Check] {
     all.filter { $0.applies(to: subject) }
   }
 
-  /// Runs several checks, one after the other, and all of them also when some fail.
+  /// Runs several checks, one after the other; all of them are run even if some fail.
   ///
   /// - Parameters:
   ///   - checks: The checks; by default all that apply.
-  ///   - patience: How long a check waits for what has to come, before it fails.
-  ///   - makeContainer: Gives a fresh, empty container each time.
+  ///   - patience: How long a check waits for an expected event before it fails.
+  ///   - makeContainer: Returns a fresh, empty container each time.
   /// - Throws: ``ConformanceFailures`` when checks fail, or what `makeContainer` throws.
   public static func run<Item>(
     _ checks: [Check]? = nil, patience: Duration = .seconds(300),
@@ -51,13 +51,13 @@ public enum ContainerConformance {
 }
 
 extension ContainerConformance {
-  /// One promise of containers, and the way to find out whether it is kept.
+  /// A check of one promise of containers.
   public struct Check: Identifiable, Hashable, Sendable, CustomStringConvertible {
-    /// What is checked, as a sentence that could be false.
+    /// The name of the check, a sentence that could be false.
     public let name: String
-    /// What the protocol promises, in the words of its documentation.
+    /// The promise of the protocol, as in its documentation.
     public let promise: String
-    /// What a container has to be able to do for the check to be made with it.
+    /// The abilities that a container needs for the check.
     public let requirements: Set<ContainerRequirement>
     private let body: @Sendable (any ContainerProbe) async throws -> Void
 
@@ -76,23 +76,23 @@ extension ContainerConformance {
       self.body = body
     }
 
-    /// Whether the check can be made with a container.
+    /// Returns whether the check can be run with a container.
     public func applies<Item>(to subject: ContainerUnderTest<Item>) -> Bool {
       requirements.allSatisfy { $0.isMet(by: subject) }
     }
 
-    /// Makes the check.
+    /// Runs the check.
     ///
-    /// The blocking calls of a container that is `Sendable` are made on threads of their own, those
-    /// of another one where this is called. A container that never answers is waited for: give the
-    /// test a time limit.
+    /// The blocking calls of an `ObservableSessionContainer`, which is `Sendable`, are made on
+    /// threads of their own, those of any other container in the caller's task. A container that
+    /// never answers is waited for: give the test a time limit.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait for what has to come, such as an event, before the promise
-    ///     is taken for broken.
-    ///   - makeContainer: Gives a fresh, empty container.
-    /// - Throws: ``ConformanceFailure``, also when the container does not meet the requirements, and
-    ///   when `makeContainer` throws.
+    ///   - patience: How long to wait for something that must happen, such as an event, before the
+    ///     promise counts as broken.
+    ///   - makeContainer: Returns a fresh, empty container.
+    /// - Throws: ``ConformanceFailure``, also if the container does not meet the requirements, or
+    ///   if `makeContainer` throws.
     public func run<Item>(
       patience: Duration = .seconds(300),
       on makeContainer: () async throws -> ContainerUnderTest<Item>
@@ -107,14 +107,14 @@ extension ContainerConformance {
           seen: "one without \(unmet.joined(separator: ", "))")
         try await body(ItemProbe(subject, subject.container, patience: patience))
       } catch {
-        // What was found counts more than that it cannot be tidied up.
+        // The finding is more important than an error of the cleanup.
         try? await cleanUp?()
         throw Finding.failure(error, of: name, promise: promise, face: nil)
       }
       try await cleanUp?()
     }
 
-    /// Whether both are the same check.
+    /// Returns whether both are the same check.
     public static func == (left: Check, right: Check) -> Bool { left.name == right.name }
 
     /// Hashes the name.

@@ -1,9 +1,9 @@
 import SessionToolsBase
 
-/// An item as checks know it, whatever its type.
+/// An item as checks know it, without its type.
 enum SampleItem: Hashable, Sendable {
   case first, second
-  /// None of the two.
+  /// Neither of the two.
   case other
 
   var told: String {
@@ -16,7 +16,7 @@ enum SampleItem: Hashable, Sendable {
 }
 
 extension SampleItem? {
-  var told: String { map(\.told) ?? "nil, as of an absent item" }
+  var told: String { map(\.told) ?? "nil, as for an absent item" }
 }
 
 /// A container as a check uses it, without the type of its items.
@@ -28,15 +28,15 @@ protocol ContainerProbe {
   func storeItem(_ item: SampleItem, _ identifier: String) async throws
   func removeItem(_ identifier: String) async throws
 
-  /// Another container of the same items.
+  /// Returns another container of the same items.
   func reopened() async throws -> any ContainerProbe
   func lock() async throws
   func unlock() async throws
   func damage(_ identifier: String) async throws
 
-  /// The newer calls.
+  /// Returns a probe for the newer calls.
   func observable() throws -> any ObservableProbe
-  /// The items as those of the container's store.
+  /// Returns a container of the same items on the container's store.
   func storeBacked() throws -> any ContainerProbe
 }
 
@@ -50,7 +50,7 @@ protocol ObservableProbe: Sendable {
 }
 
 extension ContainerProbe {
-  /// Expects that an item is there, or absent, by the four methods that every container has.
+  /// Expects that an item is there, or absent, by the methods that every container has.
   func expectItem(
     _ expected: SampleItem?, of identifier: String = "user", _ when: String
   ) async throws {

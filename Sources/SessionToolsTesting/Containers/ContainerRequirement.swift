@@ -1,19 +1,19 @@
 import SessionToolsBase
 
-/// What a container has to be able to do for a check to be made with it.
+/// An ability that a container needs for a check.
 public enum ContainerRequirement: String, CaseIterable, Hashable, Sendable {
-  /// It is an `ObservableSessionContainer`.
+  /// The container is an `ObservableSessionContainer`.
   case observable
-  /// It is a `StoreBackedContainer`.
+  /// The container is a `StoreBackedContainer`.
   case storeBacked
-  /// There is ``ContainerUnderTest/reopen``.
+  /// The test provides ``ContainerUnderTest/reopen``.
   case reopening
-  /// There are ``ContainerUnderTest/lock`` and ``ContainerUnderTest/unlock``.
+  /// The test provides ``ContainerUnderTest/lock`` and ``ContainerUnderTest/unlock``.
   case locking
-  /// There is ``ContainerUnderTest/damage``.
+  /// The test provides ``ContainerUnderTest/damage``.
   case damaging
 
-  /// Whether a container can do it.
+  /// Returns whether a container meets the requirement.
   func isMet<Item>(by subject: ContainerUnderTest<Item>) -> Bool {
     switch self {
     case .observable: subject.container is any ObservableSessionContainer<Item>
@@ -24,6 +24,6 @@ public enum ContainerRequirement: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Without the item's type, which such a container demands more of.
+  /// Takes any value, because a `StoreBackedContainer` requires more of its item's type.
   private func isStoreBacked(_ container: Any) -> Bool { container is any StoreBackedContainer }
 }

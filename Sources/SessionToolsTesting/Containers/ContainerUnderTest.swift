@@ -1,20 +1,20 @@
 public import SessionToolsBase
 
-/// A container that a check is made with, and what a test can do with it beyond its operations.
+/// A container for a check, with what a test can do to it beyond its operations.
 ///
-/// Checks need one that is fresh and empty each time.
+/// Each check needs a fresh and empty container.
 public struct ContainerUnderTest<Item: Equatable & Sendable> {
   /// The container.
   public let container: any SessionContainer<Item>
   /// Two items that differ.
   public let items: (first: Item, second: Item)
-  /// Gives another container of the same items.
+  /// Returns another container of the same items.
   public let reopen: (() async throws -> any SessionContainer<Item>)?
-  /// Makes the items unreadable for a while, as by locking the store below.
+  /// Makes the items unreadable for a while, for example by locking the store below.
   public let lock: (() async throws -> Void)?
-  /// Ends that.
+  /// Makes the items readable again.
   public let unlock: (() async throws -> Void)?
-  /// Puts something in the place of an item that cannot be decoded.
+  /// Replaces an item with something that cannot be decoded.
   public let damage: ((_ identifier: String) async throws -> Void)?
   /// Removes what was made for the container, after the check.
   public let cleanUp: (() async throws -> Void)?
@@ -24,13 +24,13 @@ public struct ContainerUnderTest<Item: Equatable & Sendable> {
   /// - Parameters:
   ///   - container: The container, which is empty.
   ///   - items: Two items that differ.
-  ///   - reopen: Gives another container of the same items, for those that keep them longer than
-  ///     the container lives.
+  ///   - reopen: Returns another container of the same items, for containers that do not lose them
+  ///     when they are released.
   ///   - lock: Makes the items unreadable, for containers to which that can happen.
-  ///   - unlock: Ends that.
-  ///   - damage: Puts something in the place of an item that cannot be decoded, for containers to
-  ///     which that can happen.
-  ///   - cleanUp: Removes what was made for the container; called once, also when a check fails.
+  ///   - unlock: Makes the items readable again.
+  ///   - damage: Replaces an item with something that cannot be decoded, for containers to which
+  ///     that can happen.
+  ///   - cleanUp: Removes what was made for the container; called once, even if a check fails.
   /// - Precondition: The items differ.
   public init(
     _ container: some SessionContainer<Item>, items: (Item, Item),

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 
-/// A container of some type of items.
+/// A probe of a container with items of some type.
 struct ItemProbe<Item: Equatable & Sendable>: ContainerProbe {
   private let subject: ContainerUnderTest<Item>
   private let container: any SessionContainer<Item>
@@ -20,7 +20,7 @@ struct ItemProbe<Item: Equatable & Sendable>: ContainerProbe {
     ItemSamples(first: subject.items.first, second: subject.items.second)
   }
 
-  /// The container when any thread may call it.
+  /// The container, if any thread may call it.
   private var shared: (any ObservableSessionContainer<Item>)? {
     container as? any ObservableSessionContainer<Item>
   }
@@ -69,7 +69,8 @@ struct ItemProbe<Item: Equatable & Sendable>: ContainerProbe {
 
   func observable() throws -> any ObservableProbe {
     guard let shared else {
-      throw Finding(expected: "an ObservableSessionContainer, as the first one is", seen: "another")
+      throw Finding(
+        expected: "an ObservableSessionContainer, like the first container", seen: "another")
     }
     return SharedItemProbe(container: shared, samples: samples)
   }

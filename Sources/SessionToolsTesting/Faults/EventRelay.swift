@@ -1,20 +1,20 @@
 import SessionToolsBase
 
-/// Tells the listeners of one store what another one tells.
+/// A relay that passes the events of one store to the listeners of another.
 final class EventRelay: Sendable {
   private let observers = Observers()
-  /// The task that listens, while it does.
+  /// The task that listens to the other store, while there is one.
   private let listening = Shared<(task: Task<Void, Never>, isEnded: Shared<Bool>)?>(nil)
 
-  /// A stream of what is told from now on.
+  /// Returns a stream of the events from now on.
   ///
-  /// - Parameter store: The other store, which is listened to from the first stream on.
+  /// - Parameter store: The other store, to which the relay listens from the first stream on.
   /// - Returns: The stream.
   func stream(of store: any SecretStore) -> AsyncStream<StoreEvent> {
     let stream = observers.stream()
     listening.update { listening in
       if let listening, !listening.isEnded.current { return }
-      // Asked for before the task starts, so that nothing from now on is missed.
+      // The stream is made before the task starts, so that no event from now on is missed.
       let (events, isEnded) = (store.changes(), Shared(false))
       let task = Task.detached { [observers] in
         for await event in events { observers.tell(event) }
@@ -26,7 +26,7 @@ final class EventRelay: Sendable {
     return stream
   }
 
-  /// Tells all who listen.
+  /// Sends an event to all listeners.
   func tell(_ event: StoreEvent) { observers.tell(event) }
 
   /// Ends all streams.

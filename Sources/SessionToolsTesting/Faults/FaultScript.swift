@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// What is to go wrong, and what was asked for up to now.
+/// The faults that are to happen, and the calls so far.
 struct FaultScript {
-  /// Why nothing can be asked for, for as long as that lasts.
+  /// The reason why all calls but `changes` fail, while an outage lasts.
   enum Outage {
     case locked, unavailable
   }
@@ -12,7 +12,7 @@ struct FaultScript {
     let operations: Set<StoreOperation>
     let key: StoreKey?
     var skippedCount: Int
-    /// `nil` for one that goes on.
+    /// How often the fault still happens; `nil` without limit.
     var leftCount: Int?
 
     func concerns(_ call: StoreCall) -> Bool {
@@ -25,7 +25,7 @@ struct FaultScript {
   private(set) var calls: [StoreCall] = []
   private var rules: [Rule] = []
 
-  /// How many faults are still to happen, not counting those that go on.
+  /// How many faults are still to happen, not counting those without limit.
   var leftCount: Int { rules.reduce(0) { $0 + ($1.leftCount ?? 0) } }
 
   mutating func add(
@@ -42,12 +42,12 @@ struct FaultScript {
 
   mutating func removeCalls() { calls = [] }
 
-  /// Notes a call.
+  /// Records a call.
   ///
-  /// - Returns: What happens to it, in order.
+  /// - Returns: The effects on the call, in order.
   mutating func begin(_ call: StoreCall) -> [Fault.Effect] {
     calls.append(call)
-    // What nobody can ask for cannot go wrong in another way.
+    // During an outage, a call fails in no other way.
     guard outage == nil || call.operation == .changes else { return [] }
     var effects: [Fault.Effect] = []
     for position in rules.indices where rules[position].concerns(call) {

@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-/// A store that does what another one does, until a test has something go wrong.
+/// A store that does what another store does, until a test makes something go wrong.
 ///
 /// ```swift
 /// let store = FaultyStore(MemoryStore())
@@ -13,9 +13,9 @@ public import SessionToolsBase
 /// store.inject(.outcomeUnknown(isMade: true), of: key, after: 2)  // the third change of a name
 /// ```
 ///
-/// Faults happen in the order they were injected. Blocking and `async` calls are answered by those
-/// of the other store. Without a fault it keeps every promise that the other one keeps. Any number
-/// of tasks and threads may use it at the same time.
+/// Faults happen in the order they were injected. Blocking calls make blocking calls of the other
+/// store, and `async` calls make `async` calls. Without a fault, it keeps every promise that the
+/// other store keeps. Any number of tasks and threads may use it at the same time.
 public final class FaultyStore: SecretStore {
   private let store: any SecretStore
   /// The name in errors.
@@ -29,11 +29,11 @@ public final class FaultyStore: SecretStore {
   ///
   /// - Parameters:
   ///   - store: The store that keeps the items.
-  ///   - name: What this one is called in errors.
-  ///   - isAtomic: `false` for a store that does not promise to be, and can be torn; by default
-  ///     what the other one says. No wrapper makes a store atomic that is not.
-  ///   - largestValueByteCount: The largest value it takes, at most that of the other one, which is
-  ///     the default.
+  ///   - name: The name of this store in errors.
+  ///   - isAtomic: `false` for a store that does not promise to be atomic, and can be torn; by
+  ///     default as the other store. No wrapper makes a store atomic that is not.
+  ///   - largestValueByteCount: The largest value it takes, at most that of the other store, which
+  ///     is the default.
   public init(
     _ store: some SecretStore, name: String = "faulty store", isAtomic: Bool? = nil,
     largestValueByteCount: Int? = nil
@@ -48,7 +48,7 @@ public final class FaultyStore: SecretStore {
     relay.stop()
   }
 
-  /// What the other store can do, less what this one was made not to.
+  /// The traits of the other store, with the limits that were given to the initializer.
   public var traits: StoreTraits {
     let traits = store.traits
     return StoreTraits(
@@ -62,15 +62,16 @@ public final class FaultyStore: SecretStore {
 
   // MARK: - Faults
 
-  /// Has something go wrong.
+  /// Makes something go wrong.
   ///
   /// - Parameters:
-  ///   - fault: What.
-  ///   - operations: To which operations it happens; those that it cannot happen to go on as ever.
-  ///   - key: To which item it happens; by default to any.
-  ///   - count: How many of the calls that it could happen to go well before.
-  ///   - times: How often it happens; `nil` until ``removeFaults()``.
-  /// - Precondition: A store whose traits say that it is atomic cannot be torn.
+  ///   - fault: The fault that happens.
+  ///   - operations: The operations to which it happens; those to which it cannot happen are not
+  ///     affected.
+  ///   - key: The item to which it happens; by default any.
+  ///   - count: How many of the calls to which it could happen are not affected before.
+  ///   - times: How often it happens; `nil` for every time until ``removeFaults()``.
+  /// - Precondition: A store whose traits state that it is atomic cannot be torn.
   public func inject(
     _ fault: Fault, into operations: Set<StoreOperation> = .all, of key: StoreKey? = nil,
     after count: Int = 0, times: Int? = 1
@@ -82,24 +83,24 @@ public final class FaultyStore: SecretStore {
     script.update { $0.add(fault, operations, key, after: count, times: times) }
   }
 
-  /// Has nothing go wrong any more; an outage goes on.
+  /// Removes all faults; an outage continues.
   public func removeFaults() {
     script.update { $0.removeFaults() }
   }
 
-  /// How many of the injected faults have not happened yet, without those that go on.
+  /// How many of the injected faults have not happened yet, without those that happen every time.
   public var leftFaultCount: Int { script.update { $0.leftCount } }
 
   /// Locks the store: until it is unlocked, everything but `changes` throws `locked`.
   ///
-  /// A call that is slow just now throws it as well.
+  /// A call that is being delayed throws it too.
   public func lock() {
     script.update { $0.outage = .locked }
   }
 
   /// Unlocks the store.
   ///
-  /// - Parameter isTold: Whether listeners are told to resynchronize; some stores cannot tell.
+  /// - Parameter isTold: Whether listeners receive `resynchronize`, which some stores cannot send.
   public func unlock(isTold: Bool = true) {
     endOutage(isTold)
   }
@@ -107,15 +108,15 @@ public final class FaultyStore: SecretStore {
   /// Whether the store is locked.
   public var isLocked: Bool { script.update { $0.outage == .locked } }
 
-  /// Takes the store out of reach: until it is reconnected, everything but `changes` throws
+  /// Makes the store unavailable: until it is reconnected, everything but `changes` throws
   /// `unavailable`.
   public func disconnect() {
     script.update { $0.outage = .unavailable }
   }
 
-  /// Brings the store back into reach.
+  /// Makes the store available again.
   ///
-  /// - Parameter isTold: Whether listeners are told to resynchronize; some stores cannot tell.
+  /// - Parameter isTold: Whether listeners receive `resynchronize`, which some stores cannot send.
   public func reconnect(isTold: Bool = true) {
     endOutage(isTold)
   }
@@ -127,15 +128,15 @@ public final class FaultyStore: SecretStore {
 
   // MARK: - Calls
 
-  /// Every call up to now, in the order they came, those included that failed.
+  /// Every call so far, in order, including calls that failed.
   public var calls: [StoreCall] { script.update { $0.calls } }
 
-  /// How many calls of some operations there were.
+  /// Returns how many calls of some operations there were.
   public func callCount(of operations: Set<StoreOperation>) -> Int {
     script.update { $0.calls.count { operations.contains($0.operation) } }
   }
 
-  /// Forgets the calls up to now.
+  /// Forgets the calls so far.
   public func removeCalls() {
     script.update { $0.removeCalls() }
   }
@@ -146,7 +147,7 @@ public final class FaultyStore: SecretStore {
 extension FaultyStore {
   /// Reads one value.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     try begin(StoreCall(.value, .blocking, keys: [key]))
     return try store.value(for: key)
@@ -154,47 +155,47 @@ extension FaultyStore {
 
   /// Reads one value.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     try await beginAsync(StoreCall(.value, .async, keys: [key]))
     return try await store.asyncValue(for: key)
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
     try begin(StoreCall(.contains, .blocking, keys: [key]))
     return try store.contains(key)
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await beginAsync(StoreCall(.contains, .async, keys: [key]))
     return try await store.asyncContains(key)
   }
 
-  /// The keys of one namespace, or of all.
+  /// Returns the keys of one namespace, or of all.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
     try begin(StoreCall(.keys, .blocking, namespace: namespace))
     return try store.keys(in: namespace)
   }
 
-  /// The keys of one namespace, or of all.
+  /// Returns the keys of one namespace, or of all.
   ///
-  /// - Throws: As the other store, or what is injected.
+  /// - Throws: As the other store, or an injected error.
   public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     try await beginAsync(StoreCall(.keys, .async, namespace: namespace))
     return try await store.asyncKeys(in: namespace)
   }
 
-  /// Makes changes; nothing goes wrong with an empty list.
+  /// Makes changes; no fault happens to an empty list.
   ///
-  /// - Throws: As the other store, or what is injected; `valueTooLarge`.
+  /// - Throws: As the other store, or an injected error; `valueTooLarge`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return try store.apply(changes) }
     try checkSizes(changes)
@@ -204,9 +205,9 @@ extension FaultyStore {
     throw end.error
   }
 
-  /// Makes changes; nothing goes wrong with an empty list.
+  /// Makes changes; no fault happens to an empty list.
   ///
-  /// - Throws: As the other store, or what is injected; `valueTooLarge`.
+  /// - Throws: As the other store, or an injected error; `valueTooLarge`.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     guard !changes.isEmpty else { return try await store.asyncApply(changes) }
     try checkSizes(changes)
@@ -218,7 +219,7 @@ extension FaultyStore {
 
   /// Runs a closure with exclusive access to a name.
   ///
-  /// - Throws: As the other store, or what is injected; then the closure is not run.
+  /// - Throws: As the other store; or an injected error, without running the closure.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
@@ -228,7 +229,7 @@ extension FaultyStore {
 
   /// Runs a closure with exclusive access to a name.
   ///
-  /// - Throws: As the other store, or what is injected; then the closure is not run.
+  /// - Throws: As the other store; or an injected error, without running the closure.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -236,7 +237,7 @@ extension FaultyStore {
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// The names that change in the other store, and to resynchronize when an outage ends.
+  /// Returns a stream of the other store's changes, with `resynchronize` when an outage ends.
   public func changes() -> AsyncStream<StoreEvent> {
     for effect in script.update({ $0.begin(StoreCall(.changes, .blocking)) }) {
       switch effect {
@@ -263,17 +264,17 @@ extension FaultyStore {
 // MARK: - Going wrong
 
 extension FaultyStore {
-  /// How a change ends that goes wrong after it has begun.
+  /// The end of a change that goes wrong after it has begun.
   private struct End {
     /// How many changes are made; `nil` for all.
     let changeCount: Int?
     let error: StoreError
   }
 
-  /// Notes a call, and has it go wrong.
+  /// Records a call, and makes it go wrong if a fault happens to it.
   ///
-  /// - Returns: How it ends, when that is not well.
-  /// - Throws: What happens before anything is done.
+  /// - Returns: How the call ends, if it goes wrong after it has begun.
+  /// - Throws: The error of a call that goes wrong before it has begun.
   @discardableResult
   private func begin(_ call: StoreCall) throws(StoreError) -> End? {
     let effects = script.update { $0.begin(call) }
@@ -281,10 +282,10 @@ extension FaultyStore {
     return try end(of: effects)
   }
 
-  /// Notes a call, and has it go wrong.
+  /// Records a call, and makes it go wrong if a fault happens to it.
   ///
-  /// - Returns: How it ends, when that is not well.
-  /// - Throws: What happens before anything is done.
+  /// - Returns: How the call ends, if it goes wrong after it has begun.
+  /// - Throws: The error of a call that goes wrong before it has begun.
   @discardableResult
   private func beginAsync(_ call: StoreCall) async throws(StoreError) -> End? {
     let effects = script.update { $0.begin(call) }
@@ -301,7 +302,7 @@ extension FaultyStore {
   }
 
   private func end(of effects: [Fault.Effect]) throws(StoreError) -> End? {
-    // Asked only now: the store may have been locked while it was slow.
+    // Checked only now: the store may have been locked during a delay.
     switch script.update({ $0.outage }) {
     case .locked: throw error(StoreError.locked, "it is locked", "Unlock it")
     case .unavailable: throw error(StoreError.unavailable, "it is out of reach", "Reconnect it")
@@ -315,7 +316,7 @@ extension FaultyStore {
       case .partlyMade(let changeCount, let code):
         return End(
           changeCount: changeCount,
-          error: error(code, "a test has the change fail", "Read the items again"))
+          error: error(code, "a test makes the change fail", "Read the items again"))
       }
     }
     return nil

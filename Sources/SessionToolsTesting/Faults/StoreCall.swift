@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-/// What a store is asked for.
+/// An operation of a store.
 public enum StoreOperation: String, CaseIterable, Hashable, Sendable {
   /// Reading one value.
   case value
@@ -19,17 +19,17 @@ public enum StoreOperation: String, CaseIterable, Hashable, Sendable {
 extension Set<StoreOperation> {
   /// Every operation.
   public static var all: Self { Set(StoreOperation.allCases) }
-  /// What reads: `value`, `contains` and `keys`.
+  /// The operations that read: `value`, `contains` and `keys`.
   public static var reads: Self { [.value, .contains, .keys] }
 }
 
-/// One call that a ``FaultyStore`` got; which values it put is not kept.
+/// One call of a ``FaultyStore``, without the values that were put.
 public struct StoreCall: Hashable, Sendable {
-  /// What was asked for.
+  /// The operation that was called.
   public let operation: StoreOperation
   /// Whether the caller was a task or a blocked thread.
   public let face: Face
-  /// The names that were asked for or changed, in order; none for `keys` and `changes`.
+  /// The names that were asked for or changed, in order; empty for `keys` and `changes`.
   public let keys: [StoreKey]
   /// The namespace that was listed; `nil` for all, and for other operations.
   public let namespace: Namespace?

@@ -1,12 +1,12 @@
 import Dispatch
 import SessionToolsBase
 
-/// Exclusive access to a name that lasts until it is told to end.
+/// Exclusive access to a name that lasts until ``end()`` is called.
 struct Hold: Sendable {
   private let work: Task<Void, any Error>
   private let release: @Sendable () -> Void
 
-  /// Lets go of the name, and waits until it is free.
+  /// Releases the name, and waits until it is free.
   func end() async throws {
     release()
     try await work.value
@@ -14,7 +14,7 @@ struct Hold: Sendable {
 
   /// Takes a name in a task of its own.
   ///
-  /// - Throws: What the store throws instead of giving it.
+  /// - Throws: The error that the store throws instead of granting access.
   static func taken(
     _ key: StoreKey, of store: any SecretStore, by face: Face, timeout: Duration
   ) async throws -> Hold {
@@ -29,7 +29,7 @@ struct Hold: Sendable {
           try store.withExclusiveAccess(to: key, timeout: timeout) {
             entry.yield()
             isReleased.wait()
-            // A store that wrongly runs it twice is not to wait twice.
+            // A store that wrongly runs the closure twice must not wait twice.
             isReleased.signal()
           }
         }
@@ -49,12 +49,12 @@ struct Hold: Sendable {
     try await work.value
     throw Finding(
       expected: "the closure to be run with exclusive access to \(key.told)",
-      seen: "a return without it")
+      seen: "a return without running it")
   }
 }
 
 extension StoreKey {
-  /// A name that no other run of a check asks for: some stores of this process may share locks.
+  /// Returns a name that no other run of a check uses: stores of this process may share locks.
   static func fresh(_ identifier: String = "item") throws -> StoreKey {
     try StoreKey(
       identifier, in: Namespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
@@ -62,7 +62,7 @@ extension StoreKey {
 }
 
 extension StoreProbe {
-  /// Takes a name until it is told to end.
+  /// Takes a name until the hold is ended.
   func hold(_ key: StoreKey, by face: Face? = nil) async throws -> Hold {
     try await Hold.taken(key, of: store, by: face ?? self.face, timeout: patience)
   }
@@ -83,7 +83,8 @@ extension StoreProbe {
       }
     }
     try expect(
-      isEntered.current, "the closure to be run with exclusive access", seen: "a return without it")
+      isEntered.current, "the closure to be run with exclusive access",
+      seen: "a return without running it")
   }
 
   /// Expects that a name is free.

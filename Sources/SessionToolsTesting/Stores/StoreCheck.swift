@@ -1,15 +1,15 @@
 import SessionToolsBase
 
 extension StoreConformance {
-  /// One promise of every store, and the way to find out whether it is kept.
+  /// A check of one promise of every store.
   public struct Check: Identifiable, Hashable, Sendable, CustomStringConvertible {
-    /// What is checked, as a sentence that could be false.
+    /// The name of the check, a sentence that could be false.
     public let name: String
-    /// What `SecretStore` promises, in the words of its documentation.
+    /// The promise of `SecretStore`, as in its documentation.
     public let promise: String
-    /// What a store has to be able to do for the check to be made with it.
+    /// The abilities that a store needs for the check.
     public let requirements: Set<StoreRequirement>
-    /// Whether it is one of stores that are only read.
+    /// Whether the check is for read-only stores.
     public let isReadOnly: Bool
     private let faces: [Face?]
     private let body: @Sendable (StoreTrial) async throws -> Void
@@ -32,7 +32,7 @@ extension StoreConformance {
       body = trial
     }
 
-    /// A check of one fresh store.
+    /// Creates a check of one fresh store.
     init(
       _ name: String, _ promise: String, _ requirements: Set<StoreRequirement> = [],
       isReadOnly: Bool = false, faces: [Face?] = Face.allCases,
@@ -43,25 +43,25 @@ extension StoreConformance {
       }
     }
 
-    /// Whether the check can be made with a store.
+    /// Returns whether the check can be run with a store.
     public func applies(to subject: StoreUnderTest) -> Bool {
       subject.store.traits.isReadOnly == isReadOnly
         && requirements.allSatisfy { $0.isMet(by: subject) }
     }
 
-    /// Makes the check, with blocking and with `async` calls where both can break the promise.
+    /// Runs the check, with blocking and with `async` calls if both can break the promise.
     ///
     /// Blocking calls are made on threads of their own. A store that never answers is waited for:
     /// give the test a time limit.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait for what has to come, such as an event, before the promise
-    ///     is taken for broken: so long that no busy machine needs it. A store that keeps its
-    ///     promises never waits so long.
-    ///   - makeStore: Gives a fresh, empty store each time; one that is only read has at least two
+    ///   - patience: How long to wait for something that must happen, such as an event, before the
+    ///     promise counts as broken: longer than a busy machine needs. A check never waits so long
+    ///     for a store that keeps its promises.
+    ///   - makeStore: Returns a fresh, empty store each time; a read-only store has at least two
     ///     items.
-    /// - Throws: ``ConformanceFailure``, also when the store does not meet the requirements, and
-    ///   when `makeStore` throws.
+    /// - Throws: ``ConformanceFailure``, also if the store does not meet the requirements, or if
+    ///   `makeStore` throws.
     public func run(
       patience: Duration = .seconds(300),
       on makeStore: @escaping @Sendable () async throws -> StoreUnderTest
@@ -72,7 +72,7 @@ extension StoreConformance {
         do {
           try await body(trial)
         } catch {
-          // What was found counts more than that it cannot be tidied up.
+          // The finding is more important than an error of the cleanup.
           try? await trial.cleanUp()
           throw Finding.failure(error, of: name, promise: promise, face: face)
         }
@@ -84,13 +84,13 @@ extension StoreConformance {
       if applies(to: subject) { return }
       let unmet = requirements.filter { !$0.isMet(by: subject) }.map(\.rawValue).sorted()
       throw Finding(
-        expected: isReadOnly ? "a store that is only read" : "a store that the check applies to",
+        expected: isReadOnly ? "a read-only store" : "a store that the check applies to",
         seen: unmet.isEmpty
-          ? "one whose traits say that isReadOnly is \(!isReadOnly)"
+          ? "one whose traits state that isReadOnly is \(!isReadOnly)"
           : "one without \(unmet.joined(separator: ", "))")
     }
 
-    /// Whether both are the same check.
+    /// Returns whether both are the same check.
     public static func == (left: Check, right: Check) -> Bool { left.name == right.name }
 
     /// Hashes the name.

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// What every `SecretStore` promises, as checks that a test runs one by one.
+/// The promises of every `SecretStore`, as checks that a test runs one by one.
 ///
 /// With Swift Testing, each check is a test of its own:
 ///
@@ -11,31 +11,32 @@ import SessionToolsBase
 /// }
 /// ```
 ///
-/// With anything else, ``run(_:patience:on:)`` runs them all.
+/// With any other test library, ``run(_:patience:on:)`` runs all of them.
 public enum StoreConformance {
-  /// Every check of stores that take changes, those included that need what not every store has.
+  /// Every check of stores that take changes, including those for abilities that not every store
+  /// has.
   public static let all: [Check] =
     valueChecks + nameChecks + changeChecks + listChecks + keyChecks + faceChecks + streamChecks
     + exclusiveAccessChecks + cancellationChecks + concurrencyChecks + reopeningChecks
     + lockingChecks + errorChecks + traitChecks + migrationChecks
 
-  /// Every check of stores that are only read, such as what another program keeps.
+  /// Every check of read-only stores, such as the items of another program.
   public static let readOnly: [Check] = readOnlyChecks
 
-  /// The checks that a store has to pass: ``all`` whose requirements it meets, or ``readOnly``
-  /// when its traits say that it takes no changes.
+  /// Returns the checks that a store must pass: those of ``all`` whose requirements it meets, or of
+  /// ``readOnly`` if its traits state that it takes no changes.
   ///
-  /// The store is only looked at: neither used nor tidied up after.
+  /// The store is only inspected: it is neither used nor cleaned up.
   public static func checks(for subject: StoreUnderTest) -> [Check] {
     (subject.store.traits.isReadOnly ? readOnly : all).filter { $0.applies(to: subject) }
   }
 
-  /// Runs several checks, one after the other, and all of them also when some fail.
+  /// Runs several checks, one after the other; all of them are run even if some fail.
   ///
   /// - Parameters:
   ///   - checks: The checks; by default all that apply.
-  ///   - patience: How long a check waits for what has to come, before it fails.
-  ///   - makeStore: Gives a fresh, empty store each time.
+  ///   - patience: How long a check waits for an expected event before it fails.
+  ///   - makeStore: Returns a fresh, empty store each time.
   /// - Throws: ``ConformanceFailures`` when checks fail, or what `makeStore` throws.
   public static func run(
     _ checks: [Check]? = nil, patience: Duration = .seconds(300),
@@ -61,12 +62,12 @@ public enum StoreConformance {
   }
 }
 
-/// The checks that failed, of several that were run.
+/// The failures of several checks that were run.
 public struct ConformanceFailures: Error, Sendable, CustomStringConvertible {
-  /// What each of them says.
+  /// The failures, one for each check that failed.
   public let failures: [ConformanceFailure]
 
-  /// One line for each.
+  /// A line for each failure.
   public var description: String {
     failures.map(\.description).joined(separator: "\n")
   }

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// A store as a check uses it: by one kind of calls, and with words for what it finds.
+/// A store as a check uses it: by one kind of calls, with descriptions of what it finds.
 struct StoreProbe: Sendable {
   let subject: StoreUnderTest
   let store: any SecretStore
@@ -12,7 +12,7 @@ struct StoreProbe: Sendable {
     StoreProbe(subject: subject, store: store, face: face.other, patience: patience)
   }
 
-  /// Another object of the same data.
+  /// Returns another object of the same data.
   func reopened() async throws -> StoreProbe {
     guard let reopen = subject.reopen else {
       preconditionFailure("a check that reopens says so in its requirements")
@@ -82,7 +82,7 @@ struct StoreProbe: Sendable {
     try await expectValue(sample, for: key, "after it was put")
   }
 
-  /// Expects that items under several names are kept apart, and listed as what they are.
+  /// Expects that items under several names are kept apart, and listed under these names.
   func expectApart(_ keys: [StoreKey]) async throws {
     let samples = keys.indices.map { Sample("number \($0)") }
     for (key, sample) in zip(keys, samples) { try await put(sample, for: key) }
@@ -116,7 +116,7 @@ struct StoreProbe: Sendable {
       expected: what, seen: "\(found.count) keys \(differences.joined(separator: " and "))")
   }
 
-  /// Expects a store's error, of one code where that is promised.
+  /// Expects a `StoreError`, of a given code if one is promised.
   @discardableResult
   func expectError(
     _ code: StoreError.Code?, from what: String, _ body: () async throws -> Void
@@ -133,9 +133,9 @@ struct StoreProbe: Sendable {
     throw Finding(expected: expected, seen: "no error")
   }
 
-  /// Looks again and again until something is so.
+  /// Polls until a condition holds.
   func wait(
-    until expected: String, seen: () -> String = { "that it did not come" },
+    until expected: String, seen: () -> String = { "that it did not happen" },
     _ isSo: () async throws -> Bool
   ) async throws {
     try await patience.wait(until: expected, seen: seen, isSo)
@@ -143,9 +143,9 @@ struct StoreProbe: Sendable {
 }
 
 extension Duration {
-  /// Looks again and again, for so long, until something is so.
+  /// Polls for this duration until a condition holds.
   func wait(
-    until expected: String, seen: () -> String = { "that it did not come" },
+    until expected: String, seen: () -> String = { "that it did not happen" },
     _ isSo: () async throws -> Bool
   ) async throws {
     let end = ContinuousClock.now + self

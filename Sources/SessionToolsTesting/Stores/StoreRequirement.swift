@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// What a store has to be able to do for a check to be made with it.
+/// An ability that a store needs for a check.
 public enum StoreRequirement: String, CaseIterable, Hashable, Sendable {
   /// A list of changes is applied all or nothing: `StoreTraits.isAtomic`.
   case atomicity
@@ -10,16 +10,16 @@ public enum StoreRequirement: String, CaseIterable, Hashable, Sendable {
   case excludesOtherProcesses
   /// The largest value is one that a test can store: 64 MiB or less.
   case limitedValues
-  /// There is ``StoreUnderTest/reopen``.
+  /// The test provides ``StoreUnderTest/reopen``.
   case reopening
-  /// There are ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
+  /// The test provides ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
   case locking
   /// The store is a `MigratableStore`.
   case migration
 
   private static let largestStoredByteCount = 64 << 20
 
-  /// Whether a store can do it.
+  /// Returns whether a store meets the requirement.
   func isMet(by subject: StoreUnderTest) -> Bool {
     let traits = subject.store.traits
     return switch self {

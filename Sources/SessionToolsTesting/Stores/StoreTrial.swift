@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// One run of a check: a fresh store, which the check may take and let go of.
+/// One run of a check, which may open and release fresh stores.
 final class StoreTrial: Sendable {
   /// The kind of calls to make.
   let face: Face
@@ -20,7 +20,7 @@ final class StoreTrial: Sendable {
     self.check = check
   }
 
-  /// A fresh store, of which nothing is kept here.
+  /// Opens a fresh store; the trial keeps no reference to it.
   func open() async throws -> StoreProbe {
     let subject = try await makeStore()
     if let cleanUp = subject.cleanUp { cleanUps.update { $0.append(cleanUp) } }

@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-/// A store that a check is made with, and what a test can do with it beyond its operations.
+/// A store for a check, with what a test can do to it beyond its operations.
 ///
 /// ```swift
 /// func makeStore() throws -> StoreUnderTest {
@@ -11,16 +11,16 @@ public import SessionToolsBase
 /// }
 /// ```
 ///
-/// Checks need one that is fresh and empty each time. Keep no reference to the store itself
-/// elsewhere: a check lets go of it, and expects it to be gone.
+/// Each check needs a fresh and empty store. Keep no other reference to the store: a check releases
+/// it, and expects it to be deallocated.
 public struct StoreUnderTest: Sendable {
   /// The store.
   public let store: any SecretStore
-  /// Gives another object of the same data, as another process would have.
+  /// Returns another object of the same data, as another process would have.
   public let reopen: (@Sendable () async throws -> any SecretStore)?
   /// Locks the store, so that it cannot be read.
   public let lock: (@Sendable () async throws -> Void)?
-  /// Unlocks it again.
+  /// Unlocks the store again.
   public let unlock: (@Sendable () async throws -> Void)?
   /// Removes what was made for the store, after the check.
   public let cleanUp: (@Sendable () async throws -> Void)?
@@ -28,12 +28,12 @@ public struct StoreUnderTest: Sendable {
   /// Describes a store.
   ///
   /// - Parameters:
-  ///   - store: The store, which is empty; one that is only read has at least two items.
-  ///   - reopen: Gives another object of the same data, for stores that keep it longer than the
-  ///     object lives.
-  ///   - lock: Locks the store, for those that can be locked.
-  ///   - unlock: Unlocks it again.
-  ///   - cleanUp: Removes what was made for the store; called once, also when a check fails.
+  ///   - store: The store, which is empty; a read-only store has at least two items.
+  ///   - reopen: Returns another object of the same data, for stores that do not lose it when they
+  ///     are released.
+  ///   - lock: Locks the store, for stores that can be locked.
+  ///   - unlock: Unlocks the store again.
+  ///   - cleanUp: Removes what was made for the store; called once, even if a check fails.
   public init(
     _ store: some SecretStore,
     reopen: (@Sendable () async throws -> any SecretStore)? = nil,

@@ -2,11 +2,11 @@ import Dispatch
 import SessionToolsBase
 
 extension SessionClock {
-  /// Holds the thread for a time of this clock.
+  /// Blocks the thread for a time of this clock.
   func block(for duration: Duration) {
     let isOver = DispatchSemaphore(value: 0)
     Task.detached(executorPreference: sleepers) {
-      // It is never cancelled; a clock that fails in another way is over as well.
+      // The task is never cancelled; if the clock fails for another reason, the wait ends too.
       try? await sleep(for: duration)
       isOver.signal()
     }
@@ -14,5 +14,5 @@ extension SessionClock {
   }
 }
 
-/// Beside the cooperative pool, whose threads all may be those that are held.
+/// A thread outside of the cooperative pool, all of whose threads may be blocked.
 private let sleepers = QueueExecutor("session-tools.slow-store")

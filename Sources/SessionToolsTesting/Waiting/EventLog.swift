@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a stream has told up to now.
+/// The events that a stream has delivered so far.
 final class EventLog<Event: Sendable>: Sendable {
   private struct State {
     var events: [Event] = []
@@ -28,7 +28,7 @@ final class EventLog<Event: Sendable>: Sendable {
   /// Whether the stream has ended.
   var isEnded: Bool { state.update { $0.isEnded } }
 
-  /// What was told since this was asked last.
+  /// Returns the events since the last call.
   func take() -> [Event] {
     state.update { state in
       defer { state.events = [] }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a closure in a thread of its own while the task waits.
 ///
-/// What blocks must not hold one of the few threads of the cooperative pool: those for whom it
-/// waits may need them.
+/// A blocking call must not hold one of the few threads of the cooperative pool: the tasks that it
+/// waits for may need them.
 func onOwnThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
@@ -18,10 +18,10 @@ func onOwnThread<Result: Sendable>(
   }.take()
 }
 
-/// What a thread hands over.
+/// The result that a thread hands over.
 ///
-/// Unchecked, and true because of the lock: one of pthreads, since the thread sanitizer does not
-/// see the order that a continuation makes.
+/// The lock makes the unchecked conformance true. It is a pthread lock because the thread sanitizer
+/// does not see the order that a continuation establishes.
 private final class Outcome<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var result: Result<Value, any Error>?

@@ -25,7 +25,7 @@ import Testing
     #expect(
       failure.description == """
         an empty value is a value, and not an absent item (blocking calls): expected the value \
-        “empty” (0 bytes) for “conformance” / “item” after it was put, seen: nil, as of an absent \
+        “empty” (0 bytes) for “conformance” / “item” after it was put, seen: nil, as for an absent \
         item. The promise: \(check.promise)
         """)
   }
@@ -58,7 +58,7 @@ import Testing
     #expect(failure.seen == "one without reopening")
     let readOnly = try #require(StoreConformance.readOnly.first)
     let other = try await self.failure { try await readOnly.run { StoreUnderTest(MemoryStore()) } }
-    #expect(other.expected == "a store that is only read")
+    #expect(other.expected == "a read-only store")
   }
 
   @Test func `tidies up after every store, even if a check fails`() async throws {

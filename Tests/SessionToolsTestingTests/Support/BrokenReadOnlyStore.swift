@@ -14,16 +14,16 @@ enum ReadOnlyDefect: String, CaseIterable, CustomStringConvertible, Sendable {
     switch self {
     case .takesChanges, .refusesWithAnotherError:
       ["every change is refused, and changes nothing"]
-    case .failsEmptyLists: ["an empty list is no change"]
-    case .givesExclusiveAccess: ["there is no exclusive access"]
-    case .listsInNoOrder, .listsWhatIsNotThere: ["what is listed is there"]
-    case .listsAllNamespaces: ["what is listed is there", "what is not listed is absent"]
-    case .givesEmptyForAbsent: ["what is not listed is absent"]
+    case .failsEmptyLists: ["an empty list is accepted"]
+    case .givesExclusiveAccess: ["exclusive access is refused"]
+    case .listsInNoOrder, .listsWhatIsNotThere: ["every listed item is there"]
+    case .listsAllNamespaces: ["every listed item is there", "an unlisted item is absent"]
+    case .givesEmptyForAbsent: ["an unlisted item is absent"]
     case .readsAnotherMemory: ["both kinds of calls read the same"]
     case .removesWhatIsRead:
       [
         "both kinds of calls read the same", "every change is refused, and changes nothing",
-        "reading changes nothing", "what is listed is there",
+        "reading changes nothing", "every listed item is there",
       ]
     }
   }

@@ -9,21 +9,21 @@ extension ContainerDefect {
   /// The defects that fail these checks and no others.
   private static let failures: [ContainerDefect: Set<String>] = [
     .keepsTheFirstItem: [
-      "an item takes the place of an older one",
+      "an item replaces an older one",
       "another container finds what was stored",
-      "the older calls read what async ones store and remove",
-      "an item that is stored is told",
-      "every listener is told",
+      "the older calls see what async calls store and remove",
+      "storing an item is reported",
+      "every listener is notified",
       "a stream ends when its task is cancelled",
-      "eight who use a container at the same time lose nothing",
+      "eight tasks that use a container lose nothing",
       "an item that cannot be decoded is an error, and is not removed",
     ],
     .failsToRemoveAbsent: [
-      "removing an absent item is no error",
-      "the older calls read what async ones store and remove",
+      "removing an absent item is not an error",
+      "the older calls see what async calls store and remove",
     ],
     .ignoresCase: [
-      "identifiers may differ in case and spaces alone",
+      "identifiers may differ only in case and spaces",
       "identifiers are compared byte for byte",
     ],
     .cleansPaths: [
@@ -37,49 +37,49 @@ extension ContainerDefect {
       "identifiers are compared byte for byte"
     ],
     .takesAnyIdentifier: [
-      "what cannot be an identifier is an error"
+      "an invalid identifier is an error"
     ],
     .forgetsAll: [
       "another container finds what was stored",
       "another container does not find what was removed",
-      "what another container changes is told",
+      "changes by another container are reported",
     ],
     .hasAnotherStore: [
       "the items are those of the store"
     ],
     .losesAllWhenLocked: [
-      "what could not be read is there again afterwards",
-      "the newer calls never take unreadable for absent",
+      "items are kept while they cannot be read",
+      "the newer calls never report unreadable as absent",
     ],
     .looksEmptyWhenLocked: [
       "a container that cannot read throws",
-      "the newer calls never take unreadable for absent",
+      "the newer calls never report unreadable as absent",
     ],
     .looksEmptyToNewerCalls: [
-      "the newer calls never take unreadable for absent"
+      "the newer calls never report unreadable as absent"
     ],
     .removesDamaged: [
       "an item that cannot be decoded is an error, and is not removed"
     ],
     .tellsNothing: [
-      "an item that is stored is told",
-      "an item that is removed is told",
-      "every listener is told",
-      "changes that are read late are told",
+      "storing an item is reported",
+      "removing an item is reported",
+      "every listener is notified",
+      "changes that are read late are reported",
       "a stream ends when its task is cancelled",
-      "what another container changes is told",
+      "changes by another container are reported",
     ],
     .tellsNoRemovals: [
-      "an item that is removed is told",
-      "what another container changes is told",
+      "removing an item is reported",
+      "changes by another container are reported",
     ],
     .tellsOneListener: [
-      "every listener is told",
+      "every listener is notified",
       "a stream ends when its task is cancelled",
-      "what another container changes is told",
+      "changes by another container are reported",
     ],
     .tellsOwnChanges: [
-      "what another container changes is told"
+      "changes by another container are reported"
     ],
     .ignoresCancelledListeners: [
       "a stream ends when its task is cancelled"
@@ -92,7 +92,7 @@ extension ContainerDefect {
       "an absent item is nil"
     ],
     .saysThatNothingIsThere: [
-      "a stored item is said to be there"
+      "hasItem is true for a stored item"
     ],
     .saysThatEverythingIsThere: [
       "an absent item is nil"
@@ -101,14 +101,14 @@ extension ContainerDefect {
       "reading leaves an item as it is"
     ],
     .makesWhatIsRead: [
-      "reading an absent item makes none"
+      "reading an absent item does not create it"
     ],
     .changesItems: [
       "a stored item comes back"
     ],
     .ignoresRemovals: [
       "a removed item is absent",
-      "an item that is removed is told",
+      "removing an item is reported",
     ],
     .staysRemoved: [
       "an item can be stored again after it was removed"
@@ -120,16 +120,16 @@ extension ContainerDefect {
       "another container does not find what was removed"
     ],
     .readsAnotherMemory: [
-      "the newer calls read what the older ones store"
+      "the newer calls read what the older calls store"
     ],
     .keepsTwoMemories: [
-      "the older calls read what async ones store and remove"
+      "the older calls see what async calls store and remove"
     ],
     .losesUpdates: [
-      "eight who use a container at the same time lose nothing"
+      "eight tasks that use a container lose nothing"
     ],
     .tellsNobodyWhoIsLate: [
-      "changes that are read late are told"
+      "changes that are read late are reported"
     ],
   ]
 }

@@ -9,7 +9,7 @@ extension Defect {
   /// The defects that fail these checks and no others.
   private static let failures: [Defect: Set<String>] = [
     .takesEmptyForAbsent: [
-      "a value takes the place of an older one",
+      "a value replaces an older one",
       "an empty value is a value, and not an absent item",
       "another object finds what was put",
     ],
@@ -17,10 +17,10 @@ extension Defect {
       "64 KiB come back",
       "NUL bytes come back",
       "a value of the largest size comes back",
-      "a value takes the place of an older one",
+      "a value replaces an older one",
       "all 256 bytes come back",
       "another object finds what was put",
-      "of values that are put at the same time one stays, as a whole",
+      "one of several values put at the same time stays complete",
       "values around the sizes of buffers come back",
     ],
     .trimsValues: [
@@ -29,11 +29,11 @@ extension Defect {
     .repairsUTF8: [
       "64 KiB come back",
       "a value of the largest size comes back",
-      "a value takes the place of an older one",
+      "a value replaces an older one",
       "all 256 bytes come back",
       "another object finds what was put",
-      "bytes that are no UTF-8 come back",
-      "of values that are put at the same time one stays, as a whole",
+      "bytes that are not UTF-8 come back",
+      "one of several values put at the same time stays complete",
       "values around the sizes of buffers come back",
     ],
     .composesValues: [
@@ -42,10 +42,10 @@ extension Defect {
     .countsValuesByBytes: [
       "64 KiB come back",
       "a value of the largest size comes back",
-      "a value takes the place of an older one",
+      "a value replaces an older one",
       "all 256 bytes come back",
       "another object finds what was put",
-      "of values that are put at the same time one stays, as a whole",
+      "one of several values put at the same time stays complete",
       "values around the sizes of buffers come back",
     ],
     .cutsValuesAt64KiB: [
@@ -59,22 +59,22 @@ extension Defect {
     .takesTooLargeValues: [
       "a list with a value that is too large changes nothing",
       "a value that is too large is refused",
-      "the error of a value that is too large does not show it",
+      "the error of a too large value does not show the value",
     ],
     .noticesTooLargeValuesLate: [
       "a list with a value that is too large changes nothing"
     ],
     .ignoresCase: [
       "all keys are listed in ascending order",
-      "composed and decomposed characters are two names",
+      "composed and decomposed characters are different",
       "names are listed byte for byte as they were given",
       "names may have control characters",
-      "names that differ in case are two",
+      "names that differ in case are different",
       "the keys of one namespace are listed in ascending order",
     ],
     .trimsNames: [
       "names are listed byte for byte as they were given",
-      "names that differ in spaces are several",
+      "names that differ in spaces are different",
     ],
     .removesControlCharacters: [
       "names are listed byte for byte as they were given",
@@ -82,80 +82,80 @@ extension Defect {
     ],
     .composesNames: [
       "another object finds what was put",
-      "composed and decomposed characters are two names",
+      "composed and decomposed characters are different",
       "names are listed byte for byte as they were given",
     ],
     .keepsASCIINames: [
       "another object finds what was put",
-      "composed and decomposed characters are two names",
+      "composed and decomposed characters are different",
       "names are listed byte for byte as they were given",
       "names may be of any script",
       "names may have control characters",
-      "names that differ in case are two",
-      "names that differ in spaces are several",
+      "names that differ in case are different",
+      "names that differ in spaces are different",
       "the keys of one namespace are listed in ascending order",
       "the longest names are kept apart to their last byte",
     ],
     .decodesNames: [
       "names are listed byte for byte as they were given",
-      "names that differ in spaces are several",
+      "names that differ in spaces are different",
       "names that look like paths and escapes are only names",
     ],
     .cutsNamesAt255Bytes: [
-      "every part of a name may be as long as any",
+      "every part of a name may have the full length",
       "the longest names are kept apart to their last byte",
     ],
     .cutsNamesAt4095Bytes: [
-      "every part of a name may be as long as any",
+      "every part of a name may have the full length",
       "the longest names are kept apart to their last byte",
     ],
     .ignoresGroups: [
-      "a namespace has its own keys alone",
+      "a namespace lists only its own keys",
       "all keys are listed in ascending order",
       "an access group or an installation makes another namespace",
-      "every part of a name may be as long as any",
-      "parts of a name that run together as text are kept apart",
+      "every part of a name may have the full length",
+      "names that are equal as joined text are kept apart",
     ],
     .joinsParts: [
-      "a namespace has its own keys alone",
+      "a namespace lists only its own keys",
       "all keys are listed in ascending order",
       "an access group or an installation makes another namespace",
-      "parts of a name that run together as text are kept apart",
+      "names that are equal as joined text are kept apart",
     ],
     .joinsPartsWithDots: [
-      "a namespace has its own keys alone",
+      "a namespace lists only its own keys",
       "all keys are listed in ascending order",
       "an access group or an installation makes another namespace",
-      "parts of a name that run together as text are kept apart",
+      "names that are equal as joined text are kept apart",
     ],
     .findsNamespacesByPrefix: [
-      "a namespace has its own keys alone"
+      "a namespace lists only its own keys"
     ],
     .listsComposedNames: [
       "another object finds what was put",
-      "composed and decomposed characters are two names",
+      "composed and decomposed characters are different",
       "names are listed byte for byte as they were given",
     ],
     .removesByPrefix: [
       "a change leaves other items as they are",
-      "composed and decomposed characters are two names",
+      "composed and decomposed characters are different",
       "names may have control characters",
-      "names that differ in spaces are several",
+      "names that differ in spaces are different",
       "names that look like paths and escapes are only names",
       "the longest names are kept apart to their last byte",
     ],
     .failsToRemoveAbsent: [
       "an item that a list puts and then removes is absent",
-      "removing an absent item is no error and changes nothing",
+      "removing an absent item is not an error and changes nothing",
     ],
     .containsForGood: [
       "an object reads what another changes",
-      "contains says what is there and what is not",
-      "what one kind of calls removes, the other kind does not find",
+      "contains reports whether an item is there",
+      "one kind of calls does not find what the other removes",
     ],
     .failsEmptyLists: [
       "an empty list does nothing",
-      "nothing is told that did not change",
+      "only changes are reported",
     ],
     .removesFirst: [
       "an item that a list puts and then removes is absent"
@@ -164,102 +164,102 @@ extension Defect {
       "an item that a list removes and then puts is there"
     ],
     .keepsTheFirstOfAList: [
-      "of two values that a list puts under one name the last stays"
+      "the last value that a list puts under a name stays"
     ],
     .makesSixteenChanges: [
       "a list may have many changes",
       "a migration finds every item",
     ],
     .listsNamespacesInNoOrder: [
-      "a list of a cancelled task is made as a whole, or not at all",
+      "a list of a cancelled task is applied all or nothing",
       "a removed key is not listed",
       "the keys of one namespace are listed in ascending order",
     ],
     .listsAllNamespaces: [
-      "a list of a cancelled task is made as a whole, or not at all",
-      "a namespace has its own keys alone",
+      "a list of a cancelled task is applied all or nothing",
+      "a namespace lists only its own keys",
       "the keys of one namespace are listed in ascending order",
     ],
     .tellsNoRemovals: [
-      "a removal is told",
-      "every item that a list changes is told",
-      "what another object changes is told",
+      "a removal is reported",
+      "every item that a list changes is reported",
+      "changes by another object are reported",
     ],
     .tellsTheFirstOfAList: [
-      "every item that a list changes is told",
-      "what another object changes is told",
+      "every item that a list changes is reported",
+      "changes by another object are reported",
     ],
     .tellsOneListener: [
-      "every listener is told"
+      "every listener is notified"
     ],
     .tellsTheNewest: [
-      "a listener that does not listen for a while misses nothing"
+      "a listener that reads late misses nothing"
     ],
     .tellsWhatDidNotChange: [
-      "nothing is told that did not change"
+      "only changes are reported"
     ],
     .tellsOwnChanges: [
-      "what another object changes is told"
+      "changes by another object are reported"
     ],
     .ignoresCancelledListeners: [
       "a stream ends when its task is cancelled"
     ],
     .endsAllListeners: [
-      "others go on being told when a listener is cancelled"
+      "other listeners are notified after one was cancelled"
     ],
     .outlivesItsStore: [
       "a stream ends with its store"
     ],
     .excludesNobody: [
       "a name that is held is refused until the timeout",
-      "a task that is cancelled while it waits gets cancelled, and not the name",
-      "an error names the store and says what happened",
+      "a task that is cancelled while it waits does not get the name",
+      "an error names the store and what happened",
       "another object does not get a name that is held",
       "asking again inside the closure waits until the timeout",
-      "objects that ask for one name have it one after the other",
-      "those who ask for one name have it one after the other",
+      "objects that ask for one name take turns",
+      "callers that ask for one name take turns",
     ],
     .hasOneLock: [
       "another name is free while one is held"
     ],
     .keepsItsLock: [
-      "access ends when its closure throws, and the error arrives",
+      "access ends when its closure throws, and the error is rethrown",
       "asking again inside the closure waits until the timeout",
     ],
     .neverWaits: [
-      "a task that is cancelled while it waits gets cancelled, and not the name",
-      "objects that ask for one name have it one after the other",
-      "those who ask for one name have it one after the other",
-      "who waits gets the name when it is free",
+      "a task that is cancelled while it waits does not get the name",
+      "objects that ask for one name take turns",
+      "callers that ask for one name take turns",
+      "a waiter gets the name when it is free",
     ],
     .runsAfterTheTimeout: [
       "a name that is held is refused until the timeout",
-      "an error names the store and says what happened",
+      "an error names the store and what happened",
       "another object does not get a name that is held",
       "asking again inside the closure waits until the timeout",
     ],
     .failsInsteadOfTimingOut: [
       "a name that is held is refused until the timeout",
-      "an error names the store and says what happened",
+      "an error names the store and what happened",
       "another object does not get a name that is held",
       "asking again inside the closure waits until the timeout",
     ],
     .waitsWhenCancelled: [
-      "a task that is cancelled while it waits gets cancelled, and not the name"
+      "a task that is cancelled while it waits does not get the name"
     ],
     .excludesOneKindOfCalls: [
       "a name that is held is refused until the timeout",
-      "a task that is cancelled while it waits gets cancelled, and not the name",
+      "a task that is cancelled while it waits does not get the name",
       "another object does not get a name that is held",
-      "objects that ask for one name have it one after the other",
-      "those who ask for one name have it one after the other",
+      "objects that ask for one name take turns",
+      "callers that ask for one name take turns",
     ],
     .excludesOneObject: [
       "another object does not get a name that is held",
-      "objects that ask for one name have it one after the other",
+      "objects that ask for one name take turns",
     ],
     .stopsReads: [
-      "reads and changes go on while a name is held"
+      "reads and changes continue while a name is held"
     ],
     .letsItselfInAgain: [
       "asking again inside the closure waits until the timeout"
@@ -267,78 +267,78 @@ extension Defect {
     .refusesZeroTimeouts: [
       "a free name is given at once",
       "a name that is held is refused until the timeout",
-      "a task that is cancelled while it waits gets cancelled, and not the name",
-      "access ends when its closure throws, and the error arrives",
+      "a task that is cancelled while it waits does not get the name",
+      "access ends when its closure throws, and the error is rethrown",
       "access ends with its closure",
       "another object does not get a name that is held",
       "asking again inside the closure waits until the timeout",
     ],
     .runsTwice: [
-      "exclusive access runs its closure once, and gives what that gives",
-      "objects that ask for one name have it one after the other",
-      "those who ask for one name have it one after the other",
+      "exclusive access runs its closure once and returns its result",
+      "objects that ask for one name take turns",
+      "callers that ask for one name take turns",
     ],
     .losesCancelledChanges: [
-      "a change of a cancelled task is made, or says that it was not",
-      "a list of a cancelled task is made as a whole, or not at all",
+      "a change of a cancelled task is made, or reports that it was not",
+      "a list of a cancelled task is applied all or nothing",
     ],
     .cutsCancelledLists: [
-      "a list of a cancelled task is made as a whole, or not at all"
+      "a list of a cancelled task is applied all or nothing"
     ],
     .makesWhatItCallsCancelled: [
-      "a change of a cancelled task is made, or says that it was not",
-      "a list of a cancelled task is made as a whole, or not at all",
+      "a change of a cancelled task is made, or reports that it was not",
+      "a list of a cancelled task is applied all or nothing",
     ],
     .readsNilWhenCancelled: [
-      "a cancelled task does not read that an item is absent"
+      "a cancelled task does not read an item as absent"
     ],
     .forgetsRemovals: [
-      "a removal is told",
+      "a removal is reported",
       "an object reads what another changes",
       "another object does not find what was removed",
-      "every item that a list changes is told",
+      "every item that a list changes is reported",
       "two objects that change the data at the same time lose nothing",
-      "what another object changes is told",
+      "changes by another object are reported",
     ],
     .looksEmptyWhenLocked: [
       "a locked store never looks empty",
-      "a locked store takes no change",
+      "a locked store refuses changes",
       "the error of a locked store does not show the value",
-      "unlocking brings everything back",
-      "unlocking is told",
+      "unlocking makes everything readable again",
+      "unlocking is reported",
     ],
     .takesChangesWhenLocked: [
-      "a locked store takes no change",
+      "a locked store refuses changes",
       "the error of a locked store does not show the value",
     ],
     .losesAllWhenLocked: [
-      "a locked store takes no change",
-      "unlocking brings everything back",
+      "a locked store refuses changes",
+      "unlocking makes everything readable again",
     ],
     .tellsNoUnlocking: [
-      "unlocking is told"
+      "unlocking is reported"
     ],
     .showsValues: [
       "the error of a locked store does not show the value",
-      "the error of a value that is too large does not show it",
+      "the error of a too large value does not show the value",
     ],
     .namesNoStore: [
-      "an error names the store and says what happened"
+      "an error names the store and what happened"
     ],
     .saysNothingOfProtection: [
-      "the traits say what can be true"
+      "the traits are plausible"
     ],
     .listsHalf: [
       "a migration finds every item"
     ],
     .mixesUpValues: [
-      "values that are read together are those read one by one"
+      "values read together equal those read one by one"
     ],
     .hasTheIdentityOfAll: [
-      "other stores have another identity"
+      "different stores have different identities"
     ],
     .hasTheIdentityOfTheObject: [
-      "objects of the same data have one identity"
+      "objects of the same data have the same identity"
     ],
   ]
 
@@ -351,7 +351,7 @@ extension Defect {
       "an absent item reads as nil"
     ],
     .makesWhatIsRead: [
-      "reading an absent item makes none"
+      "reading an absent item does not create it"
     ],
     .removesWhatIsRead: [
       "reading an item leaves it as it is"
@@ -360,20 +360,20 @@ extension Defect {
       "one identifier in several services is several items"
     ],
     .keepsTheFirstValue: [
-      "a put is told",
-      "a value takes the place of an older one",
+      "a put is reported",
+      "a value replaces an older one",
     ],
     .ignoresRemovals: [
       "a removed item is absent",
       "another object does not find what was removed",
-      "contains says what is there and what is not",
+      "contains reports whether an item is there",
     ],
     .staysRemoved: [
       "an item can be put again after it was removed"
     ],
     .showsPartsOfLists: [
       "lists that are made at the same time do not mix",
-      "nobody sees a part of a list",
+      "no reader sees a part of a list",
     ],
     .listsInNoOrder: [
       "all keys are listed in ascending order",
@@ -384,40 +384,40 @@ extension Defect {
     ],
     .listsRemoved: [
       "a removed key is not listed",
-      "removing an absent item is no error and changes nothing",
+      "removing an absent item is not an error and changes nothing",
     ],
     .failsToListNothing: [
       "an empty store lists no keys"
     ],
     .keepsTwoMemories: [
-      "eight who make both kinds of calls at the same time lose nothing",
-      "what one kind of calls puts, the other kind reads",
-      "what one kind of calls removes, the other kind does not find",
+      "eight tasks that make both kinds of calls lose nothing",
+      "one kind of calls reads what the other puts",
+      "one kind of calls does not find what the other removes",
     ],
     .tellsNothing: [
-      "a listener that does not listen for a while misses nothing",
-      "a put is told",
-      "a removal is told",
+      "a listener that reads late misses nothing",
+      "a put is reported",
+      "a removal is reported",
       "a stream ends when its task is cancelled",
-      "every item that a list changes is told",
-      "every listener is told",
-      "nothing is told that did not change",
-      "others go on being told when a listener is cancelled",
-      "what another object changes is told",
+      "every item that a list changes is reported",
+      "every listener is notified",
+      "only changes are reported",
+      "other listeners are notified after one was cancelled",
+      "changes by another object are reported",
     ],
     .losesUpdates: [
-      "eight who change a store at the same time lose nothing",
-      "eight who make both kinds of calls at the same time lose nothing",
+      "eight tasks that change a store lose nothing",
+      "eight tasks that make both kinds of calls lose nothing",
       "two objects that change the data at the same time lose nothing",
     ],
     .mixesValues: [
-      "of values that are put at the same time one stays, as a whole"
+      "one of several values put at the same time stays complete"
     ],
     .forgetsAll: [
       "an object reads what another changes",
       "another object finds what was put",
       "two objects that change the data at the same time lose nothing",
-      "what another object changes is told",
+      "changes by another object are reported",
     ],
     .readsWhatItKnows: [
       "an object reads what another changes"

@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-private let absence = "item gives nil, and hasItem false, when there is no item."
-private let storing = "storeItem stores an item in the place of an older one, if there is one."
-private let removing = "removeItem removes an item, and is no error when there is none."
+private let absence = "item returns nil, and hasItem false, if there is no item."
+private let storing = "storeItem stores an item and replaces an older one."
+private let removing = "removeItem removes an item; removing an absent item is not an error."
 private let identifiers = "An identifier is the item's name in its container: any text."
 
 extension ContainerConformance {
@@ -17,7 +17,7 @@ extension ContainerConformance {
       let found = try await container.item("user")
       try expect(found == .first, "the first item, after it was stored", seen: found.told)
     },
-    Check("a stored item is said to be there", "hasItem says whether there is an item.") {
+    Check("hasItem is true for a stored item", "hasItem says whether there is an item.") {
       container in
       try await container.storeItem(.first, "user")
       let has = try await container.hasItem("user")
@@ -29,12 +29,12 @@ extension ContainerConformance {
         try await container.expectItem(.first, "read \(time)")
       }
     },
-    Check("reading an absent item makes none", "Reads change nothing.") { container in
+    Check("reading an absent item does not create it", "Reads change nothing.") { container in
       for time in ["at first", "again"] {
         try await container.expectItem(nil, "read \(time)")
       }
     },
-    Check("an item takes the place of an older one", storing) { container in
+    Check("an item replaces an older one", storing) { container in
       for item in [SampleItem.first, .second, .second, .first] {
         try await container.storeItem(item, "user")
         try await container.expectItem(item, "after it was stored")
@@ -45,7 +45,7 @@ extension ContainerConformance {
       try await container.removeItem("user")
       try await container.expectItem(nil, "after it was removed")
     },
-    Check("removing an absent item is no error", removing) { container in
+    Check("removing an absent item is not an error", removing) { container in
       try await container.removeItem("user")
       try await container.storeItem(.first, "other")
       try await container.removeItem("user")
@@ -62,7 +62,7 @@ extension ContainerConformance {
     Check("identifiers keep items apart", identifiers) { container in
       try await container.expectApart(["user", "user2", "use", "other"])
     },
-    Check("identifiers may differ in case and spaces alone", identifiers) { container in
+    Check("identifiers may differ only in case and spaces", identifiers) { container in
       try await container.expectApart(["user", "User", "USER", " user", "user ", "us er", " "])
     },
     Check("identifiers that look like paths and escapes are only names", identifiers) {
@@ -92,7 +92,7 @@ extension ContainerConformance {
       try await other.expectItem(.second, of: "other", "by another container")
     },
     Check(
-      "another container does not find what was removed", "What was removed stays so.",
+      "another container does not find what was removed", "What was removed stays removed.",
       [.reopening]
     ) { container in
       try await container.storeItem(.first, "user")
@@ -109,7 +109,7 @@ extension ContainerProbe {
   /// Expects that items under several identifiers are kept apart.
   func expectApart(_ identifiers: [String]) async throws {
     func sample(_ position: Int) -> SampleItem { position.isMultiple(of: 2) ? .first : .second }
-    // In both orders, so that two which are one do not get the same item last.
+    // In both orders, so that two identifiers of one item do not get the same value last.
     for order in [Array(identifiers.enumerated()), identifiers.enumerated().reversed()] {
       for (position, identifier) in order {
         try await expectItem(nil, of: identifier, "before it is stored")

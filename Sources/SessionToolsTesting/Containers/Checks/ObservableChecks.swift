@@ -1,13 +1,13 @@
 import SessionToolsBase
 
-private let telling = "itemChanges gives an element each time the item may have changed."
+private let telling = "itemChanges delivers an element each time the item may have changed."
 private let faces = "Every operation exists blocking and async, and both do the same."
 
 extension ContainerConformance {
   static let observableChecks = [
     Check(
-      "the newer calls read what the older ones store",
-      "loadItem gives nil when there is no item, and for no other reason.", [.observable]
+      "the newer calls read what the older calls store",
+      "loadItem returns nil if there is no item, and for no other reason.", [.observable]
     ) { container in
       let newer = try container.observable()
       try await newer.expectItem(nil, "in an empty container")
@@ -16,7 +16,7 @@ extension ContainerConformance {
       try await container.removeItem("user")
       try await newer.expectItem(nil, "after it was removed")
     },
-    Check("the older calls read what async ones store and remove", faces, [.observable]) {
+    Check("the older calls see what async calls store and remove", faces, [.observable]) {
       container in
       let newer = try container.observable()
       try await newer.store(.first, "user", by: .async)
@@ -27,7 +27,7 @@ extension ContainerConformance {
       try await container.expectItem(nil, "after an async call removed it")
       try await newer.remove("user", by: .async)
     },
-    Check("an item that is stored is told", telling, [.observable]) { container in
+    Check("storing an item is reported", telling, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
       for face in Face.allCases {
@@ -38,7 +38,7 @@ extension ContainerConformance {
         }
       }
     },
-    Check("an item that is removed is told", telling, [.observable]) { container in
+    Check("removing an item is reported", telling, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
       for face in Face.allCases {
@@ -50,7 +50,7 @@ extension ContainerConformance {
         }
       }
     },
-    Check("every listener is told", "Each call gives a stream of its own.", [.observable]) {
+    Check("every listener is notified", "Each call gives a stream of its own.", [.observable]) {
       container in
       let newer = try container.observable()
       let logs = (1...3).map { _ in EventLog(newer.changes("user")) }
@@ -59,14 +59,14 @@ extension ContainerConformance {
         try await newer.store(.first, "user", by: .async)
         for (number, log) in logs.enumerated() {
           try await container.patience.wait(
-            until: "the listener number \(number + 1) of 3 to be told"
+            until: "listener \(number + 1) of 3 to be notified"
           ) { !log.take().isEmpty }
         }
       }
     },
     Check(
-      "changes that are read late are told",
-      "Changes that come faster than they are read are told once.", [.observable]
+      "changes that are read late are reported",
+      "Changes that come faster than they are read are reported once.", [.observable]
     ) { container in
       let newer = try container.observable()
       let stream = newer.changes("user")
@@ -74,7 +74,7 @@ extension ContainerConformance {
         try await newer.store(number.isMultiple(of: 2) ? .first : .second, "user", by: .async)
       }
       let log = EventLog(stream)
-      try await container.patience.wait(until: "20 changes, read late, to be told") {
+      try await container.patience.wait(until: "20 changes, read late, to be reported") {
         !log.take().isEmpty
       }
     },
@@ -95,7 +95,7 @@ extension ContainerConformance {
       }
     },
     Check(
-      "what another container changes is told", "\(telling) Whoever changed it.",
+      "changes by another container are reported", "\(telling) Changes by others are included.",
       [.observable, .reopening]
     ) { container in
       let newer = try container.observable()
@@ -111,7 +111,7 @@ extension ContainerConformance {
       try await newer.expectItem(nil, "after another container removed it")
     },
     Check(
-      "eight who use a container at the same time lose nothing",
+      "eight tasks that use a container lose nothing",
       "The container may be used by any number of tasks and threads.", [.observable]
     ) { container in
       let newer = try container.observable()
@@ -130,13 +130,13 @@ extension ContainerConformance {
 }
 
 extension ContainerProbe {
-  /// Expects that a change is told.
+  /// Expects that a change is reported.
   fileprivate func expectTold(
     to log: EventLog<Void>, _ what: String, _ change: () async throws -> Void
   ) async throws {
     _ = log.take()
     try await change()
-    try await patience.wait(until: "\(what) to be told") { !log.take().isEmpty }
+    try await patience.wait(until: "\(what) to be reported") { !log.take().isEmpty }
   }
 }
 

@@ -1,7 +1,7 @@
 import SessionToolsBase
 
 private let telling = """
-  A container throws what keeps it from answering, and never passes off "cannot tell" as "absent".
+  A container throws what keeps it from answering, and never reports "unknown" as "absent".
   """
 private let keeping = "No error removes anything."
 
@@ -13,17 +13,17 @@ extension ContainerConformance {
       for identifier in ["user", "absent"] {
         try await container.expectThrows("item") { _ = try await container.item(identifier) }
         let has = try await container.hasItem(identifier)
-        try expect(!has, "hasItem to be false when the container cannot tell", seen: "true")
+        try expect(!has, "hasItem to be false when the container cannot be read", seen: "true")
       }
       try await container.expectThrows("storeItem") {
         try await container.storeItem(.second, "user")
       }
       try await container.expectThrows("removeItem") { try await container.removeItem("user") }
     },
-    Check("what could not be read is there again afterwards", keeping, [.locking]) { container in
+    Check("items are kept while they cannot be read", keeping, [.locking]) { container in
       try await container.storeItem(.first, "user")
       try await container.lock()
-      // What they throw is another check's concern.
+      // Another check covers the errors that these calls throw.
       _ = try? await container.item("user")
       try? await container.storeItem(.second, "user")
       try? await container.removeItem("user")
@@ -31,7 +31,7 @@ extension ContainerConformance {
       try await container.expectItem(.first, "after the container could be read again")
     },
     Check(
-      "the newer calls never take unreadable for absent", telling, [.observable, .locking]
+      "the newer calls never report unreadable as absent", telling, [.observable, .locking]
     ) { container in
       let newer = try container.observable()
       try await container.storeItem(.first, "user")
@@ -73,7 +73,7 @@ extension ContainerConformance {
       }
       try await newer.expectItem(.first, of: "other", "beside a damaged item")
       try await container.storeItem(.second, "user")
-      try await newer.expectItem(.second, "after it took the place of a damaged one")
+      try await newer.expectItem(.second, "after it replaced a damaged one")
     },
   ]
 
@@ -85,7 +85,7 @@ extension ContainerConformance {
       try await container.expectApart(["\u{e9}", "e\u{301}", "\u{212b}", "\u{c5}", "A\u{30a}"])
     },
     Check(
-      "what cannot be an identifier is an error",
+      "an invalid identifier is an error",
       "An identifier that is empty, or has more than 4,096 bytes of UTF-8, is invalidName.",
       [.storeBacked]
     ) { container in
@@ -93,7 +93,7 @@ extension ContainerConformance {
         String(repeating: "x", count: 2000) + "a", String(repeating: "x", count: 2000) + "b",
       ])
       for identifier in ["", String(repeating: "x", count: 4097)] {
-        let what = identifier.isEmpty ? "an empty identifier" : "one of 4,097 bytes"
+        let what = identifier.isEmpty ? "an empty identifier" : "an identifier of 4,097 bytes"
         try await container.expectThrows("item of \(what)") {
           _ = try await container.item(identifier)
         }

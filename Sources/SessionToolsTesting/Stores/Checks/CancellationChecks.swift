@@ -8,7 +8,7 @@ private let cancelling = """
 extension StoreConformance {
   static let cancellationChecks = [
     Check(
-      "a change of a cancelled task is made, or says that it was not", cancelling, faces: [nil]
+      "a change of a cancelled task is made, or reports that it was not", cancelling, faces: [nil]
     ) { store in
       for number in 0..<20 {
         let (key, sample) = (try StoreKey("\(number)", in: "conformance"), Sample("text"))
@@ -23,7 +23,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "a list of a cancelled task is made as a whole, or not at all", cancelling, [.atomicity],
+      "a list of a cancelled task is applied all or nothing", cancelling, [.atomicity],
       faces: [nil]
     ) { store in
       for number in 0..<20 {
@@ -44,7 +44,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "a cancelled task does not read that an item is absent",
+      "a cancelled task does not read an item as absent",
       "nil means that the store is open and the item is absent, and nothing else.", faces: [nil]
     ) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
@@ -63,9 +63,9 @@ extension StoreConformance {
 }
 
 extension Result<Void, any Error> {
-  /// Whether what was cancelled was done; `nil` when the store says that nobody knows.
+  /// Whether the cancelled work was done; `nil` if the store reports that this is unknown.
   ///
-  /// - Throws: What a cancelled task is no reason for.
+  /// - Throws: An error that cancellation does not explain.
   fileprivate var meaning: Bool? {
     get throws {
       switch self {
@@ -80,7 +80,7 @@ extension Result<Void, any Error> {
 }
 
 extension StoreProbe {
-  /// Does something in a task that is cancelled: before it begins, or some moments after.
+  /// Runs a closure in a task that is cancelled before the closure begins, or some moments after.
   fileprivate func cancelled(
     at moment: Int, _ body: @escaping @Sendable (StoreProbe) async throws -> Void
   ) async -> Result<Void, any Error> {

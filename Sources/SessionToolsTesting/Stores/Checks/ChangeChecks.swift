@@ -1,14 +1,14 @@
 import SessionToolsBase
 
-private let putting = "A put stores a value, in the place of an older one if there is one."
+private let putting = "A put stores a value and replaces an older one."
 private let removing = """
-  A removal removes the item if there is one; removing an absent item is no error.
+  A removal removes the item if there is one; removing an absent item is not an error.
   """
-private let telling = "contains says whether there is an item, and a store that cannot tell throws."
+private let telling = "contains returns whether there is an item, or throws if that is unknown."
 
 extension StoreConformance {
   static let changeChecks = [
-    Check("a value takes the place of an older one", putting) { store in
+    Check("a value replaces an older one", putting) { store in
       let key = try StoreKey("item", in: "conformance")
       let samples = [
         Sample("first"), Sample("second"), Sample(byteCount: 40_000), Sample("s"),
@@ -41,7 +41,7 @@ extension StoreConformance {
       try await store.expectValue(nil, for: key, among: [sample], "after it was removed")
       try await store.expectKeys([])
     },
-    Check("removing an absent item is no error and changes nothing", removing) { store in
+    Check("removing an absent item is not an error and changes nothing", removing) { store in
       let (key, other) = (
         try StoreKey("item", in: "conformance"), try StoreKey("other", in: "conformance")
       )
@@ -64,7 +64,7 @@ extension StoreConformance {
       }
       try await store.expectValue(nil, for: key, among: [first, second], "after it was removed")
     },
-    Check("contains says what is there and what is not", telling) { store in
+    Check("contains reports whether an item is there", telling) { store in
       let key = try StoreKey("item", in: "conformance")
       func expectContains(_ expected: Bool, _ when: String) async throws {
         let found = try await store.contains(key)

@@ -7,14 +7,14 @@ private let sharing = """
 
 extension StoreConformance {
   static let concurrencyChecks = [
-    Check("eight who change a store at the same time lose nothing", sharing) { store in
+    Check("eight tasks that change a store lose nothing", sharing) { store in
       try await store.expectNothingLost(by: [store])
     },
-    Check("eight who make both kinds of calls at the same time lose nothing", sharing, faces: [nil])
-    { store in
+    Check("eight tasks that make both kinds of calls lose nothing", sharing, faces: [nil]) {
+      store in
       try await store.expectNothingLost(by: [store, store.byOtherFace])
     },
-    Check("of values that are put at the same time one stays, as a whole", sharing) { store in
+    Check("one of several values put at the same time stays complete", sharing) { store in
       let key = try StoreKey("item", in: "conformance")
       let samples = (1...8).map { Sample(byteCount: 1 + $0 * $0 * 64) }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -59,7 +59,7 @@ extension StoreConformance {
 }
 
 extension StoreProbe {
-  /// Expects that eight who change items of their own find them as they left them.
+  /// Expects that eight tasks that change items of their own find them as they left them.
   func expectNothingLost(by probes: [StoreProbe]) async throws {
     let workers = 0..<8
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +82,7 @@ extension StoreProbe {
   }
 
   private static let rounds = 0..<9
-  /// Which round's value each of a worker's items has in the end; `nil` for one that is removed.
+  /// The round whose value each item of a worker has at the end; `nil` for a removed item.
   private static let left: [Int?] = [6, 7, nil]
 
   private static func key(_ number: Int, of worker: Int) throws -> StoreKey {

@@ -6,7 +6,7 @@ private let texts = """
 
 extension StoreConformance {
   static let errorChecks = [
-    Check("an error names the store and says what happened", texts) { store in
+    Check("an error names the store and what happened", texts) { store in
       let key = try StoreKey.fresh()
       let hold = try await store.hold(key)
       let error = try await store.expectError(StoreError.timedOut, from: "a name that is held") {
@@ -14,9 +14,9 @@ extension StoreConformance {
       }
       try await hold.end()
       try expect(!error.store.isEmpty, "the error to name the store", seen: "no name")
-      try expect(!error.reason.isEmpty, "the error to say what happened", seen: "no reason")
+      try expect(!error.reason.isEmpty, "the error to report what happened", seen: "no reason")
     },
-    Check("the error of a value that is too large does not show it", texts, [.limitedValues]) {
+    Check("the error of a too large value does not show the value", texts, [.limitedValues]) {
       store in
       var bytes = Array("\(Sample.mark) ".utf8)
       let byteCount = store.store.traits.largestValueByteCount + 1
@@ -38,8 +38,8 @@ extension StoreConformance {
 
   static let traitChecks = [
     Check(
-      "the traits say what can be true",
-      "traits says what the store can do and what protects it, the protection in one line.",
+      "the traits are plausible",
+      "traits states what the store can do and what protects it, the protection in one line.",
       faces: [nil]
     ) { store in
       let traits = store.store.traits
@@ -54,7 +54,7 @@ extension StoreConformance {
 }
 
 extension StoreProbe {
-  /// Expects an error without the value in any of its texts.
+  /// Expects an error that does not have the value in any of its texts.
   fileprivate func expectSilence(
     about what: String, _ body: () async throws -> Void
   ) async throws {

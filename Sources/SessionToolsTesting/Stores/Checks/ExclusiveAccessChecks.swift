@@ -5,17 +5,17 @@ private let exclusion = """
   Exclusive access excludes other tasks and threads that ask for the same name, whichever calls \
   they make.
   """
-private let ending = "The access ends with the closure, and what that throws arrives."
+private let ending = "The access ends with the closure, and the closure's error is rethrown."
 private let timeouts = """
-  Who does not get the name in time gets timedOut; asking for it again inside the closure waits \
-  until the timeout.
+  A caller that does not get the name in time gets timedOut; asking for the name again inside the \
+  closure waits until the timeout.
   """
-private let names = "Exclusive access to a name does not exclude those who ask for another."
+private let names = "Exclusive access to a name does not exclude callers that ask for another name."
 
 extension StoreConformance {
   static let exclusiveAccessChecks = [
     Check(
-      "exclusive access runs its closure once, and gives what that gives", ending, faces: [nil]
+      "exclusive access runs its closure once and returns its result", ending, faces: [nil]
     ) { store in
       let (key, runs) = (try StoreKey.fresh(), Shared(0))
       let ofTask = try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
@@ -47,7 +47,7 @@ extension StoreConformance {
       try await hold.end()
       try await store.expectFree(key, "after \(store.face) calls had it for a while")
     },
-    Check("access ends when its closure throws, and the error arrives", ending) { store in
+    Check("access ends when its closure throws, and the error is rethrown", ending) { store in
       try await store.expectThrownErrors()
     },
     Check("a name that is held is refused until the timeout", timeouts) { store in
@@ -84,12 +84,12 @@ extension StoreConformance {
       }
       try await store.expectFree(key, "after it was asked for again inside")
     },
-    Check("who waits gets the name when it is free", timeouts) { store in
+    Check("a waiter gets the name when it is free", timeouts) { store in
       let key = try StoreKey.fresh()
       for face in Face.allCases {
         let hold = try await store.hold(key)
         async let entered: Void = store.enter(key, timeout: store.patience, by: face)
-        // So that the other one most probably waits; if not, it has to get the name all the same.
+        // The other call most probably waits by then; if not, it must get the name all the same.
         try await Task.sleep(for: .milliseconds(100))
         try await hold.end()
         do {
@@ -116,7 +116,7 @@ extension StoreConformance {
       try await hold.end()
     },
     Check(
-      "reads and changes go on while a name is held",
+      "reads and changes continue while a name is held",
       "Exclusive access does not stop plain reads and changes."
     ) { store in
       let (key, sample) = (try StoreKey.fresh(), Sample("text"))
@@ -131,7 +131,7 @@ extension StoreConformance {
         }
         isDone.update { $0 = true }
       }
-      // One that waits for the name goes on after this, whatever is found.
+      // The name is released whatever is found, so that a call that waits for it can end.
       let found = await Task {
         try await store.wait(until: "reads and changes to end while the name is held") {
           isDone.current
@@ -142,7 +142,7 @@ extension StoreConformance {
       try found.get()
     },
     Check(
-      "a task that is cancelled while it waits gets cancelled, and not the name",
+      "a task that is cancelled while it waits does not get the name",
       "withExclusiveAccess throws cancelled when the task was cancelled while waiting."
     ) { store in
       let key = try StoreKey.fresh()
@@ -158,7 +158,7 @@ extension StoreConformance {
       try await hold.end()
       try await store.expectFree(key, "after a task that waited for it was cancelled")
     },
-    Check("those who ask for one name have it one after the other", exclusion, faces: [nil]) {
+    Check("callers that ask for one name take turns", exclusion, faces: [nil]) {
       store in
       try await store.expectTurns(of: [store, store.byOtherFace])
     },
@@ -182,7 +182,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "objects that ask for one name have it one after the other",
+      "objects that ask for one name take turns",
       "Where excludesOtherProcesses holds, exclusive access excludes other processes.",
       [.reopening, .excludesOtherProcesses], faces: [nil]
     ) { store in
@@ -194,7 +194,7 @@ extension StoreConformance {
 
 private struct Thrown: Error {}
 
-/// A room for one, which notices a second.
+/// A room for one visitor, which records whether there was ever a second.
 private final class Room: Sendable {
   private let state = Shared((count: 0, wasShared: false, visitCount: 0))
 
@@ -232,7 +232,7 @@ extension StoreProbe {
     }
   }
 
-  /// Expects that of several who ask for one name, each twice, one has it at a time.
+  /// Expects that only one of several callers, two for each probe, has a name at a time.
   fileprivate func expectTurns(of probes: [StoreProbe]) async throws {
     let (key, room, roundCount) = (try StoreKey.fresh(), Room(), 8)
     let asking = probes + probes
@@ -246,7 +246,7 @@ extension StoreProbe {
     }
     try expect(!room.wasShared, "one at a time to have the name", seen: "several at a time")
     try expect(
-      room.visitCount == asking.count * roundCount, "everyone to get the name every time",
+      room.visitCount == asking.count * roundCount, "every caller to get the name every time",
       seen: "\(room.visitCount) times of \(asking.count * roundCount)")
   }
 

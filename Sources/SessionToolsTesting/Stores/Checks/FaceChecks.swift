@@ -4,7 +4,7 @@ private let faces = "Every operation exists blocking and async, and both do the 
 
 extension StoreConformance {
   static let faceChecks = [
-    Check("what one kind of calls puts, the other kind reads", faces) { store in
+    Check("one kind of calls reads what the other puts", faces) { store in
       let other = store.byOtherFace
       let key = try StoreKey("item", in: "conformance")
       let (first, second) = (Sample("first"), Sample("second"))
@@ -18,7 +18,7 @@ extension StoreConformance {
       try await other.expectValue(
         second, for: key, among: [first], "after \(store.face) calls replaced it")
     },
-    Check("what one kind of calls removes, the other kind does not find", faces) { store in
+    Check("one kind of calls does not find what the other removes", faces) { store in
       let other = store.byOtherFace
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
       try await other.put(sample, for: key)

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-private let listing = "keys are those of one namespace, or of all when nil, in ascending order."
+private let listing = "keys returns those of one namespace, or all when nil, in ascending order."
 
 extension StoreConformance {
   static let keyChecks = [

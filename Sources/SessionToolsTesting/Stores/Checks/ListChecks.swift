@@ -2,7 +2,7 @@ import SessionToolsBase
 
 private let order = "apply makes changes in the order given."
 private let atomicity = """
-  Where isAtomic holds, a list of changes is applied all or nothing: nobody ever sees a part of it.
+  Where isAtomic holds, a list of changes is applied all or nothing: no reader ever sees a part.
   """
 
 extension StoreConformance {
@@ -30,7 +30,7 @@ extension StoreConformance {
       try await store.expectValue(new, for: key, among: [old], "after the list")
       try await store.expectKeys([key])
     },
-    Check("of two values that a list puts under one name the last stays", order) { store in
+    Check("the last value that a list puts under a name stays", order) { store in
       let key = try StoreKey("item", in: "conformance")
       let samples = ["first", "second", "third"].map { Sample($0) }
       try await store.apply(samples.map { .put($0.bytes, for: key) })
@@ -48,14 +48,14 @@ extension StoreConformance {
       try await store.apply(keys.dropFirst().map { .remove($0) })
       try await store.expectKeys([keys[0]])
     },
-    Check("nobody sees a part of a list", atomicity, [.atomicity]) { store in
+    Check("no reader sees a part of a list", atomicity, [.atomicity]) { store in
       try await store.expectWholeLists()
     },
   ]
 }
 
 extension StoreProbe {
-  /// Lists that put and remove two items, and one who looks meanwhile, by either kind of calls.
+  /// Expects that a concurrent reader sees no part of lists that put and remove two items.
   fileprivate func expectWholeLists() async throws {
     let keys = try ["first", "second"].map { try StoreKey($0, in: "conformance") }
     let sample = Sample("text")
@@ -73,11 +73,11 @@ extension StoreProbe {
     }
     let counts = try await seen
     try expect(
-      counts.isSubset(of: [0, 2]), "both of two items or none of them while lists change both",
+      counts.isSubset(of: [0, 2]), "both of two items or neither while lists change both",
       seen: "one of them")
   }
 
-  /// How many items there were, of all times that somebody looked.
+  /// Returns all numbers of items that were seen until the work was done.
   private func keyCounts(until isDone: Shared<Bool>) async throws -> Set<Int> {
     var counts: Set<Int> = []
     repeat {

@@ -20,7 +20,7 @@ extension StoreConformance {
       try await store.expectError(StoreError.locked, from: "contains, of an absent item,") {
         _ = try await store.contains(keys[1])
       }
-      // Some can tell that there is an item when they cannot read it.
+      // Some stores can report that there is an item when they cannot read it.
       do {
         let isThere = try await store.contains(keys[0])
         try expect(isThere, "contains to throw StoreError.locked, or to be true", seen: "false")
@@ -32,7 +32,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "a locked store takes no change", "A locked store refuses changes with locked.", [.locking]
+      "a locked store refuses changes", "A locked store refuses changes with locked.", [.locking]
     ) { store in
       let keys = try ["item", "new"].map { try StoreKey($0, in: "conformance") }
       let (sample, other) = (Sample("kept"), Sample("refused"))
@@ -50,7 +50,7 @@ extension StoreConformance {
       try await store.expectValue(sample, for: keys[0], among: [other], "after it was unlocked")
       try await store.expectKeys([keys[0]])
     },
-    Check("unlocking brings everything back", keeping, [.locking]) { store in
+    Check("unlocking makes everything readable again", keeping, [.locking]) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
       try await store.put(sample, for: key)
       for _ in 1...2 {
@@ -66,8 +66,8 @@ extension StoreConformance {
       try await store.expectKeys([])
     },
     Check(
-      "unlocking is told",
-      "A stream tells to resynchronize when anything may have changed, as after unlocking.",
+      "unlocking is reported",
+      "A stream reports resynchronize when anything may have changed, as after unlocking.",
       [.locking], faces: [nil]
     ) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
@@ -82,7 +82,7 @@ extension StoreConformance {
         }
         _ = log.take()
         try await store.unlock()
-        try await store.wait(until: "resynchronize to be told after the store was unlocked") {
+        try await store.wait(until: "resynchronize to be reported after the store was unlocked") {
           log.take().contains(.resynchronize)
         }
       }

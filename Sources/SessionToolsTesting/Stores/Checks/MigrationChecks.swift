@@ -1,11 +1,11 @@
 import SessionToolsBase
 
 private let reading = """
-  A migration reads the same keys and values as anyone else: all that are listed, together or one \
-  by one.
+  A migration reads the same keys and values as any other caller: all that are listed, together \
+  or one by one.
   """
 private let identity = """
-  identity is the same text for every way to the same items, and another one for others.
+  identity is the same text for every way to the same items, and another text for other items.
   """
 
 extension StoreConformance {
@@ -27,7 +27,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "values that are read together are those read one by one", reading, [.migration],
+      "values read together equal those read one by one", reading, [.migration],
       faces: [nil]
     ) { store in
       let keys = try (0..<20).map { try StoreKey("\($0)", in: "conformance") }
@@ -44,37 +44,38 @@ extension StoreConformance {
       }
     },
     Check(
-      "other stores have another identity", identity, [.migration], faces: [nil],
+      "different stores have different identities", identity, [.migration], faces: [nil],
       trial: { trial in
         let stores = [try await trial.open(), try await trial.open()]
-        // Some have none before there is anything in them.
+        // Some stores have no identity while they are empty.
         for store in stores {
           try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
         }
         let first = try await stores[0].migrating { try $0.identity() }
         let second = try await stores[1].migrating { try $0.identity() }
-        try expect(first == nil || first != second, "two identities of two stores", seen: "one")
+        try expect(
+          first == nil || first != second, "two identities of two stores", seen: "one identity")
       }),
     Check(
-      "objects of the same data have one identity", identity, [.migration, .reopening],
+      "objects of the same data have the same identity", identity, [.migration, .reopening],
       faces: [nil]
     ) { store in
       try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
       let other = try await store.reopened()
       let first = try await store.migrating { try $0.identity() }
       let second = try await other.migrating { try $0.identity() }
-      try expect(first == second, "one identity of two objects", seen: "two")
+      try expect(first == second, "one identity of two objects", seen: "two identities")
     },
   ]
 }
 
 extension StoreProbe {
-  /// Asks what a migration asks, which blocks.
+  /// Runs a closure with the calls of a migration, which block.
   fileprivate func migrating<Result: Sendable>(
     _ body: @escaping @Sendable (any MigratableStore) throws -> Result
   ) async throws -> Result {
     guard let store = store as? any MigratableStore else {
-      throw Finding(expected: "a MigratableStore, as the first object is", seen: "another store")
+      throw Finding(expected: "a MigratableStore, like the first object", seen: "another store")
     }
     return try await onOwnThread { try body(store) }
   }

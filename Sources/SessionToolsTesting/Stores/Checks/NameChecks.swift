@@ -2,15 +2,15 @@ import SessionToolsBase
 
 private let names = """
   A name is any text of 1 to 4,096 bytes of UTF-8, compared byte for byte; two items are the same \
-  only when every part of their names is.
+  only if every part of their names is the same.
   """
 
-/// Keys of one namespace.
+/// Returns keys of one namespace.
 private func keys(_ identifiers: [String]) throws -> [StoreKey] {
   try identifiers.map { try StoreKey($0, in: "conformance") }
 }
 
-/// Keys of one identifier in several namespaces.
+/// Returns keys of one identifier in several namespaces.
 private func keys(
   _ namespaces: [(service: String, group: String?, install: String?)]
 ) throws -> [StoreKey] {
@@ -25,10 +25,10 @@ private func keys(
 
 extension StoreConformance {
   static let nameChecks = [
-    Check("names that differ in case are two", names) { store in
+    Check("names that differ in case are different", names) { store in
       try await store.expectApart(keys(["token", "Token", "TOKEN", "ß", "SS", "İ", "i"]))
     },
-    Check("names that differ in spaces are several", names) { store in
+    Check("names that differ in spaces are different", names) { store in
       try await store.expectApart(
         keys(["a", " a", "a ", "a b", "a  b", " ", "  ", "\t", "\u{a0}", "\u{feff}a", "\u{ad}a"]))
     },
@@ -36,7 +36,7 @@ extension StoreConformance {
       try await store.expectApart(
         keys(["a", "\0", "a\0", "a\0b", "\n", "\r\n", "a\nb", "\u{1b}[2J", "\u{7f}", "\u{85}"]))
     },
-    Check("composed and decomposed characters are two names", names) { store in
+    Check("composed and decomposed characters are different", names) { store in
       try await store.expectApart(
         keys([
           "\u{e9}", "e\u{301}", "e", "\u{212b}", "\u{c5}", "A\u{30a}", "\u{fb01}", "fi",
@@ -65,7 +65,7 @@ extension StoreConformance {
           String(repeating: "\u{e9}", count: 2048), String(repeating: "\u{1}", count: 4096),
         ]))
     },
-    Check("every part of a name may be as long as any", names) { store in
+    Check("every part of a name may have the full length", names) { store in
       let long = String(repeating: "n", count: 4095)
       var longest: [StoreKey] = []
       for (service, group, install, identifier) in [
@@ -94,7 +94,7 @@ extension StoreConformance {
           ("mail", "group", "group"), ("mail", "mail", nil), ("mail", nil, "mail"),
         ]))
     },
-    Check("parts of a name that run together as text are kept apart", names) { store in
+    Check("names that are equal as joined text are kept apart", names) { store in
       try await store.expectApart(
         keys([
           ("a", "b", "c"), ("a", "bc", nil), ("ab", "c", nil), ("a", nil, "bc"), ("ab", nil, "c"),
@@ -103,7 +103,7 @@ extension StoreConformance {
           ("a|b", nil, nil), ("a:b", nil, nil), ("a,b", nil, nil), ("a-b", nil, nil),
         ]))
     },
-    Check("a namespace has its own keys alone", names) { store in
+    Check("a namespace lists only its own keys", names) { store in
       let keys = try keys([
         ("mail", nil, nil), ("mail.example", nil, nil), ("mai", nil, nil), ("MAIL", nil, nil),
         ("mail", "group", nil), ("mail", "gro", nil), ("mail", nil, "install"),

@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-private let refusing = "A store that is only read refuses every change with accessDenied."
+private let refusing = "A read-only store refuses every change with accessDenied."
 private let reading = "nil means that the store is open and the item is absent, and nothing else."
-private let listing = "keys are those of one namespace, or of all when nil, in ascending order."
+private let listing = "keys returns those of one namespace, or all when nil, in ascending order."
 
 extension StoreConformance {
   static let readOnlyChecks = [
@@ -23,11 +23,11 @@ extension StoreConformance {
       let after = try await store.items()
       try expect(after == items, "the same items as before", seen: "others, or other values")
     },
-    Check("an empty list is no change", "An empty list does nothing.", isReadOnly: true) { store in
+    Check("an empty list is accepted", "An empty list does nothing.", isReadOnly: true) { store in
       try await store.apply([])
     },
     Check(
-      "there is no exclusive access", "A store that is only read refuses exclusive access.",
+      "exclusive access is refused", "A read-only store refuses exclusive access.",
       isReadOnly: true
     ) { store in
       let key = try StoreKey.fresh()
@@ -35,7 +35,7 @@ extension StoreConformance {
         try await store.enter(key, timeout: .zero)
       }
     },
-    Check("what is listed is there", "\(listing) \(reading)", isReadOnly: true) { store in
+    Check("every listed item is there", "\(listing) \(reading)", isReadOnly: true) { store in
       let keys = try await store.keys()
       try expect(
         keys == Set(keys).sorted(), "every key once, in ascending order",
@@ -50,7 +50,7 @@ extension StoreConformance {
         try await store.expectKeys(keys.filter { $0.namespace == namespace }, in: namespace)
       }
     },
-    Check("what is not listed is absent", reading, isReadOnly: true) { store in
+    Check("an unlisted item is absent", reading, isReadOnly: true) { store in
       let keys = try await store.keys()
       guard let key = keys.first else { return }
       let absent = try StoreKey.fresh()
@@ -83,7 +83,7 @@ extension StoreConformance {
 }
 
 extension StoreProbe {
-  /// All items; checks that need some fail without.
+  /// Returns all items; fails if there are fewer than two.
   fileprivate func items() async throws -> [StoreKey: SecretBytes] {
     var items: [StoreKey: SecretBytes] = [:]
     for key in try await keys() { items[key] = try await value(for: key) }

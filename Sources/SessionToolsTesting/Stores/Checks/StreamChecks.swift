@@ -1,12 +1,14 @@
 import SessionToolsBase
 
-private let telling = "changes() tells the names that change from now on, whoever changes them."
+private let telling = """
+  changes() reports the names that change from now on, whichever object changes them.
+  """
 private let streams = "Each call gives a stream of its own."
 private let ending = "A stream ends when its task is cancelled or the store goes away."
 
 extension StoreConformance {
   static let streamChecks = [
-    Check("a put is told", telling) { store in
+    Check("a put is reported", telling) { store in
       let key = try StoreKey("item", in: "conformance")
       let log = EventLog(store.store.changes())
       for number in 1...3 {
@@ -15,7 +17,7 @@ extension StoreConformance {
         }
       }
     },
-    Check("a removal is told", telling) { store in
+    Check("a removal is reported", telling) { store in
       let key = try StoreKey("item", in: "conformance")
       let log = EventLog(store.store.changes())
       for _ in 1...3 {
@@ -27,7 +29,7 @@ extension StoreConformance {
         }
       }
     },
-    Check("every item that a list changes is told", telling) { store in
+    Check("every item that a list changes is reported", telling) { store in
       let keys = try (0..<8).map { try StoreKey("\($0)", in: "conformance") }
       let sample = Sample("text")
       let log = EventLog(store.store.changes())
@@ -43,7 +45,7 @@ extension StoreConformance {
         }
       }
     },
-    Check("nothing is told that did not change", telling) { store in
+    Check("only changes are reported", telling) { store in
       let keys = try ["first", "last"].map { try StoreKey($0, in: "conformance") }
       try await store.put(Sample("text"), for: StoreKey("before", in: "elsewhere"))
       let log = EventLog(store.store.changes())
@@ -52,34 +54,35 @@ extension StoreConformance {
         try await store.apply([])
         _ = try await store.value(for: keys[0])
         for key in keys { try await store.put(Sample("text"), for: key) }
-        try await store.wait(until: "a put to be told") {
+        try await store.wait(until: "a put to be reported") {
           let events = log.take()
           told += events
           return events.contains { $0.concerns(keys[1]) }
         }
       }
-      // What changed before the stream was asked for may come late.
+      // A change from before the stream was made may be reported late.
       let possible = Set(keys + [try StoreKey("before", in: "elsewhere")])
       for case .changed(let changed) in told {
         try expect(
-          !changed.isEmpty && changed.isSubset(of: possible), "only names that changed to be told",
+          !changed.isEmpty && changed.isSubset(of: possible),
+          "only names that changed to be reported",
           seen: changed.isEmpty ? "an event without names" : "other names")
       }
     },
-    Check("every listener is told", streams) { store in
+    Check("every listener is notified", streams) { store in
       let key = try StoreKey("item", in: "conformance")
       let logs = (1...3).map { _ in EventLog(store.store.changes()) }
       for _ in 1...2 {
         for log in logs { _ = log.take() }
         try await store.put(Sample("text"), for: key)
         for (number, log) in logs.enumerated() {
-          try await store.wait(until: "the listener number \(number + 1) of 3 to be told") {
+          try await store.wait(until: "listener \(number + 1) of 3 to be notified") {
             log.take().contains { $0.concerns(key) }
           }
         }
       }
     },
-    Check("a listener that does not listen for a while misses nothing", telling) { store in
+    Check("a listener that reads late misses nothing", telling) { store in
       let keys = try (0..<64).map { try StoreKey("\($0)", in: "conformance") }
       let stream = store.store.changes()
       for key in keys { try await store.put(Sample("text"), for: key) }
@@ -95,7 +98,7 @@ extension StoreConformance {
       log.stop()
       try await store.wait(until: "the stream of a cancelled task to end") { log.isEnded }
     },
-    Check("others go on being told when a listener is cancelled", streams, faces: [nil]) { store in
+    Check("other listeners are notified after one was cancelled", streams, faces: [nil]) { store in
       let key = try StoreKey("item", in: "conformance")
       let (first, second) = (EventLog(store.store.changes()), EventLog(store.store.changes()))
       first.stop()
@@ -122,11 +125,11 @@ extension StoreConformance {
         store = nil
         try await trial.patience.wait(
           until: "the stream to end when the last reference to the store is gone",
-          seen: { "that it goes on, or that somebody else has a reference" }
+          seen: { "that it continues, or that there is another reference" }
         ) { log?.isEnded == true }
       }),
     Check(
-      "what another object changes is told", telling, [.reopening, .seesOtherProcesses]
+      "changes by another object are reported", telling, [.reopening, .seesOtherProcesses]
     ) { store in
       let key = try StoreKey("item", in: "conformance")
       let log = EventLog(store.store.changes())
@@ -144,7 +147,7 @@ extension StoreConformance {
 }
 
 extension StoreProbe {
-  /// Expects that a change of some keys is told, in as many events as it takes.
+  /// Expects that a change of some keys is reported, in any number of events.
   func expectTold(
     _ keys: [StoreKey], to log: EventLog<StoreEvent>, _ what: String,
     _ change: () async throws -> Void
@@ -152,7 +155,7 @@ extension StoreProbe {
     var left = Set(keys)
     try await change()
     try await wait(
-      until: "\(what) to be told", seen: { "no event for \(left.sorted().told)" }
+      until: "\(what) to be reported", seen: { "no event for \(left.sorted().told)" }
     ) {
       for event in log.take() { left = left.filter { !event.concerns($0) } }
       return left.isEmpty

@@ -7,7 +7,7 @@ private let reading = "Reads change nothing, create nothing and show no prompt."
 private let bytes = "A store keeps bytes: what was put is read, byte for byte."
 private let limit = """
   A value above largestValueByteCount is refused with valueTooLarge before anything is changed; \
-  one that is not is taken.
+  any other value is taken.
   """
 
 extension StoreConformance {
@@ -18,7 +18,7 @@ extension StoreConformance {
       try await store.put(Sample("other"), for: StoreKey("other", in: "conformance"))
       try await store.expectValue(nil, for: key, "beside another item")
     },
-    Check("reading an absent item makes none", reading) { store in
+    Check("reading an absent item does not create it", reading) { store in
       let key = try StoreKey("item", in: "conformance")
       for _ in 1...2 {
         _ = try await store.value(for: key)
@@ -43,7 +43,7 @@ extension StoreConformance {
       try await store.put(empty, for: key)
       try await store.expectValue(empty, for: key, "after it was put")
       let isThere = try await store.contains(key)
-      try expect(isThere, "contains to say that there is an item", seen: "false")
+      try expect(isThere, "contains to be true for the item", seen: "false")
       try await store.expectKeys([key])
     },
     Check("NUL bytes come back", bytes) { store in
@@ -60,9 +60,9 @@ extension StoreConformance {
       try await store.expectRoundTrip(of: Sample("every byte", Array(0...255)))
       try await store.expectRoundTrip(of: Sample("every byte, backwards", (0...255).reversed()))
     },
-    Check("bytes that are no UTF-8 come back", bytes) { store in
+    Check("bytes that are not UTF-8 come back", bytes) { store in
       for value in [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0x61, 0x80], [0xf8, 0x88, 0x80]] {
-        try await store.expectRoundTrip(of: Sample("no UTF-8", value.map { UInt8($0) }))
+        try await store.expectRoundTrip(of: Sample("not UTF-8", value.map { UInt8($0) }))
       }
     },
     Check("text of any script comes back", bytes) { store in
