@@ -21,7 +21,7 @@ static inline int session_tools_forbid_dumping(void) {
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* glibc declares these for GNU programs only, which Swift's module of it is not. */
+/* glibc declares these only with _GNU_SOURCE, which Swift's module of glibc does not define. */
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int sched_getcpu(void);
@@ -39,12 +39,12 @@ static inline int session_tools_file_system(int descriptor, unsigned *kind) {
   return result;
 }
 
-/* Starts a thread on any processor but the caller's, where it stays away from; an error number when
-   there is no other one, or no thread to be had. For what takes milliseconds.
+/* Starts a detached thread that never runs on the caller's processor. Returns an error number if
+   there is no other processor or no thread can be created. For work that takes milliseconds.
 
-   Linux puts many a thread that is new or woken on the processor of the one that wants its help, and
-   leaves it there for milliseconds while another is idle: every other one on a virtual machine with
-   two processors. */
+   Linux often puts a new or woken thread on the processor of the thread that wants its help, and
+   leaves it there for milliseconds while another processor is idle. On a virtual machine with two
+   processors this happens to every second thread. */
 static inline int session_tools_start_elsewhere(void *(*run)(void *), void *argument) {
   cpu_set_t others, none = {0};
   pthread_attr_t attributes;
@@ -63,15 +63,15 @@ static inline int session_tools_start_elsewhere(void *(*run)(void *), void *argu
   return error;
 }
 
-/* What is accepted is never inherited by a program that is started at the same moment. */
+/* Accepts a connection. A program that is started at the same moment never inherits the socket. */
 static inline int session_tools_accept(int listener) {
   return accept4(listener, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* What a file is, without its times. Whoever asks for them makes the next write to the file get
-   another one, however short after (multigrain timestamps, Linux 6.13), and the next sync store it:
-   a third more time for every change of a journal. An empty name stands for the descriptor, and a
-   symbolic link for itself. */
+/* Reads the status of a file, without its times. If the times were read, the next write would give
+   the file a new one, however soon it follows (multigrain timestamps, Linux 6.13), and the next
+   sync would store it: a third more time for every change of a journal. An empty name means the
+   descriptor itself. Symbolic links are not followed. */
 static inline int session_tools_status(
   int descriptor, const char *name, struct statx *status
 ) {
@@ -81,22 +81,23 @@ static inline int session_tools_status(
     status);
 }
 
-/* Nanoseconds of a clock that only goes on, to a few milliseconds: reading it calls no kernel. */
+/* Nanoseconds of a monotonic clock, exact to a few milliseconds. Reading it is no system call. */
 static inline long long session_tools_coarse_time(void) {
   struct timespec time = {0};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* Nanoseconds since the machine was started, also while it slept. Every kernel that runs Swift has
-   the clock. Beside this module, Swift does not find the members of glibc's timespec. */
+/* Nanoseconds since the machine was started, including the time it slept. Every kernel that runs
+   Swift has this clock. Swift code that imports this module cannot use the members of glibc's
+   timespec. */
 static inline long long session_tools_uptime(void) {
   struct timespec time = {0};
   clock_gettime(CLOCK_BOOTTIME, &time);
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* An address as the kernel's socket diagnosis has it. */
+/* Converts an address to the form that the kernel's socket diagnosis uses. */
 static inline int session_tools_diagnosed_address(
   const struct sockaddr_storage *address, __be16 *port, __be32 bytes[4]
 ) {
@@ -115,8 +116,8 @@ static inline int session_tools_diagnosed_address(
   return -1;
 }
 
-/* The user whose socket is at the other end of a TCP connection within this machine; -1 when that
-   cannot be found.
+/* Finds the user whose socket is at the other end of a TCP connection within this machine. Returns
+   -1 if it cannot be found.
 
    Asks the kernel for the one socket whose own address is the peer's and whose peer is this one. */
 static inline int session_tools_peer_user(int descriptor, unsigned *user) {
@@ -132,8 +133,10 @@ static inline int session_tools_peer_user(int descriptor, unsigned *user) {
   if (getsockname(descriptor, (struct sockaddr *)&own, &own_size) != 0) return -1;
   if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_size) != 0) return -1;
   struct inet_diag_sockid *wanted = &request.body.id;
-  if (session_tools_diagnosed_address(&peer, &wanted->idiag_sport, wanted->idiag_src) != 0) return -1;
-  if (session_tools_diagnosed_address(&own, &wanted->idiag_dport, wanted->idiag_dst) != 0) return -1;
+  if (session_tools_diagnosed_address(&peer, &wanted->idiag_sport, wanted->idiag_src) != 0)
+    return -1;
+  if (session_tools_diagnosed_address(&own, &wanted->idiag_dport, wanted->idiag_dst) != 0)
+    return -1;
   wanted->idiag_cookie[0] = wanted->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   request.head.nlmsg_len = sizeof request;
   request.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -148,7 +151,7 @@ static inline int session_tools_peer_user(int descriptor, unsigned *user) {
   } answer;
   int query = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (query < 0) return -1;
-  /* The kernel has answered when the request is sent. */
+  /* The kernel has already answered when send returns. */
   ssize_t count = -1;
   if (send(query, &request, sizeof request, 0) == (ssize_t)sizeof request) {
     do {
@@ -159,12 +162,12 @@ static inline int session_tools_peer_user(int descriptor, unsigned *user) {
   if (count < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return -1;
   if (answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return -1;
   const struct inet_diag_msg *found = (const struct inet_diag_msg *)NLMSG_DATA(&answer.head);
-  /* Where there is no such connection, the kernel answers with whoever listens on the port. */
+  /* Without such a connection, the kernel answers with the socket that listens on the port. */
   if (found->id.idiag_sport != wanted->idiag_sport) return -1;
   if (found->id.idiag_dport != wanted->idiag_dport) return -1;
   if (memcmp(found->id.idiag_src, wanted->idiag_src, sizeof wanted->idiag_src) != 0) return -1;
   if (memcmp(found->id.idiag_dst, wanted->idiag_dst, sizeof wanted->idiag_dst) != 0) return -1;
-  /* A socket that its process has closed has no file any more, and is shown as root's. */
+  /* A socket that its process has closed no longer has a file, and is reported as root's. */
   if (found->idiag_inode == 0) return -1;
   *user = found->idiag_uid;
   return 0;

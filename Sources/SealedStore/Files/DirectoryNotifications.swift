@@ -5,12 +5,12 @@ import SessionToolsBase
 ///
 /// The only file that makes these calls.
 final class DirectoryNotifications: Sendable {
-  /// Readable when there is something to tell.
+  /// The inotify descriptor, which is readable when there are events.
   let descriptor: Int32
 
-  /// Asks to be told of writes to files of a directory, and of names that come or go.
+  /// Watches a directory for writes to its files, and for names that appear or disappear.
   ///
-  /// - Throws: `io`, most likely because the user has as many watches as are allowed.
+  /// - Throws: `io`, most likely because the user has reached the limit of watches.
   init(_ path: String) throws(StoreError) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
@@ -19,7 +19,7 @@ final class DirectoryNotifications: Sendable {
     let events = UInt32(
       IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
     guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
-      // Closed by deinit, which runs for an object that has all of its properties.
+      // deinit closes the descriptor: it runs because all properties are initialized.
       throw StoreError(SystemCallError("inotify_add_watch", errno), path: path)
     }
   }
@@ -28,10 +28,9 @@ final class DirectoryNotifications: Sendable {
     _ = Glibc.close(descriptor)
   }
 
-  /// Takes all events that wait, without looking at them: what changed is read from the
-  /// journal.
+  /// Discards all pending events without looking at them: the journal shows what changed.
   ///
-  /// An event that says that others were lost needs nothing else, therefore.
+  /// An event that reports that others were lost therefore needs no special treatment.
   func drain() {
     let buffer = ByteBuffer(byteCount: 4096)
     while unsafe Glibc.read(descriptor, buffer.pointer(to: 0..<4096), 4096) > 0 {}

@@ -2,19 +2,19 @@ package import SessionToolsBase
 
 /// A small file with a secret in it, such as a key or a passphrase.
 package enum SecretFile {
-  /// Who else may be able to read the file.
+  /// The owner and the permissions that the file must have.
   package enum Rule {
-    /// It belongs to this user, and nobody else may read or write it.
+    /// The file belongs to this user, and no other user may read or write it.
     case privateFile
-    /// It belongs to this user or to root, and the world may not read or write it: what
-    /// systemd makes of a credential.
+    /// The file belongs to this user or to root, and the world may not read or write it: systemd
+    /// makes credentials this way.
     case credential
   }
 
   /// Reads a whole file into memory that is wiped.
   ///
-  /// - Throws: `keyMissing` when there is none, `unsafePermissions` when others could read or
-  ///   replace it, `invalidKey` when it is larger than a secret can be, or `io`.
+  /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could read
+  ///   or replace it, `invalidKey` when it is larger than a secret can be, or `io`.
   package static func read(
     _ path: String, largestByteCount: Int, rule: Rule,
     fileSystem: any FileSystem = LinuxFileSystem()
@@ -59,12 +59,12 @@ package enum SecretFile {
         buffer.copy(content, to: 0)
         try fileSystem.writeAll(buffer, 0..<buffer.byteCount, to: descriptor, at: 0)
         try fileSystem.synchronize(descriptor)
-        // The dot follows a link in the parent's place: it is only synced.
+        // The dot follows a symbolic link, which is safe here: the directory is only synced.
         let parent = try fileSystem.openDirectory(path.parentPath + "/.")
         defer { fileSystem.close(parent) }
         try fileSystem.synchronize(parent)
       } catch {
-        // Not durable, so nobody may rely on it; what failed first is what to tell.
+        // The file is not durable, so no one may rely on it. The first error is the one to report.
         try? fileSystem.remove(path, in: .workingDirectory)
         throw error
       }

@@ -9,14 +9,14 @@ enum StoreFile {
   static let journalNext = "journal.next"
   static let mark = "mark"
   static let lock = LockFile.name
-  /// What a file is written as before it takes another's place.
+  /// The name under which a file is written before it replaces another.
   static let temporary = PrivateDirectory.temporaryName
 }
 
 extension PrivateDirectory {
   /// Opens the directory of a store and checks it.
   ///
-  /// - Throws: `unavailable` when there is none, or libsodium has no randomness,
+  /// - Throws: `unavailable` when there is no directory, or libsodium has no randomness,
   ///   `unsafePermissions`, `accessDenied` or `io`.
   static func ofStore(
     at path: String, fileSystem: any FileSystem

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Sixteen bytes as the two little-endian words they compare and hash fastest as.
+/// Sixteen bytes as two little-endian words, the form that compares and hashes fastest.
 struct Bytes16: Hashable, Sendable {
   var low: UInt64
   var high: UInt64
@@ -35,27 +35,27 @@ struct Bytes16: Hashable, Sendable {
   }
 }
 
-/// Names a store for ever; random.
+/// The identifier of a store: random, and never changed.
 struct StoreIdentifier: Hashable, Sendable {
   let bytes: Bytes16
 }
 
-/// Names one journal file; random, new with every file.
+/// The identifier of one journal file: random, and new for every file.
 struct JournalIdentifier: Hashable, Sendable {
   let bytes: Bytes16
 }
 
-/// A keyed hash of an item's key: 15 bytes, which name the item to a holder of the tag key.
+/// A keyed hash of an item's key, 15 bytes, which identifies the item to a holder of the tag key.
 struct ItemTag: Hashable, Sendable {
-  /// A zero byte, where a record has its kind, and the hash.
+  /// A zero byte in the place of a record's kind, followed by the hash.
   let bytes: Bytes16
 
-  /// Takes the hash out of a kind and a hash.
+  /// Takes the hash of a kind and a hash, without the kind.
   init(kindAndHash bytes: Bytes16) {
     self.bytes = Bytes16(low: bytes.low & ~0xff, high: bytes.high)
   }
 
-  /// The tag of a canonical key.
+  /// Computes the tag of a canonical key.
   init(
     of buffer: borrowing ByteBuffer, _ canonicalKey: Range<Int>, tagKey: borrowing KeyBytes
   ) {
@@ -64,7 +64,7 @@ struct ItemTag: Hashable, Sendable {
   }
 }
 
-/// Binds a record to every record before it.
+/// A MAC that binds a record to every record before it.
 struct ChainValue: Hashable, Sendable {
   let bytes: Bytes16
 }

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Who may open a store: the store key wrapped in every slot, and the data key under it.
+/// The header of a store: the store key, wrapped in every slot, and the data key, wrapped with it.
 ///
 /// `SSNTOOLS ‖ format version 2 ‖ number of slots 2 ‖ zero 4 ‖ store id 16 ‖ slots ‖
 /// nonce 24 and wrapped data key 48 ‖ checksum 16 ‖ MAC 32`.
@@ -11,7 +11,7 @@ struct Header: Equatable {
   private static let checksumByteCount = 16
   private static let macByteCount = 32
 
-  /// More than any header of 16 slots has; a larger file is not read.
+  /// An upper bound for a header of 16 slots; a larger file is not read.
   static let largestByteCount =
     slotsOffset
     + KeySlot.largestCount
@@ -26,13 +26,13 @@ struct Header: Equatable {
   /// ``encoded(headerKey:)`` makes a new one.
   private(set) var mac: [UInt8] = []
 
-  /// Why bytes are no header of this format.
+  /// The reason why bytes are not a header of this format.
   enum Defect: Error, Equatable {
-    /// The checksum is wrong: an accident.
+    /// The checksum is wrong: accidental damage.
     case damaged
-    /// A newer version wrote it.
+    /// A newer version wrote the header.
     case unsupportedVersion(UInt16)
-    /// The checksum is right and the content is none that a writer makes: no accident.
+    /// The checksum is right, but no writer makes this content: it was changed on purpose.
     case forged
   }
 
@@ -66,13 +66,13 @@ struct Header: Equatable {
     mac = buffer.bytes(byteCount - Self.macByteCount..<byteCount)
   }
 
-  /// Whether the header key made the MAC that was read.
+  /// Returns whether the header key made the MAC that was read.
   func isAuthentic(headerKey: KeyBytes) -> Bool {
     let buffer = encoded(headerKey: headerKey)
     return Sodium.isEqual(mac, buffer, at: buffer.byteCount - Self.macByteCount)
   }
 
-  /// The whole header with a checksum and a MAC.
+  /// Encodes the whole header with a new checksum and MAC.
   func encoded(headerKey: KeyBytes) -> ByteBuffer {
     let checked =
       Self.slotsOffset + slots.reduce(0) { $0 + $1.byteCount } + SlotRecord.wrappedByteCount
@@ -94,7 +94,7 @@ struct Header: Equatable {
     return buffer
   }
 
-  /// The slots as anyone may list them.
+  /// The slots as they are listed without a key.
   var keySlots: [KeySlot] {
     slots.enumerated().map { KeySlot(number: $0 + 1, parameters: $1.parameters) }
   }

@@ -13,13 +13,13 @@ struct JournalHead: Equatable {
 
   let store: StoreIdentifier
   let journal: JournalIdentifier
-  /// How many changes were made to the store when the journal was begun.
+  /// The number of changes made to the store before the journal was begun.
   let version: UInt64
-  /// The last mark of the journal whose place this one takes; `nil` in a store's first journal.
+  /// The last mark of the journal that this one replaces; `nil` in a store's first journal.
   let predecessor: MarkDigest?
   let chain: ChainValue
 
-  /// The version of the format, and six bytes that are zero in ours.
+  /// The format version and the six bytes behind it, which are zero in this version.
   private let versionField: UInt64
 
   /// Reads a head; `nil` when no writer makes such bytes.
@@ -51,12 +51,12 @@ struct JournalHead: Equatable {
     chain = ChainValue(bytes: Sodium.sipHash(buffer, 0..<Self.chainOffset, key: chainKey))
   }
 
-  /// The version of the format.
+  /// The format version.
   ///
-  /// One that is not ours means something only when the chain key made the head.
+  /// Any other than this library's is meaningful only if the chain key made the head.
   var formatVersion: UInt16 { UInt16(truncatingIfNeeded: versionField) }
 
-  /// Whether the chain key made this head.
+  /// Returns whether the chain key made this head.
   func isChained(by chainKey: KeyBytes) -> Bool {
     chain.bytes == Sodium.sipHash(encoded(), 0..<Self.chainOffset, key: chainKey)
   }
@@ -68,10 +68,10 @@ struct JournalHead: Equatable {
     return buffer
   }
 
-  /// Where the first record begins.
+  /// The position of the first record.
   ///
-  /// The first change of a journal with a predecessor rewrites what there was, and does not count:
-  /// so the version before it is one less.
+  /// The first change of a journal with a predecessor rewrites the items of the store and does not
+  /// count for the version, so the version before it is lower by 1.
   var start: JournalPosition {
     JournalPosition(
       record: RecordPosition(byteCount: Self.byteCount, number: 0, chain: chain),
@@ -91,7 +91,7 @@ struct JournalHead: Equatable {
   }
 }
 
-/// What a journal keeps of the mark of the journal before it: `HASH-16(no key, mark 64)`.
+/// The digest of the mark of the journal before this one: `HASH-16(no key, mark 64)`.
 struct MarkDigest: Hashable, Sendable {
   let bytes: Bytes16
 
@@ -99,14 +99,14 @@ struct MarkDigest: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Of the 64 bytes of a mark, whatever keys made it.
+  /// Computes the digest of the 64 bytes of a mark, whatever key made it.
   init(of mark: ByteBuffer) {
     bytes = Sodium.hash16(mark, 0..<Mark.byteCount, key: nil)
   }
 }
 
 extension UInt64 {
-  /// Eight letters as the integer that is stored as those letters.
+  /// Creates the integer that is stored as these eight letters.
   init(littleEndianText text: StaticString) {
     precondition(text.utf8CodeUnitCount == 8, "eight letters")
     var value: UInt64 = 0

@@ -11,7 +11,7 @@ struct RecordPosition: Hashable, Sendable {
 /// A place between two changes of a journal.
 struct JournalPosition: Hashable, Sendable {
   var record: RecordPosition
-  /// How many changes were made to the store up to here.
+  /// The number of changes made to the store up to here.
   var version: UInt64
 
   var byteCount: Int { record.byteCount }

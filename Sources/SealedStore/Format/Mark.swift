@@ -1,19 +1,19 @@
 import SessionToolsBase
 
-/// How far a journal counts: the commit point of a store.
+/// The commit point of a store: how far its journal counts.
 ///
 /// `journal id 16 ‖ length 8 ‖ version 8 ‖ chain value 16 ‖ check 16`.
 struct Mark: Hashable, Sendable {
   static let byteCount = 64
-  /// Without the check.
+  /// The length without the check.
   static let unsignedByteCount = 48
 
   let journal: JournalIdentifier
   /// The length of the journal.
   let byteCount: Int
-  /// How many changes were made to the store.
+  /// The number of changes made to the store.
   let version: UInt64
-  /// The chain value of the last record in front of this length, or of the head.
+  /// The chain value of the last record before this length, or of the head.
   let chain: ChainValue
 
   init(journal: JournalIdentifier, position: JournalPosition) {
@@ -32,7 +32,7 @@ struct Mark: Hashable, Sendable {
     self.init(buffer, at: 0)
   }
 
-  /// Reads what is in front of the check, when something else vouches for it.
+  /// Reads the fields before the check, for a caller that has verified them by other means.
   init(_ buffer: ByteBuffer, at offset: Int) {
     journal = JournalIdentifier(bytes: Bytes16(buffer, at: offset))
     byteCount = Int(clamping: buffer.load(UInt64.self, at: offset + 16))
@@ -40,7 +40,7 @@ struct Mark: Hashable, Sendable {
     chain = ChainValue(bytes: Bytes16(buffer, at: offset + 32))
   }
 
-  /// The version that the bytes of a mark say, whatever keys made it.
+  /// Returns the version in the bytes of a mark, whatever key made it.
   static func version(of bytes: [UInt8]) -> UInt64 {
     bytes.count == byteCount ? ByteBuffer(bytes).load(UInt64.self, at: 24) : .max
   }
@@ -60,7 +60,7 @@ struct Mark: Hashable, Sendable {
     chain.bytes.store(in: buffer, at: offset + 32)
   }
 
-  /// Whether a journal has exactly this position.
+  /// Returns whether a journal's position is exactly that of the mark.
   func isMet(by position: JournalPosition) -> Bool {
     position.byteCount == byteCount && position.version == version && position.chain == chain
   }

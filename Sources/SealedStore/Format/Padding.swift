@@ -1,12 +1,12 @@
-/// How long values and names are made, so that their sizes tell little.
+/// The padding of values and names, so that their sizes reveal little.
 enum Padding {
-  /// The shortest value, with its length, and the shortest name.
+  /// The padded length of the shortest value, its length field included, and of the shortest name.
   static let floor = 64
-  /// The longest value of a removal.
+  /// The padded length of the longest value in a removal.
   static let largestRemoval = 4096
   private static let nameStep = 64
 
-  /// The padded length of a value and its length of `byteCount` bytes.
+  /// Returns the padded length of `byteCount` bytes: a value with its length field.
   ///
   /// Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication
   /// with PURBs", 2019): at most 12 % longer, and a length of n leaks O(log log n) bits.
@@ -18,17 +18,17 @@ enum Padding {
     return (length + mask) & ~mask
   }
 
-  /// Whether some value is padded to this length.
+  /// Returns whether some value is padded to this length.
   static func isPossible(_ byteCount: Int) -> Bool {
     byteCount >= floor && paddedByteCount(for: byteCount) == byteCount
   }
 
-  /// The padded length of a name of `byteCount` bytes.
+  /// Returns the padded length of a name of `byteCount` bytes.
   static func paddedByteCount(forName byteCount: Int) -> Int {
     max(floor, (byteCount + nameStep - 1) / nameStep * nameStep)
   }
 
-  /// Whether some name is padded to this length.
+  /// Returns whether some name is padded to this length.
   static func isPossibleName(_ byteCount: Int) -> Bool {
     byteCount >= floor && byteCount % nameStep == 0
   }

@@ -7,7 +7,7 @@ struct RecordLengths: Hashable, Sendable {
   /// The length of the sealed value.
   let value: Int
 
-  // Computed, which the compiler does; a stored constant would be asked for by a call.
+  // The compiler folds these computed properties; a stored constant would be read through a call.
   private static var largestNameByteCount: Int {
     Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
   }
@@ -19,13 +19,13 @@ struct RecordLengths: Hashable, Sendable {
   static let smallestRecordByteCount =
     RecordPrefix.byteCount + 2 * (Padding.floor + Sodium.tagByteCount)
 
-  /// The lengths for a key and a value, before they are padded and sealed.
+  /// Computes the lengths from those of the key and the value before padding and sealing.
   init(keyByteCount: Int, valueByteCount: Int) {
     name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
     value = Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + valueByteCount)
   }
 
-  /// The lengths of a removal: those of what it removes, up to 4 KiB.
+  /// Computes the lengths of a removal: those of the record that it removes, up to 4 KiB of value.
   init(keyByteCount: Int, removing removedByteCount: Int?) {
     let name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
     self.name = name
@@ -37,7 +37,7 @@ struct RecordLengths: Hashable, Sendable {
 
   /// Reads lengths; `nil` when no record has them.
   ///
-  /// Bounds what forged lengths cost.
+  /// This bounds the cost of forged lengths.
   init?(_ buffer: borrowing ByteBuffer, at offset: Int) {
     name = Int(buffer.load(UInt32.self, at: offset))
     value = Int(buffer.load(UInt32.self, at: offset + 4))
@@ -55,13 +55,13 @@ struct RecordLengths: Hashable, Sendable {
   /// The length of the whole record.
   var record: Int { RecordPrefix.byteCount + name + value }
 
-  /// Where the sealed name is in a record that starts at an offset.
+  /// Returns the range of the sealed name in a record that starts at an offset.
   func nameRange(at offset: Int) -> Range<Int> {
     let start = offset + RecordPrefix.byteCount
     return start..<start + name
   }
 
-  /// Where the sealed value is in a record that starts at an offset.
+  /// Returns the range of the sealed value in a record that starts at an offset.
   func valueRange(at offset: Int) -> Range<Int> {
     let start = offset + RecordPrefix.byteCount + name
     return start..<start + value

@@ -5,9 +5,9 @@ import SessionToolsBase
 /// `length of the name 4 ‖ length of the value 4 ‖ number 8 ‖ masked kind and tag 16 ‖ nonce 24 ‖
 /// chain value 16`, then the sealed name and the sealed value.
 struct RecordPrefix: Equatable {
-  /// The bytes that both sealings bind: all in front of the nonce.
+  /// The number of bytes that both sealings bind: all before the nonce.
   static let boundByteCount = 32
-  /// The bytes that the chain value binds: all in front of it.
+  /// The number of bytes that the chain value binds: all before it.
   static let chainedByteCount = 56
   static let byteCount = 72
   private static let nonceOffset = 32
@@ -15,15 +15,15 @@ struct RecordPrefix: Equatable {
 
   let lengths: RecordLengths
   let number: UInt64
-  /// The first bytes of the nonce.
+  /// The first four bytes of the nonce.
   let nonceStart: UInt32
   let chain: ChainValue
-  /// What the record says of its item and its change; of no meaning while it is masked.
+  /// Whether the record is a removal, and its place in its change; meaningless while masked.
   private(set) var kind: RecordKind = []
-  /// The item; of no meaning while it is masked.
+  /// The tag of the item; meaningless while masked.
   private(set) var tag: ItemTag
 
-  /// Reads a prefix without unmasking it; `nil` when the lengths are those of no record.
+  /// Reads a prefix without unmasking it; `nil` when no record has these lengths.
   init?(masked buffer: borrowing ByteBuffer, at offset: Int) {
     guard let lengths = RecordLengths(buffer, at: offset) else { return nil }
     self.lengths = lengths
@@ -39,8 +39,8 @@ struct RecordPrefix: Equatable {
     guard unmask(buffer, at: offset, maskKey: maskKey) else { return nil }
   }
 
-  /// Takes kind and tag out of the bytes that the prefix was read from; `false` when there is no
-  /// such kind.
+  /// Unmasks kind and tag in the bytes that the prefix was read from; `false` when there is no such
+  /// kind.
   mutating func unmask(_ buffer: ByteBuffer, at offset: Int, maskKey: KeyBytes) -> Bool {
     let mask = Sodium.sipHash(buffer, Self.nonceRange(at: offset), key: maskKey)
     let kindAndHash = Bytes16(buffer, at: offset + Self.maskedOffset) ^ mask
@@ -52,8 +52,8 @@ struct RecordPrefix: Equatable {
     return true
   }
 
-  /// Writes all but the nonce, which is there already, and the chain value, which follows when the
-  /// record is sealed.
+  /// Writes a prefix except the nonce, which is there already, and the chain value, which is
+  /// written when the record is sealed.
   static func store(
     _ lengths: RecordLengths, number: UInt64, kind: RecordKind, tag: ItemTag, maskKey: KeyBytes,
     in buffer: ByteBuffer, at offset: Int
@@ -66,12 +66,12 @@ struct RecordPrefix: Equatable {
     (kindAndHash ^ mask).store(in: buffer, at: offset + maskedOffset)
   }
 
-  /// The first bytes of the nonce of a record.
+  /// Returns the first four bytes of the nonce of a record.
   static func nonceStart(_ buffer: ByteBuffer, at offset: Int) -> UInt32 {
     buffer.load(UInt32.self, at: offset + nonceOffset)
   }
 
-  /// Where the nonce of a record is.
+  /// Returns the range of the nonce of a record.
   static func nonceRange(at offset: Int) -> Range<Int> {
     offset + nonceOffset..<offset + chainedByteCount
   }
@@ -80,7 +80,7 @@ struct RecordPrefix: Equatable {
   var recordByteCount: Int { lengths.record }
 }
 
-/// What a record says of its item and its change.
+/// Whether a record removes its item, and whether it is the first or the last of its change.
 struct RecordKind: OptionSet, Hashable, Sendable {
   let rawValue: UInt8
 

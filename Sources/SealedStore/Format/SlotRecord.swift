@@ -1,7 +1,6 @@
 import SessionToolsBase
 
-/// A key slot as it stands in the header, whole: the commitment and the wrapped key belong to its
-/// head.
+/// A whole key slot of the header: its head, the commitment and the wrapped key.
 ///
 /// `head ‖ commitment 16 ‖ nonce 24 ‖ wrapped store key 48`.
 struct SlotRecord: Equatable {
@@ -10,22 +9,22 @@ struct SlotRecord: Equatable {
   static let wrappedByteCount = 72
 
   let head: SlotHead
-  /// Says which wrapping key the slot is for, to those who have it.
+  /// The commitment to the wrapping key: shows a holder of that key that the slot is for it.
   let commitment: [UInt8]
   let wrapped: [UInt8]
 
-  /// What the slot opens with; `nil` for a kind this version does not know.
+  /// The slot's parameters; `nil` for a kind that this version does not know.
   var parameters: KeySlotParameters? { head.parameters }
 
   var byteCount: Int { head.byteCount + Self.commitmentByteCount + Self.wrappedByteCount }
 
-  /// What stands before the wrapped key, and is bound to it.
+  /// The bytes before the wrapped key, which are bound to it.
   var leadingBytes: [UInt8] { head.bytes + commitment }
 }
 
 extension SlotRecord {
-  /// Reads a slot from the front of a range; `nil` when there is none, or when a kind this
-  /// version knows has parameters that no writer makes.
+  /// Reads a slot from the front of a range; `nil` when it does not fit there, or when a kind that
+  /// this version knows has parameters that no writer makes.
   init?(_ buffer: ByteBuffer, in range: Range<Int>) {
     guard let head = SlotHead(buffer, in: range) else { return nil }
     let commitment = range.lowerBound + head.byteCount
@@ -37,7 +36,7 @@ extension SlotRecord {
   }
 }
 
-/// What a slot opens with, as it stands in the header.
+/// The kind and the parameters of a slot, as they are encoded in the header.
 ///
 /// `kind 2 ‖ length of the parameters 2 ‖ parameters`.
 struct SlotHead: Equatable {
@@ -46,8 +45,8 @@ struct SlotHead: Equatable {
   let kind: UInt16
   let parameterBytes: [UInt8]
 
-  /// Reads a head from the front of a range; `nil` when there is none, or when a kind this
-  /// version knows has parameters that no writer makes.
+  /// Reads a head from the front of a range; `nil` when it does not fit there, or when a kind that
+  /// this version knows has parameters that no writer makes.
   init?(_ buffer: ByteBuffer, in range: Range<Int>) {
     guard range.count >= 4 else { return nil }
     kind = buffer.load(UInt16.self, at: range.lowerBound)
@@ -58,7 +57,7 @@ struct SlotHead: Equatable {
     if 1...3 ~= kind, self.parameters == nil { return nil }
   }
 
-  /// - Throws: `invalidName` when a label or reference is too long, or a reference empty.
+  /// - Throws: `invalidName` when a label or reference is too long, or a reference is empty.
   init(_ parameters: KeySlotParameters) throws(StoreError) {
     var smallest = 0
     switch parameters {
@@ -81,11 +80,11 @@ struct SlotHead: Equatable {
       throw StoreError(
         StoreError.invalidName, store: "key slot",
         reason: "the label or reference of a key slot has \(parameterBytes.count) bytes",
-        remedy: "Give one of at most \(Name.largestByteCount) bytes; a reference is not empty")
+        remedy: "Give one of at most \(Name.largestByteCount) bytes; a reference must not be empty")
     }
   }
 
-  /// What the slot opens with; `nil` for a kind this version does not know.
+  /// The slot's parameters; `nil` for a kind that this version does not know.
   var parameters: KeySlotParameters? {
     switch kind {
     case 1: text.map { .rawKey(label: $0) }

@@ -1,17 +1,17 @@
 import SessionToolsBase
 
-/// What stands between a break in a journal and its mark.
+/// The part of a journal between a break and the mark.
 struct BrokenPart {
   let view: JournalView
   let journalBreak: JournalView.Break
   let mark: Mark
   let keys: KeyRing
 
-  /// The items in it, when nothing but chain values was hit: whole records with consecutive numbers
-  /// reach to the mark in whole changes, every one opens, and the chain, computed again, meets the
-  /// mark.
+  /// Returns the items in this part if only chain values were damaged; otherwise `nil`.
   ///
-  /// Behind the mark, whatever is not zero could be newer: the mark may be old after a power cut.
+  /// That is so if whole records with consecutive numbers reach to the mark in whole changes, each
+  /// of them opens, and the chain, computed again, meets the mark. There must be only zeros behind
+  /// the mark: other bytes could be newer, since the mark may be old after a power cut.
   ///
   /// - Throws: `io`.
   func tags() throws(StoreError) -> Set<ItemTag>? {

@@ -1,13 +1,13 @@
 import SessionToolsBase
 
-/// Why a store cannot be trusted: something that no crash leaves.
+/// Damage for which a store cannot be trusted, and which no crash leaves.
 struct Damage: Equatable {
-  /// What was found, and where.
+  /// A description of the damage, with its place.
   let reason: String
-  /// The items that records behind the break belong to, when every byte up to the mark is accounted
-  /// for by records that still open; `nil` when something may be missing.
+  /// The items of the records behind the break, if records that still open account for every byte
+  /// up to the mark; `nil` when something may be missing.
   let tagsBehind: Set<ItemTag>?
-  /// Whether it is the mark that is wrong, and not the journal.
+  /// Whether the mark is wrong, and not the journal.
   let isOfMark: Bool
 
   init(_ reason: String, at offset: Int, tagsBehind: Set<ItemTag>? = nil) {
@@ -25,11 +25,11 @@ struct Damage: Equatable {
   static let markMissing = Damage(ofMark: "the mark is missing")
   static let markChanged = Damage(ofMark: "the mark was changed")
   static let markOfAnotherJournal = Damage(ofMark: "the mark is that of another journal")
-  /// What an anchor finds.
+  /// The damage that an anchor detects.
   static let notAnchored = Damage(
     ofMark: "the journal is older than the store's anchor: an earlier state was put back")
 
-  /// The error that reads and writes get.
+  /// Returns the error that reads and writes throw.
   func error(in directory: PrivateDirectory) -> StoreError {
     StoreError(
       StoreError.corrupt,

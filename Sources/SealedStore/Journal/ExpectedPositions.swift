@@ -1,19 +1,19 @@
-/// Where a journal has to come by: how far it was seen, or anchored, before.
+/// The positions that a journal must pass: those at which it was seen or anchored before.
 struct ExpectedPositions {
-  /// Those that were not come to yet, the next one last.
+  /// The positions that were not reached yet, the next one last.
   private var ahead: [Mark]
   private var isContradicted = false
-  /// What no journal comes by: the anchor is that of another one.
+  /// Positions that no journal passes: the anchor is that of another journal.
   static var impossible: ExpectedPositions {
     var positions = none
     positions.isContradicted = true
     return positions
   }
 
-  /// Where the next one is.
+  /// The length of the journal at the next position.
   private(set) var nextByteCount: Int
 
-  /// Nothing to come by.
+  /// No positions.
   static let none = ExpectedPositions([])
 
   init(_ marks: [Mark]) {
@@ -21,7 +21,7 @@ struct ExpectedPositions {
     nextByteCount = ahead.last?.byteCount ?? .max
   }
 
-  /// Takes the end of a change, or of the head.
+  /// Passes the end of a change, or of the head.
   mutating func pass(_ end: JournalPosition) {
     guard end.byteCount >= nextByteCount else { return }
     while let next = ahead.last, next.byteCount <= end.byteCount {
@@ -31,10 +31,10 @@ struct ExpectedPositions {
     nextByteCount = ahead.last?.byteCount ?? .max
   }
 
-  /// Whether the journal came by all of them.
+  /// Whether the journal passed all positions.
   var arePassed: Bool { ahead.isEmpty && !isContradicted }
 
-  /// Whether it would have, if its ends were more of these as well.
+  /// Returns whether the journal would have passed all positions with these further ends.
   func arePassed(after ends: [JournalPosition]) -> Bool {
     var positions = self
     for end in ends { positions.pass(end) }

@@ -1,10 +1,12 @@
 import CLinux
 import SessionToolsBase
 
-/// A thread that runs beside the one that starts it, at once, for some milliseconds.
+/// A thread that helps the one that starts it, at once and for some milliseconds.
 enum HelperThread {
-  /// Starts a thread on another processor than the caller's; none in a forked child, and where there
-  /// is no such processor or no thread to be had: who starts one can do its work.
+  /// Starts a thread on a processor other than the caller's.
+  ///
+  /// There is no thread in a forked child, and when there is no such processor or no thread can be
+  /// created, so the caller must be able to do all of the work.
   static func start(_ body: @escaping @Sendable () -> Void) {
     guard !CurrentProcess.isForkedChild else { return }
     let work = unsafe Unmanaged.passRetained(Work(body))

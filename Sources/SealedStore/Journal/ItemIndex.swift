@@ -1,18 +1,19 @@
-/// Where the newest record of every item is, in 32 bytes an item and 11 to 22 more for the way
-/// there.
+/// An index of the newest record of every item.
 ///
-/// A dense array of entries, and a table of positions in it that is searched by the tag: open
-/// addressing with linear probing. Tags are keyed hashes, so nobody without the key can make
-/// them collide.
+/// It is a dense array of entries, 32 bytes for each item, and a table of positions in the array,
+/// 11 to 22 bytes for each item. The table is searched by tag: open addressing with linear probing.
+/// Tags are keyed hashes, so no one without the key can make them collide.
 struct ItemIndex: Sendable {
   /// The newest record of an item.
   struct Entry: Sendable {
     let tag: ItemTag
-    /// Where the record starts in the journal.
+    /// The start of the record in the journal.
     let offset: UInt64
     private let length: UInt32
-    /// The first bytes of the record's nonce: with tag and length they tell any other record that
-    /// was ever sealed for this place, one of a change that was dropped included.
+    /// The first four bytes of the record's nonce.
+    ///
+    /// With tag and length they distinguish the record from any other that was ever sealed for this
+    /// place, including one of a change that was dropped.
     private let nonceStart: UInt32
 
     init(tag: ItemTag, offset: UInt64, recordByteCount: Int, nonceStart: UInt32) {
@@ -22,7 +23,7 @@ struct ItemIndex: Sendable {
       self.nonceStart = nonceStart
     }
 
-    /// The entry of a record that starts at an offset.
+    /// Creates the entry of a record that starts at an offset.
     init(_ prefix: RecordPrefix, at offset: Int) {
       self.init(
         tag: prefix.tag, offset: UInt64(offset), recordByteCount: prefix.recordByteCount,
@@ -32,19 +33,21 @@ struct ItemIndex: Sendable {
     /// The length of the record.
     var recordByteCount: Int { Int(length) }
 
-    /// Whether this is the entry of a record with such a prefix; no removal has one.
+    /// Returns whether this is the entry of a record with this prefix; a removal has no entry.
     func isEntry(of prefix: RecordPrefix) -> Bool {
       prefix.tag == tag && !prefix.kind.contains(.removed) && hasPlace(of: prefix)
     }
 
-    /// The same but for tag and kind, which may be masked.
+    /// Returns the same without a look at tag and kind, which may be masked.
     func hasPlace(of prefix: RecordPrefix) -> Bool {
       prefix.nonceStart == nonceStart && prefix.recordByteCount == recordByteCount
     }
   }
 
-  /// A position in `entries` with a part of its tag, so that other items met on the way are
-  /// passed over without looking at their entries, which are not in the processor's cache.
+  /// A position in `entries` with a part of the entry's tag.
+  ///
+  /// The part lets a search skip other items without a look at their entries, which are not in the
+  /// processor's cache.
   private struct Slot {
     static let free = Slot(position: .max, hint: 0)
 
@@ -56,7 +59,9 @@ struct ItemIndex: Sendable {
       self.hint = hint
     }
 
-    /// Of the half of the tag that does not say where a search begins; its lowest byte is zero.
+    /// Takes the hint from the half of the tag that does not determine where a search begins.
+    ///
+    /// The lowest byte of that half is zero.
     static func hint(of tag: ItemTag) -> UInt32 { UInt32(truncatingIfNeeded: tag.bytes.low >> 8) }
 
     var isFree: Bool { position == Slot.free.position }
@@ -65,10 +70,10 @@ struct ItemIndex: Sendable {
   private static let smallestTableCount = 16
 
   private(set) var entries: [Entry] = []
-  /// A power of two of slots, at most three quarters taken.
+  /// The slots; their number is a power of two, and at most three quarters of them are taken.
   private var table = [Slot](repeating: .free, count: smallestTableCount)
 
-  /// Of no meaning: what was fetched has to go somewhere, or it is not fetched.
+  /// A meaningless value: if fetched data were not used, the compiler would remove the fetch.
   private var fetched: UInt32 = 0
 
   var count: Int { entries.count }
@@ -78,7 +83,7 @@ struct ItemIndex: Sendable {
     return slot.isFree ? nil : entries[Int(slot.position)]
   }
 
-  /// Puts an entry in the place of the one with the same tag, which is returned.
+  /// Adds an entry, or replaces the one with the same tag and returns that.
   mutating func update(_ entry: Entry) -> Entry? {
     let place = place(of: entry.tag)
     let slot = table[place]
@@ -93,7 +98,7 @@ struct ItemIndex: Sendable {
     return nil
   }
 
-  /// Takes an item out; its entry is returned.
+  /// Removes an item and returns its entry.
   mutating func remove(_ tag: ItemTag) -> Entry? {
     let place = place(of: tag)
     let slot = table[place]
@@ -117,16 +122,16 @@ struct ItemIndex: Sendable {
     if tableCount > table.count { rebuild(tableCount: tableCount) }
   }
 
-  /// Has the places where tags are looked for brought into the processor's cache.
+  /// Brings the places where tags will be searched into the processor's cache.
   ///
-  /// Tags are spread over all of the table. Asked for one after the other between other work,
-  /// each is waited for; asked for at once, they come together.
+  /// Tags are spread over the whole table. If their places are read one by one between other work,
+  /// the processor waits for each; if they are read in a row, the waits overlap.
   mutating func fetchPlaces(of tags: some Sequence<ItemTag>) {
     let mask = table.count - 1
     for tag in tags { fetched ^= table[Int(truncatingIfNeeded: tag.bytes.high) & mask].position }
   }
 
-  /// Where a tag is in the table, or where it would go.
+  /// Returns the place of a tag in the table, or the free place where it would go.
   private func place(of tag: ItemTag) -> Int {
     let mask = table.count - 1
     let hint = Slot.hint(of: tag)
@@ -139,8 +144,8 @@ struct ItemIndex: Sendable {
     }
   }
 
-  /// Frees a place and moves those behind it that were pushed past it, so that no search stops
-  /// too early.
+  /// Frees a place and moves back the slots behind it that were pushed past it, so that no search
+  /// stops too early.
   private mutating func close(_ freed: Int) {
     let mask = table.count - 1
     var hole = freed
@@ -150,7 +155,7 @@ struct ItemIndex: Sendable {
       let slot = table[place]
       if slot.isFree { break }
       let home = Int(truncatingIfNeeded: entries[Int(slot.position)].tag.bytes.high) & mask
-      // Stays if its home lies cyclically behind the hole.
+      // The slot stays if its home lies cyclically behind the hole.
       if (place - home) & mask < (place - hole) & mask { continue }
       table[hole] = slot
       hole = place
@@ -162,7 +167,7 @@ struct ItemIndex: Sendable {
     table = [Slot](repeating: .free, count: tableCount)
     let mask = tableCount - 1
     for (position, entry) in entries.enumerated() {
-      // No two entries have the same tag: the first free slot is the one.
+      // No two entries have the same tag, so the first free slot is the right place.
       var place = Int(truncatingIfNeeded: entry.tag.bytes.high) & mask
       while !table[place].isFree { place = (place + 1) & mask }
       table[place] = Slot(position: UInt32(position), hint: Slot.hint(of: entry.tag))

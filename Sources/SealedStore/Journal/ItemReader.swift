@@ -1,13 +1,13 @@
 import SessionToolsBase
 
-/// Reads and opens many records of a journal in the order in which they stand there.
+/// A reader that opens many records of a journal, in the order of their places in the file.
 struct ItemReader {
   private let file: OpenFile
   private let opener: RecordOpener
   private let parts: RecordOpener.Parts
   private let associatedData = RecordOpener.associatedData()
 
-  /// Of a longer record the name is read alone, if it is all that is wanted.
+  /// The length above which only the name of a record is read, if only names are opened.
   private static let largestByteCountForName = 16 << 10
 
   private var largestByteCountInWindow: Int {
@@ -18,9 +18,9 @@ struct ItemReader {
   ///
   /// - Parameters:
   ///   - file: The journal.
-  ///   - journal: What its records are bound to.
-  ///   - keys: What they are sealed with.
-  ///   - parts: What to open of each record.
+  ///   - journal: The journal's identifier, to which the records are bound.
+  ///   - keys: The store's keys.
+  ///   - parts: The parts of each record to open.
   init(
     _ file: OpenFile, journal: JournalIdentifier, keys: KeyRing, _ parts: RecordOpener.Parts
   ) {
@@ -32,11 +32,11 @@ struct ItemReader {
   /// Calls a closure with the open record of every entry.
   ///
   /// - Parameters:
-  ///   - entries: In any order.
-  ///   - progress: Told of every few items.
-  ///   - failure: The error for a record that does not open.
-  ///   - body: Called with each; the record is only there until it returns.
-  /// - Throws: `io`, the failure, or what the closure throws.
+  ///   - entries: The entries, in any order.
+  ///   - progress: Called after every few items.
+  ///   - failure: Returns the error for a record that does not open.
+  ///   - body: The closure; a record is valid only until it returns.
+  /// - Throws: `io`, the failure, or an error of the closure.
   func forEach(
     _ entries: some Collection<ItemIndex.Entry>, progress: StoreProgress?,
     failure: (ItemIndex.Entry) -> StoreError,
@@ -73,7 +73,7 @@ struct ItemReader {
     guard entry.recordByteCount <= largestByteCountInWindow else {
       return try opener.read(from: file, at: start, fileByteCount: end, parts)
     }
-    // Opened where it was read: every record is read once only.
+    // The record is opened in place, because every record is read only once.
     guard let offset = try window.offset(of: start..<end) else {
       return nil
     }

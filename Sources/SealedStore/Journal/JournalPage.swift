@@ -5,6 +5,6 @@
 enum JournalPage {
   static let byteCount = 4096
 
-  /// The beginning of the page in which a byte is.
+  /// Returns the beginning of the page that contains a byte.
   static func start(of offset: Int) -> Int { offset & ~(byteCount - 1) }
 }

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Records that stand one after the other in a journal.
+/// Consecutive records of a journal.
 struct JournalPart: Sendable {
   var records: [RecordPrefix] = []
   /// The end of the last record.
@@ -14,34 +14,34 @@ struct JournalPart: Sendable {
   }
 }
 
-/// Reads a journal part by part, through memory of 256 KiB and a page at the most, however long the
-/// records are.
+/// A reader of a journal, part by part.
 ///
-/// Nothing is decrypted. By `pread` and not by mapping: a file that someone cuts under a mapping
-/// kills the process.
+/// It takes at most 256 KiB and a page of memory, however long the records are. Nothing is
+/// decrypted. The file is read with `pread` and not mapped: the process would be killed if someone
+/// cut a mapped file.
 struct JournalPartReader {
-  /// How far apart the first bytes of a part's first and last record are at the most.
+  /// The largest distance between the starts of a part's first and last record.
   static let partByteCount = 256 << 10
 
   private let file: OpenFile
-  /// Bytes behind this one do not count: the file may grow meanwhile.
+  /// The number of bytes to look at: the file may grow meanwhile.
   private let fileByteCount: Int
   private let keys: KeyRing
   private let chainInput = RecordChain.input()
-  /// A part and a page: shorter records are whole in it.
+  /// Room for a part and a page: records that are no longer than a page are whole in it.
   private let buffer: ByteBuffer
-  /// What of the file is in the buffer.
+  /// The range of the file that is in the buffer.
   private var loaded = 0..<0
-  /// How many records the part before had: most have about as many.
+  /// The number of records in the previous part: most parts have about as many.
   private var usualRecordCount = 0
   /// The tags of name and value of a record that ends behind the buffer.
   private let tagBuffer = ByteBuffer(byteCount: 2 * Sodium.tagByteCount)
 
   /// - Parameters:
   ///   - file: The journal.
-  ///   - fileByteCount: How much of it counts.
-  ///   - position: Where the first part will start: a few records need no large buffer.
-  ///   - keys: The store's.
+  ///   - fileByteCount: The number of bytes of it to look at.
+  ///   - position: The start of the first part: a few records need no large buffer.
+  ///   - keys: The store's keys.
   init(_ file: OpenFile, fileByteCount: Int, from position: RecordPosition, keys: KeyRing) {
     self.file = file
     self.fileByteCount = fileByteCount
@@ -50,7 +50,7 @@ struct JournalPartReader {
     buffer = ByteBuffer(byteCount: min(span, Self.partByteCount) + JournalPage.byteCount)
   }
 
-  /// Reads as much of the file as a part needs, from the beginning of a page on.
+  /// Reads the bytes that a part needs, from the beginning of a page on.
   ///
   /// - Throws: `io`.
   mutating func load(_ start: Int) throws(StoreError) {
@@ -58,10 +58,10 @@ struct JournalPartReader {
     loaded = start..<start + count
   }
 
-  /// The records of what was read that start before some byte, as far as they are whole and have
-  /// the right numbers.
+  /// Returns the loaded records that start before some byte, up to the first that is not whole or
+  /// has a wrong number.
   ///
-  /// ``check(_:from:)`` looks at their chain and unmasks them.
+  /// ``check(_:from:)`` then checks their chain and unmasks them.
   ///
   /// - Throws: `io`.
   mutating func part(
@@ -92,7 +92,7 @@ struct JournalPartReader {
     return part
   }
 
-  /// Reads the tags of a record that ends behind the buffer; `false` when the file ends before.
+  /// Reads the tags of a record that ends behind the buffer; `false` when the file is shorter.
   private func loadTags(of prefix: RecordPrefix, at offset: Int) throws(StoreError) -> Bool {
     let byteCount = Sodium.tagByteCount
     let ends = [
@@ -107,8 +107,8 @@ struct JournalPartReader {
     return true
   }
 
-  /// Unmasks the records of the part that was read last, and takes out of it what is not chained
-  /// to what is before it.
+  /// Unmasks the records of the part that was read last, and drops the records from the first one
+  /// on that is not chained to the one before it.
   func check(_ part: inout JournalPart, from start: RecordPosition) {
     var chain = RecordChain(after: start, chainKey: keys.chainKey, input: chainInput)
     for index in part.records.indices {

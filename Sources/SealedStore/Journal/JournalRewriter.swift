@@ -1,10 +1,9 @@
 import SessionToolsBase
 
-/// Writes a new journal in one change, sealing every record again: a journal has an identifier of
-/// its own, and each record is bound to it.
+/// A writer of a new journal in one change, for which every record is sealed again.
 ///
-/// One change, because a journal that could be cut between items would show states that never
-/// were.
+/// A journal has an identifier of its own, and each record is bound to it. All records are one
+/// change, because a journal that could be cut between items would show states that never existed.
 struct JournalRewriter {
   private static let bufferByteCount = 1 << 20
 
@@ -13,9 +12,9 @@ struct JournalRewriter {
   private let file: OpenFile
   private let count: Int
   private var sealer: RecordSealer
-  /// Records that are sealed and not written yet.
+  /// The records that are sealed but not written yet.
   ///
-  /// Wiped, because plaintext stands in it for a moment.
+  /// The buffer is wiped, because it holds plaintext for a moment.
   private var buffer = ByteBuffer(byteCount: bufferByteCount, isSecret: true)
   private var filledByteCount = 0
   private var writtenByteCount = JournalHead.byteCount
@@ -25,10 +24,10 @@ struct JournalRewriter {
   ///
   /// - Parameters:
   ///   - file: The file.
-  ///   - head: What it begins with.
-  ///   - count: How many items will be added.
-  ///   - keys: What seals them.
-  ///   - random: Where nonces come from.
+  ///   - head: The head of the journal.
+  ///   - count: The number of items that will be added.
+  ///   - keys: The keys that seal them.
+  ///   - random: The source of nonces.
   /// - Throws: `noSpace` or `io`.
   init(
     _ file: OpenFile, head: JournalHead, count: Int, keys: KeyRing, random: any RandomSource
@@ -50,10 +49,10 @@ struct JournalRewriter {
   mutating func add(_ record: RecordOpener.OpenRecord) throws(StoreError) {
     let lengths = record.prefix.lengths
     let place = try place(for: lengths.record)
-    // Both parts with their padding; the old tags are overwritten.
+    // Copy both parts with their padding; the old tags are overwritten.
     let parts = record.offset + RecordPrefix.byteCount..<record.offset + lengths.record
     buffer.copy(record.buffer, parts, to: place + RecordPrefix.byteCount)
-    // Not the one in front: a rotation has another key for it.
+    // The tag in the old prefix is not used: a rotation has another key for tags.
     let tag = ItemTag(of: record.buffer, record.canonicalKey, tagKey: keys.tagKey)
     entries.append((sealer.seal(buffer, at: place, lengths, kind: nextKind, tag: tag), false))
   }
@@ -64,7 +63,7 @@ struct JournalRewriter {
     return kind
   }
 
-  /// Where a record of some length goes in the buffer.
+  /// Makes room in the buffer for a record of some length, and returns the record's offset.
   private mutating func place(for byteCount: Int) throws(StoreError) -> Int {
     if filledByteCount + byteCount > buffer.byteCount {
       try flush()
@@ -78,12 +77,12 @@ struct JournalRewriter {
 
   /// Ends the journal and makes its file durable, under the name it was made with.
   ///
-  /// - Returns: What a reader of the journal would know.
+  /// - Returns: The view that a reader of the journal would have.
   /// - Throws: `noSpace` or `io`.
   mutating func finish() throws(StoreError) -> JournalView {
     precondition(entries.count == count, "as many items as were announced")
     if count == 0 {
-      // Without any record, a cut journal could not be told from an empty one.
+      // Without any record, a cut journal could not be distinguished from an empty one.
       let void = UnsealedRecord.void
       let place = try place(for: void.lengths.record)
       let entry = void.seal(

@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Goes through every byte of a journal and tells which records open, whatever the chain says.
+/// A search through every byte of a journal for records that open, whatever the chain says.
 ///
-/// For verifying and salvaging; reads never rely on it.
+/// It is for verification and repair; reads never rely on it.
 struct JournalSurvey {
   /// A record that opens.
   struct Found {
@@ -19,18 +19,18 @@ struct JournalSurvey {
     let prefix: RecordPrefix?
   }
 
-  /// No record twice: copies of one, which anyone can make, would fill the memory.
+  /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
-  /// So many at most: every byte could be one.
+  /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
-  /// Where the first gap starts that is not among them.
+  /// The start of the first gap that is not among ``gaps``.
   private(set) var firstOtherGap: Int?
-  /// The names of items, as far as they open.
+  /// The names of items, if they open.
   private(set) var names: [ItemTag: StoreKey] = [:]
 
   private static let largestGapCount = 10_000
 
-  /// How many of the records come one after the other by their numbers; the others follow.
+  /// The number of records at the front that are in the order of their numbers; the others follow.
   private var orderedCount = 0
   private var unordered: Set<RecordName> = []
 
@@ -43,11 +43,10 @@ struct JournalSurvey {
   ///
   /// - Parameters:
   ///   - file: The journal.
-  ///   - range: From where to where; from the end of the head to the end of the file, as a
-  ///     rule.
+  ///   - range: The range to survey, usually from the end of the head to the end of the file.
   ///   - journal: The journal's identifier.
   ///   - keys: The store's keys.
-  ///   - progress: Hears how many bytes are done.
+  ///   - progress: Receives the number of bytes that are done.
   /// - Throws: `io`.
   init(
     _ file: OpenFile, in range: Range<Int>, journal: JournalIdentifier, keys: KeyRing,
@@ -82,7 +81,7 @@ struct JournalSurvey {
       if let prefix, names[prefix.tag] == nil {
         names[prefix.tag] = try Self.name(at: start, prefix, in: file, opener)
       }
-      // What is behind is given up.
+      // The rest of the range is given up.
       guard budget.take(prefix?.recordByteCount ?? 0) else {
         gapStart = gapStart ?? start
         break
@@ -90,7 +89,7 @@ struct JournalSurvey {
       if gapStart == nil {
         gapStart = start
         gapPrefix = prefix
-        // The length in front is most likely right: so most damage costs one step, not a
+        // The length in the prefix is most likely right, so most damage costs one step, not a
         // search at every byte. The number wraps, because anyone can have written it.
         if let prefix,
           try Self.prefix(
@@ -100,7 +99,7 @@ struct JournalSurvey {
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
-          // One step, and no search.
+          // This was one step and no search.
           budget.giveBack(prefix.recordByteCount)
           continue
         }
@@ -137,7 +136,7 @@ struct JournalSurvey {
     records.append(record)
   }
 
-  /// Whether a record is among those in order.
+  /// Returns whether a record is among those in order.
   private func isOrdered(_ name: RecordName) -> Bool {
     var range = 0..<orderedCount
     while !range.isEmpty {
@@ -151,7 +150,7 @@ struct JournalSurvey {
     return false
   }
 
-  /// The name of a record whose value may not open.
+  /// Reads the name of a record whose value may not open.
   private static func name(
     at start: Int, _ prefix: RecordPrefix, in file: OpenFile, _ opener: RecordOpener
   ) throws(StoreError) -> StoreKey? {

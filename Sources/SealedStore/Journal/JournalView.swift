@@ -1,34 +1,34 @@
 import SessionToolsBase
 
-/// What is known of a journal: where the newest record of every item is, and how far it counts.
+/// The known state of a journal: the newest record of every item, and how far the journal counts.
 ///
-/// Only touched under the lock of the store's state: this makes the unchecked conformance true.
-/// A class, because a copy of the index would cost as much as the index.
+/// It is only used under the lock of the store's state, which makes the unchecked conformance
+/// correct. It is a class, because a copy of the index would cost as much as the index.
 final class JournalView: @unchecked Sendable {
   let file: OpenFile
   let identity: FileStatus
   let head: JournalHead
   /// The newest record of every item.
   private(set) var live = LiveRecords()
-  /// The end of what counts; the end of what the chain vouches for where the journal is damaged.
+  /// The end of the part that counts or, in a damaged journal, of the part that the chain confirms.
   private(set) var end: JournalPosition { didSet { sortedKeys = nil } }
-  /// Where the last record starts, if there is one.
+  /// The start of the last record, if there is one.
   private var lastRecordStart: Int?
   /// The keys of all items, if they were listed since the last change.
   var sortedKeys: [StoreKey]?
   /// Whether this process knows that the directory was synced since the file got its name.
   var isNameDurable = false
-  /// The length of the file when it was last looked at, or written.
+  /// The length of the file when it was last read or written.
   var fileByteCount: Int
   var damage: Damage? { didSet { isDamaged = damage != nil } }
-  /// The same without a copy, for every read.
+  /// Whether there is damage; every read checks this, without a copy of ``damage``.
   private(set) var isDamaged = false
-  /// What the store's anchor says that the journal comes by.
+  /// The positions that the journal must pass according to the store's anchor.
   private(set) var anchors: ExpectedPositions
-  /// Where it went when it was last read.
+  /// The positions that the journal must pass because it was read up to them before.
   private(set) var seen: ExpectedPositions
   private let chainBuffer = ByteBuffer(byteCount: 16)
-  /// Where names are encoded to be looked for; longer ones get memory of their own.
+  /// The memory in which names are encoded for a search; longer names get memory of their own.
   private let nameBuffer = ByteBuffer(byteCount: nameBufferByteCount)
   private static let nameBufferByteCount = 512
   private lazy var behindBuffer = ByteBuffer(byteCount: JournalReserve.largestByteCount)
@@ -48,19 +48,19 @@ final class JournalView: @unchecked Sendable {
     pass(end)
   }
 
-  /// Takes the end of a change, or of the head.
+  /// Passes the end of a change, or of the head, to the expected positions.
   private func pass(_ end: JournalPosition) {
     anchors.pass(end)
     seen.pass(end)
   }
 
-  /// What says that everything up to the end counts.
+  /// The mark that confirms everything up to the end.
   var mark: Mark { Mark(journal: head.journal, position: end) }
 
-  /// Where the newest records are.
+  /// The index of the newest records.
   var index: ItemIndex { live.index }
 
-  /// The tag of an item.
+  /// Computes the tag of an item.
   func tag(of key: StoreKey, _ keys: KeyRing) -> ItemTag {
     let byteCount = key.canonicalByteCount
     guard byteCount <= Self.nameBufferByteCount else {
@@ -70,15 +70,15 @@ final class JournalView: @unchecked Sendable {
     return ItemTag(of: nameBuffer, 0..<byteCount, tagKey: keys.tagKey)
   }
 
-  /// The newest record of an item.
+  /// Returns the entry of an item's newest record.
   ///
-  /// Not by way of ``index``, which would be copied for every read.
+  /// This does not use ``index``, which would be copied for every read.
   func entry(of tag: ItemTag) -> ItemIndex.Entry? { live.index[tag] }
 
   /// Whether records are kept in memory once they were read.
   var keepsRecords: Bool { live.index.count <= KeptRecords.largestItemCount }
 
-  /// The record of an entry, if it was kept.
+  /// Returns the record of an entry, if it was kept.
   func keptRecord(of entry: ItemIndex.Entry) -> SealedRecord? {
     keepsRecords ? kept[entry.offset] : nil
   }
@@ -88,13 +88,13 @@ final class JournalView: @unchecked Sendable {
     kept.keep(record, at: entry.offset)
   }
 
-  /// The length of records that are of no more use.
+  /// The total length of the records that are no longer needed.
   var deadByteCount: Int { end.byteCount - JournalHead.byteCount - live.byteCount }
 
-  /// How many changes were made since the journal was begun.
+  /// The number of changes made since the journal was begun.
   var changeCount: UInt64 { end.version &- head.start.version }
 
-  /// Up to where records may stand: the end, or that of the file where journal or mark are damaged.
+  /// The limit of the records: the end or, if journal or mark are damaged, the end of the file.
   ///
   /// The file may have been cut since its head was read.
   var recordsEnd: Int {
@@ -106,11 +106,11 @@ final class JournalView: @unchecked Sendable {
     live.reserve(count)
   }
 
-  /// Goes on over a change.
+  /// Advances over a change.
   ///
   /// - Parameters:
-  ///   - records: Its records, one or more.
-  ///   - newEnd: Where it ends.
+  ///   - records: The records of the change, one or more.
+  ///   - newEnd: The end of the change.
   func append(_ records: ArraySlice<PendingRecords.Element>, to newEnd: JournalPosition) {
     live.apply(records)
     lastRecordStart = records.last.map { Int($0.entry.offset) } ?? lastRecordStart
@@ -118,16 +118,16 @@ final class JournalView: @unchecked Sendable {
     end = newEnd
   }
 
-  /// Where a walk stops.
+  /// The point at which a walk stops.
   enum Goal {
-    /// What a mark says.
+    /// The position in a mark.
     case mark(Mark)
     /// The end of the first change.
     case firstChange
-    /// The last whole change, where nothing says how far the journal counts.
+    /// The end of the last whole change, if it is not known how far the journal counts.
     case lastChange
 
-    /// Whether the beginning of a change counts that breaks off.
+    /// Whether the records of a change that breaks off count.
     var countsParts: Bool {
       if case .lastChange = self { false } else { true }
     }
@@ -140,14 +140,14 @@ final class JournalView: @unchecked Sendable {
     }
   }
 
-  /// Reads on from the end to what counts.
+  /// Walks from the end to a goal.
   ///
-  /// After an error, the view is of no more use.
+  /// After an error, the view must not be used.
   ///
-  /// - Returns: `nil` when the journal goes there; otherwise where it breaks off.
+  /// - Returns: `nil` when the journal reaches the goal; otherwise the place where it breaks off.
   /// - Throws: `io`.
   func advance(to goal: Goal, keys: KeyRing) throws(StoreError) -> Break? {
-    // Taken out and put back, so that no record costs a check for exclusive access to it.
+    // Moved out and back, so that no record costs a check for exclusive access to the property.
     var live = LiveRecords()
     swap(&live, &self.live)
     defer { swap(&live, &self.live) }
@@ -157,12 +157,12 @@ final class JournalView: @unchecked Sendable {
     var isInChange = false
     var nextExpected = min(anchors.nextByteCount, seen.nextByteCount)
     var (found, foundStart) = (end, lastRecordStart)
-    // The last whole change, where those that are not whole do not count.
+    // The end of the last whole change, for a goal for which other changes do not count.
     var (last, lastStart, lastCount) = (end, lastRecordStart, 0)
     var reason: String?
     while let prefix = try walker.next() {
       guard prefix.kind.contains(.first) != isInChange else {
-        reason = "a record is not in a change"
+        reason = "a record is out of place in its change"
         break
       }
       pending.append(prefix, at: found.byteCount)
@@ -196,7 +196,7 @@ final class JournalView: @unchecked Sendable {
 
   /// Makes room for as many items as there would be if all records were like the first ones.
   ///
-  /// Only up to a mark: the length of the file can be anything.
+  /// This is done only for a mark: the length of the file can be anything.
   private func reserve(for goal: Goal, at position: RecordPosition, in live: inout LiveRecords) {
     guard case .mark = goal else { return }
     let (read, all) = (
@@ -220,18 +220,18 @@ final class JournalView: @unchecked Sendable {
       if end.byteCount < mark.byteCount {
         return broken(
           fileByteCount < mark.byteCount
-            ? "the journal ends before what was confirmed, it breaks off"
+            ? "the journal is shorter than was confirmed: it breaks off"
             : "the journal breaks off")
       }
-      // The first change of a journal with a predecessor was there before its first mark.
+      // The first change of a journal with a predecessor was written before its first mark.
       guard mark.isMet(by: end), !isInChange, end.number > 0 || head.predecessor == nil else {
-        return broken("the journal is not the one that was confirmed")
+        return broken("the journal does not match the mark")
       }
       return nil
     }
   }
 
-  /// Where a walk found something else than what was confirmed.
+  /// The place where a walk found something other than was confirmed.
   struct Break {
     let position: JournalPosition
     let isInChange: Bool
@@ -244,7 +244,7 @@ final class JournalView: @unchecked Sendable {
     }
   }
 
-  /// Whether the last record of what counts still stands in the file, by its chain value.
+  /// Returns whether the last record that counts is still in the file, by its chain value.
   ///
   /// - Throws: `io`.
   func hasOwnEnd() throws(StoreError) -> Bool {
@@ -254,7 +254,7 @@ final class JournalView: @unchecked Sendable {
     return count == chainBuffer.byteCount && Bytes16(chainBuffer, at: 0) == end.chain.bytes
   }
 
-  /// Whether there is nothing but room for changes behind the end.
+  /// Returns whether there are only zeros, room for changes, behind the end.
   ///
   /// - Throws: `io`.
   func isVacantBehindEnd() throws(StoreError) -> Bool {

@@ -1,10 +1,10 @@
 import SessionToolsBase
 
-/// Walks the records of a journal, checks the chain, and unmasks kinds and tags.
+/// A walk over the records of a journal, which checks the chain and unmasks kinds and tags.
 ///
 /// No name and no value is decrypted.
 struct JournalWalker {
-  /// Shorter journals are read before another thread is awake.
+  /// The length below which a journal is read before another thread is awake.
   private static let smallestSharedByteCount = 16 << 20
 
   private enum Source {
@@ -15,14 +15,14 @@ struct JournalWalker {
   private var source: Source
   private var part: JournalPart
   private var nextIndex = 0
-  /// The end of what was walked.
+  /// The end of the records that were walked.
   private(set) var position: RecordPosition
 
   /// - Parameters:
   ///   - file: The journal.
-  ///   - fileByteCount: How much of it is walked at the most.
-  ///   - position: Where to begin.
-  ///   - keys: The store's.
+  ///   - fileByteCount: The largest number of bytes of it to walk.
+  ///   - position: The position to begin at.
+  ///   - keys: The store's keys.
   init(_ file: OpenFile, fileByteCount: Int, from position: RecordPosition, keys: KeyRing) {
     func reader() -> JournalPartReader {
       JournalPartReader(file, fileByteCount: fileByteCount, from: position, keys: keys)
@@ -34,8 +34,8 @@ struct JournalWalker {
     self.position = position
   }
 
-  /// The next record, when it is whole and chained to the one before; `nil` at the end or at
-  /// a break, where ``position`` stays.
+  /// Returns the next record if it is whole and chained to the one before; `nil` at the end or at a
+  /// break, where ``position`` stays.
   ///
   /// - Throws: `io`.
   mutating func next() throws(StoreError) -> RecordPrefix? {

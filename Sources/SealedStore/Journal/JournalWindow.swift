@@ -1,11 +1,12 @@
 import SessionToolsBase
 
-/// Reads a journal from front to back through one buffer of 256 KiB at the most, however long the
-/// records are.
+/// A reader of a journal from front to back, through one buffer of at most 256 KiB, however long
+/// the records are.
 ///
-/// By `pread` and not by mapping: a file that someone cuts under a mapping kills the process.
+/// The file is read with `pread` and not mapped: the process would be killed if someone cut a
+/// mapped file.
 struct JournalWindow {
-  /// The longest range that can be asked for.
+  /// The longest range that can be requested.
   static let largestRangeByteCount = largestBufferByteCount - JournalPage.byteCount
 
   private static let largestBufferByteCount = 256 << 10
@@ -17,17 +18,18 @@ struct JournalWindow {
 
   /// - Parameters:
   ///   - file: The journal.
-  ///   - spanByteCount: How far apart the first and the last byte are that will be asked for: a
-  ///     few records need no large buffer.
+  ///   - spanByteCount: The distance between the first and the last byte that will be requested:
+  ///     a few records need no large buffer.
   init(_ file: OpenFile, spanning spanByteCount: Int) {
     self.file = file
-    // From the beginning of the page in which it starts.
+    // A range is read from the beginning of the page in which it starts.
     let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + JournalPage.byteCount
-    // Wiped in the end, because records may be opened in it.
+    // The buffer is wiped in the end, because records may be opened in it.
     buffer = ByteBuffer(byteCount: needed, isSecret: true)
   }
 
-  /// Where a part of the file stands in the buffer; `nil` when the file ends before it does.
+  /// Returns the offset of a part of the file in the buffer, after reading it if necessary; `nil`
+  /// when the file ends before the part does.
   ///
   /// - Throws: `io`.
   mutating func offset(of range: Range<Int>) throws(StoreError) -> Int? {
@@ -40,10 +42,10 @@ struct JournalWindow {
     return range.lowerBound - loaded.lowerBound
   }
 
-  /// How many bytes from an offset on can be passed over in a search for records.
+  /// Returns how many bytes from an offset on a search for records can skip.
   ///
-  /// Each starts with its length, which is not zero, so whole blocks of zeros have none. Tells
-  /// of bytes in the buffer only.
+  /// A record starts with its length, which is not zero, so none starts in a block of zeros. Only
+  /// bytes in the buffer are examined.
   func skippableByteCount(from offset: Int) -> Int {
     guard loaded.contains(offset) else { return 0 }
     let start = offset - loaded.lowerBound
@@ -52,18 +54,18 @@ struct JournalWindow {
     return block - MemoryLayout<UInt32>.size
   }
 
-  /// Where in a range to go on searching for records behind an offset at which none starts.
+  /// Returns where in a range to continue a search for records behind an offset without one.
   ///
   /// - Throws: `io`.
   func nextCandidate(after offset: Int, in range: Range<Int>) throws(StoreError) -> Int {
     let skippable = skippableByteCount(from: offset)
     guard skippable > 0 else { return offset + 1 }
-    // Or reading a hole of a terabyte, which anyone can make in no time, would take hours.
+    // Holes are skipped: reading one of a terabyte, which anyone can make quickly, takes hours.
     let data = try file.nextData(from: offset) ?? range.upperBound
     return max(offset + skippable, data - MemoryLayout<UInt32>.size)
   }
 
-  /// How many bytes of the file are in the buffer from an offset on.
+  /// Returns how many bytes of the file are in the buffer from an offset on.
   func byteCount(from offset: Int) -> Int {
     loaded.upperBound - offset
   }

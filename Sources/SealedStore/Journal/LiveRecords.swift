@@ -1,11 +1,11 @@
-/// The newest record of every item, and how long they are together.
+/// The newest record of every item, and their total length.
 struct LiveRecords: Sendable {
-  /// Where they are.
+  /// The index of the records.
   private(set) var index = ItemIndex()
-  /// The length of all of them.
+  /// The total length of the records.
   private(set) var byteCount = 0
 
-  /// Makes an entry the newest of its item, or takes the item out.
+  /// Makes an entry the newest of its item, or removes the item.
   mutating func apply(_ entry: ItemIndex.Entry, isRemoved: Bool) {
     let old: ItemIndex.Entry?
     if isRemoved {
@@ -17,7 +17,7 @@ struct LiveRecords: Sendable {
     byteCount -= old?.recordByteCount ?? 0
   }
 
-  /// Makes entries the newest of their items, or takes the items out, in this order.
+  /// Makes entries the newest of their items, or removes the items, in this order.
   mutating func apply(_ records: ArraySlice<PendingRecords.Element>) {
     for start in stride(from: records.startIndex, to: records.endIndex, by: Self.batchCount) {
       let batch = records[start..<min(start + Self.batchCount, records.endIndex)]
@@ -26,7 +26,7 @@ struct LiveRecords: Sendable {
     }
   }
 
-  /// As many places as a processor waits for at the same time, and more.
+  /// At least as many places as a processor can wait for at the same time.
   private static let batchCount = 32
 
   /// Makes room for a number of items, to save growing step by step.

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Fresh nonces, fetched many at a time and not with a call to the system for each.
+/// A supply of fresh nonces, fetched many at a time and not with a system call for each.
 ///
 /// A class, so that no two copies can give out the same nonce.
 final class NonceSupply {
@@ -8,21 +8,21 @@ final class NonceSupply {
 
   private let random: any RandomSource
   private let block = ByteBuffer(byteCount: largestBlockCount * Sodium.nonceByteCount)
-  /// How many are still to be fetched for the change that was begun, as far as known.
+  /// The number still to be fetched for the current change; `.max` or less if it is not known.
   private var missingCount = 0
   private var filledByteCount = 0
   private var usedByteCount = 0
 
-  /// - Parameter random: Where they come from.
+  /// - Parameter random: The source of the nonces.
   init(random: any RandomSource) {
     self.random = random
   }
 
   /// Begins a change.
   ///
-  /// What is left of an earlier one is never used: a forked child has it, too.
+  /// Nonces that are left of an earlier change are never used: a forked child has them, too.
   ///
-  /// - Parameter count: How many nonces will be needed, as far as known.
+  /// - Parameter count: The number of nonces that will be needed; `.max` if it is not known.
   func begin(_ count: Int) {
     (missingCount, filledByteCount, usedByteCount) = (count, 0, 0)
   }

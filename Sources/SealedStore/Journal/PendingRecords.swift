@@ -1,11 +1,11 @@
 import SessionToolsBase
 
-/// Records that a walk came by and that are not in the index yet.
+/// Records that a walk passed and that are not in the index yet.
 struct PendingRecords {
   typealias Element = (entry: ItemIndex.Entry, isRemoved: Bool)
 
-  /// So many are moved to the index at once: enough to fetch their places together, and few to
-  /// keep.
+  /// The number of records that are moved to the index at once: enough to fetch their places
+  /// together, and few enough to keep.
   private static let movedAtOnceCount = 1024
 
   private(set) var records: [Element] = []
@@ -14,7 +14,7 @@ struct PendingRecords {
     records.append((ItemIndex.Entry(prefix, at: offset), prefix.kind.contains(.removed)))
   }
 
-  /// Forgets the records from a place on.
+  /// Drops the records from a place on.
   mutating func drop(from place: Int) {
     records.removeSubrange(place...)
   }
@@ -22,7 +22,7 @@ struct PendingRecords {
   /// Whether there are enough to move them.
   var isMany: Bool { records.count >= Self.movedAtOnceCount }
 
-  /// Moves all.
+  /// Moves all records to the live ones.
   mutating func moveAll(to live: inout LiveRecords) {
     live.apply(records[...])
     records.removeAll(keepingCapacity: true)

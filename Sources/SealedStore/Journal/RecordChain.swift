@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Computes chain values: each binds a record to all before it.
+/// A chain of records, whose values each bind a record to all before it.
 struct RecordChain {
   private static let inputByteCount =
     16 + RecordPrefix.chainedByteCount + 2 * Sodium.tagByteCount
@@ -14,7 +14,7 @@ struct RecordChain {
   /// The end of the records so far.
   private(set) var position: RecordPosition
 
-  /// Memory for a chain to compute in.
+  /// Allocates memory in which a chain computes its values.
   static func input() -> ByteBuffer { ByteBuffer(byteCount: inputByteCount) }
 
   init(
@@ -25,26 +25,26 @@ struct RecordChain {
     self.input = input
   }
 
-  /// Takes the prefix of the next record.
+  /// Begins the next record with its prefix.
   func begin(_ buffer: ByteBuffer, at offset: Int) {
     position.chain.bytes.store(in: input, at: 0)
     input.copy(buffer, at: offset, byteCount: RecordPrefix.chainedByteCount, to: 16)
   }
 
-  /// The chain value of the record that was begun.
+  /// Computes the chain value of the record that was begun.
   ///
   /// - Parameters:
-  ///   - buffer: Has the tags of its sealed parts.
-  ///   - nameTag: Where that of the name starts.
-  ///   - valueTag: Where that of the value starts.
-  /// - Returns: What a writer puts into the record's prefix.
+  ///   - buffer: The buffer with the tags of the record's sealed parts.
+  ///   - nameTag: The start of the name's tag.
+  ///   - valueTag: The start of the value's tag.
+  /// - Returns: The value that a writer puts into the record's prefix.
   func value(_ buffer: ByteBuffer, nameTag: Int, valueTag: Int) -> ChainValue {
     Bytes16(buffer, at: nameTag).store(in: input, at: Self.nameTagOffset)
     Bytes16(buffer, at: valueTag).store(in: input, at: Self.valueTagOffset)
     return ChainValue(bytes: Sodium.sipHash(input, 0..<Self.inputByteCount, key: chainKey))
   }
 
-  /// The chain value of a record that stands whole in a buffer.
+  /// Computes the chain value of a record that is whole in a buffer.
   func value(_ buffer: ByteBuffer, at offset: Int, _ lengths: RecordLengths) -> ChainValue {
     begin(buffer, at: offset)
     return value(
@@ -52,13 +52,13 @@ struct RecordChain {
       valueTag: offset + lengths.record - Sodium.tagByteCount)
   }
 
-  /// Goes on to the next record.
+  /// Advances over a record.
   mutating func advance(_ recordByteCount: Int, number: UInt64, chain: ChainValue) {
     position = RecordPosition(
       byteCount: position.byteCount + recordByteCount, number: number, chain: chain)
   }
 
-  /// Goes on over a record that stands whole in a buffer, whatever chain value it bears.
+  /// Advances over a record that is whole in a buffer, whatever chain value it contains.
   mutating func append(_ buffer: ByteBuffer, at offset: Int, _ prefix: RecordPrefix) {
     let chain = value(buffer, at: offset, prefix.lengths)
     advance(prefix.recordByteCount, number: prefix.number, chain: chain)

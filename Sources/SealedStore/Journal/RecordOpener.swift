@@ -1,24 +1,24 @@
 import SessionToolsBase
 
-/// Opens single records of one journal.
+/// An opener of single records of one journal.
 struct RecordOpener: Sendable {
-  /// Which of the two sealed parts of a record are opened.
+  /// The sealed parts of a record that are opened.
   enum Parts {
     case name, value, both
-    /// The name, without what masks the kind and the tag: the name gives the tag.
+    /// The name, without unmasking kind and tag: the tag can be computed from the name.
     case nameOfKnownKind
 
     fileprivate var haveName: Bool { self != .value }
     fileprivate var haveValue: Bool { self == .value || self == .both }
   }
 
-  /// What both sealings bind: journal id 16 ‖ bound prefix 32.
+  /// The length of the associated data of both sealings: journal id 16 ‖ bound prefix 32.
   static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
 
   private let journal: JournalIdentifier
   let keys: KeyRing
-  // By themselves: taken from the ring, each would be retained for every record, and threads that
-  // count references to the same memory wait for each other.
+  // Copies of the ring's keys: taken from the ring, each would be retained for every record, and
+  // threads that count references to the same memory wait for each other.
   private let maskKey: KeyBytes
   private let nameKey: KeyBytes
   private let valueKey: KeyBytes
@@ -33,18 +33,19 @@ struct RecordOpener: Sendable {
     tagKey = keys.tagKey
   }
 
-  /// Memory to open records in a larger buffer with, one after another.
+  /// Allocates memory for the associated data of records that are opened in a larger buffer, one
+  /// after another.
   static func associatedData() -> ByteBuffer { ByteBuffer(byteCount: associatedDataByteCount) }
 
-  /// An open record, its parts in the buffer it was read into.
+  /// An open record, whose parts are in the buffer into which it was read.
   struct OpenRecord {
     let prefix: RecordPrefix
     let buffer: ByteBuffer
-    /// Where the record starts in the buffer.
+    /// The start of the record in the buffer.
     let offset: Int
-    /// The canonical key; empty in a void change, and when the name was not opened.
+    /// The range of the canonical key; empty in a void change, and when the name was not opened.
     fileprivate(set) var canonicalKey = 0..<0
-    /// The value; empty when it was not opened.
+    /// The range of the value; empty when it was not opened.
     fileprivate(set) var valueRange = 0..<0
 
     /// Whether the record changes no item.
@@ -53,19 +54,19 @@ struct RecordOpener: Sendable {
     /// The value, in memory that is wiped.
     var value: SecretBytes { buffer.secret(valueRange) }
 
-    /// The key; `nil` when the bytes are none, which only a holder of the keys could write.
+    /// The key; `nil` when the bytes are not a key, which only a holder of the keys could write.
     var key: StoreKey? {
       var reader = CanonicalKeyReader()
       return key(by: &reader)
     }
 
-    /// The key, by a reader of many.
+    /// Reads the key with a reader that is used for many keys.
     func key(by reader: inout CanonicalKeyReader) -> StoreKey? {
       reader.key(in: buffer, canonicalKey)
     }
   }
 
-  /// The tag of the name in an open record, which should be the one in front.
+  /// Computes the tag of the name in an open record, which should be the one in the prefix.
   func tag(of record: OpenRecord) -> ItemTag {
     ItemTag(of: record.buffer, record.canonicalKey, tagKey: tagKey)
   }
@@ -73,11 +74,11 @@ struct RecordOpener: Sendable {
   /// Opens a whole record in place; `nil` when it is not authentic or not what a writer makes.
   ///
   /// - Parameters:
-  ///   - buffer: Has the record from `offset` on, as far as the parts need it; should be one that
-  ///     is wiped.
-  ///   - offset: Where the record starts.
-  ///   - parts: What to open.
-  ///   - associatedData: Memory of ``associatedData()``.
+  ///   - buffer: The buffer with the record from `offset` on, at least the bytes that the parts
+  ///     need; it should be one that is wiped.
+  ///   - offset: The start of the record.
+  ///   - parts: The parts to open.
+  ///   - associatedData: Memory from ``associatedData()``.
   /// - Returns: The record, in the same buffer.
   func open(
     _ buffer: ByteBuffer, at offset: Int, _ parts: Parts, with associatedData: ByteBuffer
@@ -113,7 +114,7 @@ struct RecordOpener: Sendable {
     return record
   }
 
-  /// Opens the name of a record; where its canonical key is.
+  /// Opens the name of a record in place, and returns the range of its canonical key.
   private func openName(
     of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer
   ) -> Range<Int>? {
@@ -132,7 +133,7 @@ struct RecordOpener: Sendable {
     return key
   }
 
-  /// Opens the value of a record in place; where it is.
+  /// Opens the value of a record in place, and returns its range.
   private static func openValue(
     of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer,
     _ valueKey: KeyBytes
@@ -148,13 +149,13 @@ struct RecordOpener: Sendable {
       isRemoval: prefix.kind.contains(.removed))
   }
 
-  /// Where the value is in an open part; `nil` when the part is not what a writer makes.
+  /// Returns the range of the value in an open part; `nil` when no writer makes such a part.
   static func value(
     in buffer: ByteBuffer, _ text: Range<Int>, isRemoval: Bool
   ) -> Range<Int>? {
     let byteCount = Int(buffer.load(UInt32.self, at: text.lowerBound))
     let start = text.lowerBound + 4
-    // A removal is as long as what it removes, and has no value.
+    // A removal is as long as the record that it removes, and has no value.
     guard byteCount <= text.count - 4,
       isRemoval ? byteCount == 0 : Padding.paddedByteCount(for: 4 + byteCount) == text.count,
       buffer.isZero(start + byteCount..<text.upperBound)
@@ -162,7 +163,7 @@ struct RecordOpener: Sendable {
     return start..<start + byteCount
   }
 
-  /// Reads and opens a record; `nil` when there is none that is whole and authentic.
+  /// Reads and opens a record; `nil` when there is no whole and authentic record.
   ///
   /// - Throws: `io`.
   func read(
@@ -176,14 +177,14 @@ struct RecordOpener: Sendable {
     return try read(from: file, at: start, lengths, parts)
   }
 
-  /// Reads and opens a record of known lengths; for its name alone, the value is not even read.
+  /// Reads and opens a record of known lengths; if only the name is opened, the value is not read.
   ///
   /// - Throws: `io`.
   func read(
     from file: OpenFile, at start: Int, _ lengths: RecordLengths, _ parts: Parts
   ) throws(StoreError) -> OpenRecord? {
     let byteCount = lengths.byteCount(of: parts)
-    // What both sealings bind is the journal's identifier and what stands behind it then.
+    // The associated data of both sealings is the journal's identifier and the bytes behind it.
     let buffer = ByteBuffer(byteCount: 16 + byteCount, isSecret: true)
     guard try file.read(at: start, into: buffer, 16..<16 + byteCount) == byteCount else {
       return nil
@@ -195,14 +196,14 @@ struct RecordOpener: Sendable {
 }
 
 extension RecordLengths {
-  /// The length of a record as far as it is needed to open parts of it.
+  /// Returns how many bytes of a record are needed to open parts of it.
   fileprivate func byteCount(of parts: RecordOpener.Parts) -> Int {
     parts.haveValue ? record : nameRange(at: 0).upperBound
   }
 }
 
 extension ItemTag {
-  /// Names the item of a key.
+  /// Computes the tag of a key's item.
   init(of key: StoreKey, tagKey: KeyBytes) {
     let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
     key.storeCanonical(in: canonicalKey, at: 0)

@@ -1,35 +1,35 @@
 import SessionToolsBase
 
-/// What a writer seals with, kept from one change to the next, so that sealing allocates nothing.
+/// The memory in which a writer seals, kept between changes so that sealing allocates nothing.
 final class SealingMemory {
-  /// Journal id 16 ‖ bound prefix 32: what both sealings bind.
+  /// The associated data of both sealings: journal id 16 ‖ bound prefix 32.
   fileprivate let associatedData = RecordOpener.associatedData()
   fileprivate let chainInput = RecordChain.input()
   fileprivate let nonces: NonceSupply
 
-  /// - Parameter random: Where nonces come from.
+  /// - Parameter random: The source of nonces.
   init(random: any RandomSource) {
     nonces = NonceSupply(random: random)
   }
 }
 
-/// Seals records into a buffer, one after another, each chained to the one before.
+/// A sealer of records, one after another in a buffer, each chained to the one before.
 struct RecordSealer {
   private let keys: KeyRing
   private let memory: SealingMemory
   private var chain: RecordChain
 
-  /// The end of what was sealed.
+  /// The end of the records that were sealed.
   var position: RecordPosition { chain.position }
 
   /// Begins a change.
   ///
   /// - Parameters:
-  ///   - count: How many records it has, as far as known.
-  ///   - journal: What the records are bound to.
-  ///   - position: Where the first will be.
-  ///   - keys: What seals and chains them.
-  ///   - memory: Used by nothing else until the change is sealed.
+  ///   - count: The number of its records; `.max` if it is not known.
+  ///   - journal: The journal to which the records are bound.
+  ///   - position: The position of the first record.
+  ///   - keys: The keys that seal and chain the records.
+  ///   - memory: Memory that is not used for anything else until the change is sealed.
   init(
     _ count: Int, journal: JournalIdentifier, position: RecordPosition, keys: KeyRing,
     memory: SealingMemory
@@ -41,16 +41,16 @@ struct RecordSealer {
     journal.bytes.store(in: memory.associatedData, at: 0)
   }
 
-  /// Seals a record whose name and value stand at their places in the buffer, zeros behind each.
+  /// Seals a record whose name and value are in their places in the buffer, with zeros behind each.
   ///
   /// - Parameters:
-  ///   - buffer: Has `prefix 72 ‖ name ‖ tag 16 ‖ value ‖ tag 16` from `offset` on; prefix and tags
-  ///     are written here.
-  ///   - offset: Where the record starts.
-  ///   - lengths: Those of the sealed parts.
-  ///   - kind: What the record says of its item and its change.
-  ///   - tag: The item.
-  /// - Returns: Where the record will be.
+  ///   - buffer: The buffer with `prefix 72 ‖ name ‖ tag 16 ‖ value ‖ tag 16` from `offset` on;
+  ///     prefix and tags are written here.
+  ///   - offset: The start of the record.
+  ///   - lengths: The lengths of the sealed parts.
+  ///   - kind: The kind of the record.
+  ///   - tag: The tag of the item.
+  /// - Returns: The entry of the record, with its place in the journal.
   mutating func seal(
     _ buffer: ByteBuffer, at offset: Int, _ lengths: RecordLengths, kind: RecordKind, tag: ItemTag
   ) -> ItemIndex.Entry {

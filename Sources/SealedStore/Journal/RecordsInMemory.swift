@@ -1,6 +1,6 @@
 package import SessionToolsBase
 
-/// Records that are sealed and opened as changes and reads do it, without files: for benchmarks.
+/// Records that are sealed and opened as in changes and reads, but without files, for benchmarks.
 package struct RecordsInMemory {
   private let keys: KeyRing
   private let memory = SealingMemory(random: SystemRandomSource())
@@ -24,7 +24,7 @@ package struct RecordsInMemory {
 
   /// Seals a change that puts one value.
   ///
-  /// - Returns: Its record.
+  /// - Returns: The record of the value.
   package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
     SealedChange(
       of: [UnsealedRecord(value, for: key)], journal: journal, after: start,
@@ -32,9 +32,9 @@ package struct RecordsInMemory {
     ).buffer
   }
 
-  /// Opens a copy of a record, as one that was read from a file.
+  /// Opens a copy of a record in the same way as one that was read from a file.
   ///
-  /// - Returns: Its value; `nil` when it is not the one of the key.
+  /// - Returns: The value; `nil` when the record is not that of the key.
   package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
     let entry = ItemIndex.Entry(
       tag: ItemTag(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: keys.tagKey), offset: 0,

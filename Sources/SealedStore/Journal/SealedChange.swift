@@ -1,10 +1,10 @@
 import SessionToolsBase
 
-/// The records of a change, sealed into one buffer as they go to the end of the journal, and a new
-/// reserve behind them when they do not fit into the old one.
+/// The records of a change, sealed into one buffer for the end of the journal, with a new reserve
+/// behind them when they do not fit into the old one.
 struct SealedChange {
   private(set) var entries: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
-  /// The end of the journal with them.
+  /// The end of the journal with the records.
   let end: JournalPosition
   let buffer: ByteBuffer
   private let start: Int
@@ -13,12 +13,12 @@ struct SealedChange {
   /// Seals records, one or more.
   ///
   /// - Parameters:
-  ///   - records: What to seal.
-  ///   - journal: What they are bound to.
+  ///   - records: The records to seal.
+  ///   - journal: The journal to which they are bound.
   ///   - position: The end of the journal without them.
   ///   - fileByteCount: The length of the journal's file.
-  ///   - keys: What seals and chains them.
-  ///   - memory: Used by nothing else until the change is sealed.
+  ///   - keys: The keys that seal and chain them.
+  ///   - memory: Memory that is not used for anything else until the change is sealed.
   init(
     of records: [UnsealedRecord], journal: JournalIdentifier, after position: JournalPosition,
     fileByteCount: Int, keys: KeyRing, memory: SealingMemory
@@ -45,13 +45,13 @@ struct SealedChange {
   /// Whether there is a reserve behind the records.
   var hasReserve: Bool { buffer.byteCount > byteCount }
 
-  /// Writes the change; it counts once the mark says so.
+  /// Writes the change, which counts once the mark includes it.
   ///
   /// - Parameters:
   ///   - file: The journal.
-  ///   - withReserve: Whether the reserve is written as well, if there is one.
-  ///   - written: How many bytes were written, also where that failed.
-  /// - Returns: How long the file is at least.
+  ///   - withReserve: Whether the reserve is also written, if there is one.
+  ///   - written: The number of bytes that were written, also after a failure.
+  /// - Returns: The length that the file has at least.
   /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then, and all of the
   ///   change when there is a reserve.
   func write(
@@ -65,13 +65,13 @@ struct SealedChange {
 
 /// A record before it is sealed.
 struct UnsealedRecord {
-  /// `nil` in a void change.
+  /// The key of the item; `nil` in a void change.
   let key: StoreKey?
   private let value: SecretBytes?
   private let keyByteCount: Int
   let lengths: RecordLengths
 
-  /// Puts a value.
+  /// Creates a record that puts a value.
   init(_ value: SecretBytes, for key: StoreKey) {
     self.key = key
     self.value = value
@@ -79,10 +79,10 @@ struct UnsealedRecord {
     lengths = RecordLengths(keyByteCount: keyByteCount, valueByteCount: value.byteCount)
   }
 
-  /// Removes an item.
+  /// Creates a record that removes an item.
   ///
   /// - Parameters:
-  ///   - key: The item.
+  ///   - key: The key of the item.
   ///   - recordByteCount: The length of the record that is removed.
   init(removing key: StoreKey, recordByteCount: Int) {
     self.key = key
@@ -98,7 +98,7 @@ struct UnsealedRecord {
     lengths = RecordLengths(keyByteCount: 0, removing: nil)
   }
 
-  /// Changes no item: the removal of a name that is empty.
+  /// A record that changes no item: the removal of an empty name.
   static let void = UnsealedRecord()
 
   var isRemoval: Bool { value == nil }

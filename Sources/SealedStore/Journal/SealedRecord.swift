@@ -1,21 +1,21 @@
 import SessionToolsBase
 
-/// The record of an item in memory, sealed as it is in the file, of which the value can be opened.
+/// The record of an item in memory, sealed as it is in the file, whose value can be opened.
 ///
-/// Written before anyone else can see it, and only read after that: this makes the unchecked
-/// conformance true.
+/// It is written before other threads can see it, and only read after that. This makes the
+/// unchecked conformance correct.
 struct SealedRecord: @unchecked Sendable {
-  /// The journal's identifier and the record: with its prefix, which both sealings bind, behind it.
+  /// The journal's identifier and the record behind it: the associated data comes first.
   private let buffer: ByteBuffer
   private static let start = 16
 
   /// Reads the record of an entry; `nil` when the file ends before it does.
   ///
   /// - Parameters:
-  ///   - entry: Where the record is.
-  ///   - journal: What it is bound to.
-  ///   - file: The journal.
-  ///   - isKept: Whether the value is to be opened more than once.
+  ///   - entry: The entry of the record.
+  ///   - journal: The journal to which it is bound.
+  ///   - file: The journal's file.
+  ///   - isKept: Whether the value may be opened more than once.
   /// - Throws: `io`.
   init?(
     of entry: ItemIndex.Entry, in journal: JournalIdentifier, _ file: OpenFile, isKept: Bool
@@ -34,7 +34,7 @@ struct SealedRecord: @unchecked Sendable {
   }
 
   private init(byteCount: Int, in journal: JournalIdentifier, isKept: Bool) {
-    // A record that is opened once is opened where it stands, which saves memory for the value.
+    // A record that is opened only once is opened in place, which saves memory for the value.
     buffer = ByteBuffer(unwrittenByteCount: Self.start + byteCount, isSecret: !isKept)
     journal.bytes.store(in: buffer, at: 0)
   }
@@ -42,7 +42,7 @@ struct SealedRecord: @unchecked Sendable {
   /// The length of the record.
   var byteCount: Int { buffer.byteCount - Self.start }
 
-  /// Opens the value; `nil` when the record is not authentic, or not the one of the entry.
+  /// Opens the value; `nil` when the record is not authentic, or is not that of the entry.
   func value(of entry: ItemIndex.Entry, _ keys: KeyRing) -> SecretBytes? {
     guard let prefix = RecordPrefix(buffer, at: Self.start, maskKey: keys.maskKey),
       entry.isEntry(of: prefix)
@@ -50,7 +50,7 @@ struct SealedRecord: @unchecked Sendable {
     return value(prefix.lengths, keys)
   }
 
-  /// Opens the value of a record that was the one of its entry before.
+  /// Opens the value of a record that is already known to be that of its entry.
   func valueAgain(_ keys: KeyRing) -> SecretBytes? {
     RecordLengths(buffer, at: Self.start).flatMap { value($0, keys) }
   }
@@ -80,16 +80,19 @@ struct SealedRecord: @unchecked Sendable {
   }
 }
 
-/// Records of a small store, as they were read, so that to read them again is one look at the mark.
+/// Records of a small store as they were read, so that reading them again takes one look at the
+/// mark.
 ///
-/// A record that counts never changes: what was authentic once is so from memory, whatever became of
-/// the file meanwhile.
+/// A record that counts never changes: one that was authentic is still so in memory, whatever
+/// happened to the file meanwhile.
 struct KeptRecords {
-  /// None are kept of a store with more items, where most would be gone before they are asked for.
+  /// The largest number of items in a store whose records are kept.
+  ///
+  /// In a larger store, most records would be dropped before they are read again.
   static let largestItemCount = 256
   private static let largestByteCount = 4 << 10
 
-  /// By where they start in the journal.
+  /// The records by their starts in the journal.
   private var records: [UInt64: SealedRecord] = [:]
 
   subscript(offset: UInt64) -> SealedRecord? { records[offset] }
@@ -97,7 +100,7 @@ struct KeptRecords {
   /// Keeps a record unless it is a long one.
   mutating func keep(_ record: SealedRecord, at offset: UInt64) {
     guard record.byteCount <= Self.largestByteCount else { return }
-    // Some are of items that have newer ones by now: begun anew, all that are in use come back.
+    // Some records are superseded by now: all are dropped, and those in use are kept again later.
     if records.count == Self.largestItemCount { records = [:] }
     records[offset] = record
   }

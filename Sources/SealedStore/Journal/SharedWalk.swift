@@ -3,12 +3,13 @@ import Glibc
 import SessionToolsBase
 import Synchronization
 
-/// Reads and checks the parts of a long journal on two threads: the caller's, and one of its own.
+/// A walk that reads and checks the parts of a long journal on two threads: the caller's and a
+/// helper's.
 ///
-/// Parts are read before it is known where their first record starts, which the part before tells
-/// as soon as it is read. Then its chain can be checked by one thread while the other goes on,
-/// since every record bears the chain value that the next one needs. Where a part turns out to be
-/// broken, nobody asks for those behind it.
+/// A part is loaded before it is known where its first record starts; this is known as soon as the
+/// part before it is read. Then one thread can check the chain of that part while the other
+/// continues, since every record contains the chain value that the next one needs. If a part is
+/// broken, the parts behind it are not used.
 final class SharedWalk {
   private let parts: Parts
   private var reader: JournalPartReader
@@ -16,9 +17,9 @@ final class SharedWalk {
   private var nextNumber = 0
 
   /// - Parameters:
-  ///   - reader: For the caller's thread.
-  ///   - helpingReader: The same for the other one.
-  ///   - start: Where the first part starts.
+  ///   - reader: The reader for the caller's thread.
+  ///   - helpingReader: The same reader for the helper's thread.
+  ///   - start: The start of the first part.
   init(
     _ reader: JournalPartReader, _ helpingReader: JournalPartReader, from start: RecordPosition
   ) {
@@ -29,15 +30,15 @@ final class SharedWalk {
   }
 
   deinit {
-    // The helper uses the store's keys, which may be gone soon.
+    // The helper uses the store's keys, which may be wiped soon.
     parts.stopAndWaitForHelper()
     helper.letGo()
   }
 
-  /// The next part; `nil` behind the last.
+  /// Returns the next part; `nil` behind the last.
   ///
-  /// Takes later ones until it is there.
-  /// Not to be called again after an error.
+  /// Until that part is ready, the caller's thread takes parts as well. Do not call this again
+  /// after an error.
   ///
   /// - Throws: `io`.
   func nextPart() throws(StoreError) -> JournalPart? {
@@ -47,10 +48,10 @@ final class SharedWalk {
   }
 }
 
-/// Takes parts on another thread.
+/// A helper that takes parts on another thread.
 ///
-/// Its thread alone uses its reader, which is let go when the thread has left, or will find that it
-/// comes too late: this makes the unchecked conformance true.
+/// Only its thread uses its reader, which is released when the thread has left, or will find that
+/// it comes too late. This makes the unchecked conformance correct.
 private final class Helper: @unchecked Sendable {
   private var reader: JournalPartReader?
   private let parts: Parts
@@ -65,33 +66,33 @@ private final class Helper: @unchecked Sendable {
     while parts.take(&reader) || parts.waitForRoom() {}
   }
 
-  /// Lets go of memory and file, once the parts are over: a thread that comes late keeps this object.
+  /// Releases memory and file once no more parts are taken: a late thread retains this object.
   func letGo() { reader = nil }
 }
 
 /// The parts of a journal, in the order of their numbers, each taken by one thread.
 private final class Parts: Sendable {
-  /// A part that is being read, or was.
+  /// A part that is being read, or was read.
   ///
-  /// `start` is written before `isStartKnown` is signalled, by the thread that has the part
-  /// before, and `result` before `isDone`, by the one that has this part; each is read after
-  /// that. This makes the unchecked conformance true.
+  /// The thread that has the part before writes `start` and then signals `isStartKnown`. The thread
+  /// that has this part writes `result` and then signals `isDone`. Each is read only after its
+  /// signal. This makes the unchecked conformance correct.
   final class Place: @unchecked Sendable {
     let isStartKnown = DispatchSemaphore(value: 0)
-    /// `nil` when the part before was the last.
+    /// The start of the part; `nil` when the part before was the last.
     var start: RecordPosition?
     let isDone = DispatchSemaphore(value: 0)
-    /// Whether that was signalled: a wait that ends at once would call the kernel.
+    /// Whether `isDone` was signaled: even a wait that ends at once would call the kernel.
     let isThere = Atomic(false)
-    /// `nil` when no part starts here.
+    /// The part; `nil` when no part starts here.
     var result: Result<JournalPart?, StoreError> = .success(nil)
   }
 
   private enum HelperState {
-    /// Shall come, and never does where no thread could be started.
+    /// Expected to come, which never happens if no thread could be started.
     case called
     case atWork
-    /// Waits for room.
+    /// Waiting for room.
     case waiting
     case gone
   }
@@ -101,25 +102,25 @@ private final class Parts: Sendable {
     var fetchedCount = 0
     var isOver = false
     var helper = HelperState.called
-    /// Whether records were short in the part before, so that the next ones have records as well.
+    /// Whether records were short in the part before, so that the next parts have records, too.
     var isDense = false
 
-    // One place is for the start of the part behind the last one that was taken.
+    // One place is kept for the start of the part behind the last one that was taken.
     var room: Int { isOver ? 0 : fetchedCount + Parts.placeCount - 1 - nextNumber }
   }
 
-  /// What was taken and not fetched yet takes some hundred kilobytes.
+  /// The number of places: parts that are taken and not fetched yet use some hundred kilobytes.
   private static let placeCount = 8
-  /// A part with so many records has short ones.
+  /// The number of records from which on a part is dense: its records are short.
   private static let denseCount = 8
 
   private let places = (0..<placeCount).map { _ in Place() }
-  /// Where the first part begins in the file.
+  /// The start of the first part in the file.
   private let firstByte: Int
   private let state = Mutex(State())
-  /// Signalled when the helper waits and shall go on.
+  /// Signaled when the helper is waiting and should continue.
   private let goesOn = DispatchSemaphore(value: 0)
-  /// Signalled when the helper has left.
+  /// Signaled when the helper has left.
   private let isHelperGone = DispatchSemaphore(value: 0)
 
   init(from start: RecordPosition) {
@@ -134,7 +135,7 @@ private final class Parts: Sendable {
     place(number).isStartKnown.signal()
   }
 
-  /// Reads and checks the next part; `false` when there is none, or enough were taken.
+  /// Reads and checks the next part; `false` when there is no next part, or enough were taken.
   func take(_ reader: inout JournalPartReader) -> Bool {
     let next = state.withLock { state -> (number: Int, isDense: Bool)? in
       guard state.room > 0 else { return nil }
@@ -159,7 +160,7 @@ private final class Parts: Sendable {
   ) throws(StoreError) -> JournalPart? {
     let partByteCount = JournalPartReader.partByteCount
     let range = firstByte + number * partByteCount..<firstByte + (number + 1) * partByteCount
-    // In vain when it fails: there may be a bad sector in a record's bytes that nobody needs.
+    // A failure is ignored: the bad sector may be in bytes of a record that are not needed.
     let isLoaded = isDense && (try? reader.load(range.lowerBound)) != nil
     place(number).isStartKnown.waitAwake()
     guard let start = place(number).start else {
@@ -180,23 +181,23 @@ private final class Parts: Sendable {
     return part
   }
 
-  /// Whether nobody has to wait for a part.
+  /// Returns whether a part is ready, so that it can be fetched without waiting.
   func isThere(_ number: Int) -> Bool { place(number).isThere.load(ordering: .acquiring) }
 
-  /// Waits for a part that was taken; makes room for another.
+  /// Waits for a part that was taken, returns it, and makes room for another.
   func fetch(_ number: Int) -> Result<JournalPart?, StoreError> {
     let place = place(number)
     place.isDone.waitAwake()
     place.isThere.store(false, ordering: .relaxed)
     state.withLock { state in
       state.fetchedCount += 1
-      // Enough to do to wake it.
+      // There is enough to do to wake the helper.
       if state.room >= Self.placeCount / 2 { wakeHelper(&state) }
     }
     return place.result
   }
 
-  /// Whether the helper, which has come, is still wanted.
+  /// Registers that the helper has come, and returns whether it is still needed.
   func beginHelping() -> Bool {
     state.withLock { state in
       guard !state.isOver else { return false }
@@ -205,7 +206,7 @@ private final class Parts: Sendable {
     }
   }
 
-  /// Waits until there is more to take for the helper; `false` when it is to leave.
+  /// Waits until there are more parts for the helper to take; `false` when it should leave.
   func waitForRoom() -> Bool {
     let next = state.withLock { state in
       state.helper = state.isOver ? .gone : state.room == 0 ? .waiting : .atWork
@@ -222,15 +223,15 @@ private final class Parts: Sendable {
     goesOn.signal()
   }
 
-  /// Lets no thread take any more.
+  /// Makes both threads take no more parts.
   private func stop(_ state: inout State) {
     state.isOver = true
     wakeHelper(&state)
   }
 
-  /// Lets no thread take any more, and waits until the helper does nothing any longer.
+  /// Makes both threads take no more parts, and waits until the helper has stopped.
   ///
-  /// Not for one that has not come yet: it will find that it comes too late.
+  /// This does not wait for a helper that has not come yet: it will find that it comes too late.
   func stopAndWaitForHelper() {
     let isAtWork = state.withLock { state in
       stop(&state)
@@ -241,8 +242,9 @@ private final class Parts: Sendable {
 }
 
 extension DispatchSemaphore {
-  /// Waits, and lets others run at first without sleeping: who is woken by the other thread often
-  /// comes to the processor of that one, and stays there.
+  /// Waits, at first by yielding the processor and not by sleeping.
+  ///
+  /// A thread that another one wakes is often moved to the processor of that one and stays there.
   fileprivate func waitAwake() {
     for _ in 0..<500 {
       if wait(timeout: DispatchTime(uptimeNanoseconds: 0)) == .success { return }

@@ -1,17 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// Does pieces of work on two threads: the caller's, and one of its own.
+/// Work in pieces on two threads: the caller's and a helper's.
 ///
-/// Each thread takes the next piece that the other has not taken, so nothing waits for a helper that
-/// never comes.
+/// Each thread takes the next piece that the other has not taken, so the caller does not wait for a
+/// helper that never comes.
 enum TwoThreads {
-  /// Does all pieces.
+  /// Does all pieces of the work.
   ///
   /// - Parameters:
-  ///   - count: How many there are.
-  ///   - body: Does one.
-  /// - Returns: What came of each, in their order.
+  ///   - count: The number of pieces.
+  ///   - body: Does one piece.
+  /// - Returns: The results of the pieces, in their order.
   static func map<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) -> Result
   ) -> [Result] {
@@ -30,7 +30,7 @@ enum TwoThreads {
     }
 
     private let state: Mutex<State>
-    /// Signalled for every piece that is done.
+    /// Signaled for every piece that is done.
     private let done = DispatchSemaphore(value: 0)
     private let count: Int
 
@@ -52,7 +52,7 @@ enum TwoThreads {
       return true
     }
 
-    /// Waits for pieces that the other thread has taken.
+    /// Waits for the pieces that the other thread has taken, and returns all results.
     func results() -> [Result] {
       for _ in 0..<count { done.wait() }
       return state.withLock { $0.results.compactMap(\.self) }

@@ -1,20 +1,22 @@
 import SessionToolsBase
 
-/// What stands in a journal behind its mark: changes that were never marked, of which all but the
-/// last are certainly on the disk, the remains of one that was not finished, or damage.
+/// The part of a journal behind its mark.
 ///
-/// Only for the holder of the writer's lock: somebody may be writing there otherwise.
+/// It has changes that were never marked, of which all but the last are certainly on the disk; the
+/// remains of a change that was not finished; or damage. Only a holder of the writer's lock may use
+/// it: otherwise another process may be writing there.
 struct UnmarkedPart {
   /// A whole change.
   private struct Change {
-    /// Where its records begin among the pending ones.
+    /// The place of its first record among the pending ones.
     let place: Int
     let start: JournalPosition
     let end: JournalPosition
   }
 
-  /// What a crash leaves of the largest change, with its reserve: a sparse file of terabytes must
-  /// not keep a reader busy for hours.
+  /// The length of the largest change with its reserve: a crash leaves no more than that.
+  ///
+  /// A sparse file of terabytes must not keep a reader busy for hours.
   static let largestRemainsByteCount =
     SealedFileStore.largestChangeByteCount + JournalReserve.largestByteCount
 
@@ -23,7 +25,7 @@ struct UnmarkedPart {
   private let fileByteCount: Int
   private var pending = PendingRecords()
   private var changes: [Change] = []
-  /// Where the records start that the walk came by.
+  /// The starts of the records that the walk passed.
   private var passed: Set<Int> = []
   private let start: JournalPosition
 
@@ -31,13 +33,13 @@ struct UnmarkedPart {
   private(set) var lastChange: (offset: Int, bytes: ByteBuffer)?
   /// The end of the last byte that is not zero.
   private(set) var remainsEnd = 0
-  /// Where a record opens that no interrupted write leaves.
+  /// The start of a record that opens and that no interrupted write leaves.
   private(set) var damageOffset: Int?
 
   /// - Parameters:
-  ///   - view: The journal as far as it is marked.
-  ///   - fileByteCount: How much of the file counts.
-  ///   - keys: The store's.
+  ///   - view: The journal up to its mark.
+  ///   - fileByteCount: The number of bytes of the file to look at.
+  ///   - keys: The store's keys.
   /// - Throws: `io`.
   init(
     behind view: JournalView, fileByteCount: Int, keys: KeyRing
@@ -51,10 +53,10 @@ struct UnmarkedPart {
     try examineRemains()
   }
 
-  /// The end of what counts.
+  /// The end of the part that counts.
   var end: JournalPosition { changes.last?.end ?? start }
 
-  /// Where the changes end that count.
+  /// The ends of the changes that count.
   var changeEnds: [JournalPosition] { changes.map(\.end) }
 
   /// Whether a change counts.
@@ -68,10 +70,10 @@ struct UnmarkedPart {
     }
   }
 
-  /// How many bytes behind the end are to be dropped.
+  /// The number of bytes behind the end that must be dropped.
   var remainsByteCount: Int { remainsEnd - end.byteCount }
 
-  /// Whether there is nothing but zeros.
+  /// Whether there are only zeros.
   var isVacant: Bool { changes.isEmpty && remainsByteCount == 0 }
 
   private mutating func walk(_ keys: KeyRing) throws(StoreError) {
@@ -97,8 +99,9 @@ struct UnmarkedPart {
 
   /// Drops the last whole change if one of its records does not open.
   ///
-  /// A power cut may have kept both ends of a part of a record, which are all that the chain covers,
-  /// and lost sectors between them. Those before it were synced before it was written.
+  /// A power cut may have kept the two ends of a record's part, which are all that the chain
+  /// covers, and lost sectors between them. The changes before this one were synced before it was
+  /// written.
   private mutating func dropTornChange() throws(StoreError) {
     guard let last = changes.last else { return }
     let bytes = ByteBuffer(byteCount: last.end.byteCount - last.start.byteCount)
@@ -115,7 +118,7 @@ struct UnmarkedPart {
   private func opens(_ change: Change, _ bytes: ByteBuffer) -> Bool {
     pending.records[change.place...].allSatisfy { entry, _ in
       let offset = Int(entry.offset) - change.start.byteCount
-      // In a copy: what was read is to be written again.
+      // A copy is opened, because the bytes that were read will be written again.
       let copy = ByteBuffer(byteCount: entry.recordByteCount, isSecret: true)
       copy.copy(bytes, offset..<offset + entry.recordByteCount, to: 0)
       let associatedData = RecordOpener.associatedData()
@@ -124,7 +127,7 @@ struct UnmarkedPart {
     }
   }
 
-  /// What a crash leaves is one change that begins at the end of what counts.
+  /// Searches the remains for damage: a crash leaves only one change, at the end of what counts.
   private mutating func examineRemains() throws(StoreError) {
     let behind = min(end.byteCount, fileByteCount)..<fileByteCount
     if behind.count > Self.largestRemainsByteCount {
@@ -147,14 +150,14 @@ struct UnmarkedPart {
       let inWindow = min(window.byteCount(from: start) - RecordPrefix.byteCount, last - start)
       var step = 0
       while step <= inWindow {
-        // Nearly every offset fails here: a sealed name is short, so its length has two bytes zero.
+        // Nearly every offset fails here: a sealed name is short, so two bytes of its length are 0.
         let word = window.buffer.load(UInt32.self, at: offset + step)
         if word == 0, window.skippableByteCount(from: start + step) > 0 {
           step += window.skippableByteCount(from: start + step)
           continue
         }
         if word >> 16 == 0, let byteCount = candidate(window.buffer, offset + step, start + step) {
-          // The careful answer.
+          // The budget is used up: this is called damage, to be careful.
           guard budget.take(byteCount) else { return start + step }
           if try opens(at: start + step) { return start + step }
         }
@@ -166,8 +169,8 @@ struct UnmarkedPart {
     return nil
   }
 
-  /// The length of what looks like the first record of a change, whichever: an older one here is a
-  /// replay.
+  /// Returns the length of the bytes here if they look like the first record of any change, also of
+  /// an older one, which would be a replay.
   private func candidate(_ buffer: ByteBuffer, _ offset: Int, _ start: Int) -> Int? {
     guard let lengths = RecordLengths(buffer, at: offset),
       start + lengths.record <= fileByteCount, !passed.contains(start),

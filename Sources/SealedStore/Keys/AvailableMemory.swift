@@ -1,9 +1,9 @@
 import Foundation
 
-/// How much memory there is for this process.
+/// The memory available to this process.
 package enum AvailableMemory {
-  /// What the kernel calls available or, if it is less, the least limit of the control groups
-  /// (version 2) that the process is in.
+  /// Returns the memory that the kernel calls available or, if it is lower, the lowest limit of
+  /// the control groups (version 2) that the process is in.
   ///
   /// - Parameter root: Where `/proc` and `/sys` are.
   /// - Returns: The bytes; `nil` when neither can be read.
@@ -11,7 +11,7 @@ package enum AvailableMemory {
     (groupLimits(root) + [availableToSystem(root)]).compactMap(\.self).min()
   }
 
-  /// The line `MemAvailable:   16384 kB`.
+  /// Reads a line such as `MemAvailable:   16384 kB`.
   private static func availableToSystem(_ root: String) -> Int? {
     text("\(root)/proc/meminfo")?.split(separator: "\n")
       .first { $0.hasPrefix("MemAvailable:") }?
@@ -20,7 +20,7 @@ package enum AvailableMemory {
       .map { $0 * 1024 }
   }
 
-  /// The limit of the process's own group and of each group around it; `nil` for one without.
+  /// Reads the limits of the process's own group and of each group around it; `nil` for no limit.
   private static func groupLimits(_ root: String) -> [Int?] {
     guard
       let line = text("\(root)/proc/self/cgroup")?.split(separator: "\n")

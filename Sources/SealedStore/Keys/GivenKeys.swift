@@ -1,15 +1,15 @@
 import SessionToolsBase
 
-/// The keys that some sources have for the slots of a header, asked for before they are needed.
+/// The keys of some sources for the slots of a header, fetched before they are needed.
 struct GivenKeys {
-  /// What a source said of a slot.
+  /// The answer of a source for a slot.
   enum Answer {
     case key(WrappingKey)
     case notMine
   }
 
   private let sources: [any KeySource]
-  /// Of each source.
+  /// The answers of each source, in the order of the sources.
   private(set) var answers: [[KeySlotParameters: Answer]]
 
   init(of sources: [any KeySource]) {
@@ -19,9 +19,10 @@ struct GivenKeys {
 
   /// Asks each source for each slot that it has not been asked for.
   ///
-  /// A source that opened a slot and then ends the search is not asked for the others.
+  /// A source that opened a slot and then throws an error that ends the search is not asked for
+  /// the remaining slots.
   ///
-  /// - Throws: What a source throws; `corrupt` when a slot is for a key and does not open with it.
+  /// - Throws: A source's errors; `corrupt` when a slot is for a key but does not open with it.
   mutating func ask(for header: Header, path: String) throws(StoreError) {
     for (position, source) in sources.enumerated() {
       var opensAny = false
@@ -45,7 +46,7 @@ struct GivenKeys {
     }
   }
 
-  /// Whether all of them were asked for all slots of a header.
+  /// Returns whether all sources were asked for all slots of a header.
   func haveAnswered(for header: Header) -> Bool {
     let slots = header.slots.compactMap(\.parameters)
     return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }

@@ -1,19 +1,19 @@
 public import SessionToolsBase
 
-/// A file of exactly 32 bytes, of mode 0600 and owned by the user.
+/// A file of exactly 32 bytes, with mode 0600 and owned by the user.
 ///
-/// Keep it where the store is not: whoever has both opens the store.
+/// Keep it apart from the store: anyone who has both can open the store.
 public struct KeyFile: KeySource {
-  /// Where the file is.
+  /// The path of the file.
   public let path: String
   private let isMadeIfAbsent: Bool
 
-  /// Names a key file; it is read each time a store is opened with it.
+  /// Names a key file, which is read each time a store is opened with it.
   ///
   /// - Parameters:
-  ///   - path: Where the file is.
-  ///   - makeIfAbsent: Whether a missing file is made for a new store or slot. Never for
-  ///     opening: a key that is gone cannot be made again.
+  ///   - path: The path of the file.
+  ///   - makeIfAbsent: Whether a missing file is made for a new store or slot. It is never made
+  ///     when a store is opened: a lost key cannot be made again.
   public init(_ path: String, makeIfAbsent: Bool = false) {
     self.path = path
     isMadeIfAbsent = makeIfAbsent
@@ -29,16 +29,16 @@ public struct KeyFile: KeySource {
     return KeyFile(path)
   }
 
-  /// The file's key, for every raw key slot, whatever its label.
+  /// Returns the file's key for every raw key slot, whatever its label.
   ///
   /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could
-  ///   read or write it, `invalidKey` when it has not exactly 32 bytes, or `io`.
+  ///   read or write it, `invalidKey` when it does not have exactly 32 bytes, or `io`.
   public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
     return try key()
   }
 
-  /// A raw key slot labelled as a key file, which is made first if that is wanted.
+  /// Returns a raw key slot with the label "key file", after making the file if that was requested.
   ///
   /// - Throws: As ``wrappingKey(for:)`` and ``create(at:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
@@ -46,7 +46,7 @@ public struct KeyFile: KeySource {
       do throws(StoreError) {
         _ = try Self.create(at: path)
       } catch let error where error.code == StoreError.alreadyExists {
-        // By an earlier store, or by another process just now.
+        // An earlier store, or another process just now, made the file.
       }
     }
     return (.rawKey(label: "key file"), try key())
@@ -60,7 +60,7 @@ public struct KeyFile: KeySource {
 }
 
 extension WrappingKey {
-  /// Takes what a file held, and names the file when it is no key.
+  /// Takes the contents of a file as a key, and names the file in the error if they are not a key.
   init(_ secret: SecretBytes, from path: String) throws(StoreError) {
     do throws(StoreError) {
       try self.init(secret)

@@ -8,24 +8,24 @@ import Synchronization
 final class KeyRing: Sendable {
   private let memory: GuardedMemory
 
-  /// Wraps the data key; wrapped itself in every slot.
+  /// The key that wraps the data key, and is itself wrapped in every slot.
   let storeKey: KeyBytes
-  /// What everything below is derived from; made anew by a rotation.
+  /// The key from which all keys below except the header key are derived; a rotation replaces it.
   let dataKey: KeyBytes
-  /// Makes the header's MAC.
+  /// The key for the header's MAC, derived from the store key.
   let headerKey: KeyBytes
-  /// Makes item tags.
+  /// The key for item tags.
   let tagKey: KeyBytes
-  /// Seals values.
+  /// The key that seals values.
   let valueKey: KeyBytes
-  /// Chains records, and makes the mark's check.
+  /// The key that chains records and makes the mark's check.
   let chainKey: KeyBytes
-  /// Seals names.
+  /// The key that seals names.
   let nameKey: KeyBytes
-  /// Masks item tags and kinds of records.
+  /// The key that masks item tags and kinds of records.
   let maskKey: KeyBytes
 
-  /// The memory of all of them.
+  /// The size of all keys together.
   static let byteCount = 8 * Sodium.keyByteCount
 
   /// Fills the ring from a store key and a data key.
@@ -38,7 +38,7 @@ final class KeyRing: Sendable {
     headerKey = memory[64]
     valueKey = memory[96]
     nameKey = memory[128]
-    // SipHash takes the first half of what is derived.
+    // SipHash uses the first half of each of these derived keys.
     tagKey = memory[160, 16]
     chainKey = memory[192, 16]
     maskKey = memory[224, 16]
@@ -57,23 +57,23 @@ final class KeyRing: Sendable {
 
   private let useCount = Atomic(0)
 
-  /// Says that the keys are in use.
+  /// Registers a use of the keys.
   ///
-  /// Only under the lock of the state that holds the ring, so that nobody begins once it was
-  /// taken out.
+  /// Call it only under the lock of the state that holds the ring, so that no use begins after the
+  /// ring was taken out of the state.
   func beginUse() {
     useCount.wrappingAdd(1, ordering: .acquiring)
   }
 
-  /// Says that a use has ended.
+  /// Unregisters a use of the keys.
   func endUse() {
     useCount.wrappingSubtract(1, ordering: .releasing)
   }
 
-  /// Wipes all keys once nobody uses them, which takes as long as the reads and the one write
+  /// Wipes all keys once they are not in use, which takes as long as the reads and the one write
   /// that are under way.
   ///
-  /// Only after the ring was taken out of the state.
+  /// Call it only after the ring was taken out of the state.
   func wipe() {
     while useCount.load(ordering: .acquiring) > 0 {
       Thread.sleep(forTimeInterval: 0.000_05)

@@ -1,15 +1,15 @@
 /// One of the 1 to 16 ways to open a store, as it can be listed without any key.
 public struct KeySlot: Hashable, Sendable {
-  /// The most slots a store has.
+  /// The largest number of slots in a store.
   public static let largestCount = 16
 
-  /// Its place in the store, from 1; those behind it move up when a slot is removed.
+  /// The number of the slot, from 1; when a slot is removed, those behind it move up.
   public let number: Int
-  /// What it opens with; `nil` for a kind that a newer version made.
+  /// The kind of key that opens the slot; `nil` for a kind that only a newer version knows.
   public let parameters: KeySlotParameters?
 }
 
-/// What a slot opens with, and what is needed for that besides the secret itself.
+/// The kind of key that opens a slot, and the data that is needed in addition to the secret itself.
 public enum KeySlotParameters: Hashable, Sendable {
   /// 32 bytes that the caller has, from a key file, a credential or elsewhere.
   case rawKey(label: String)
@@ -19,21 +19,21 @@ public enum KeySlotParameters: Hashable, Sendable {
   case namedKey(reference: String)
 }
 
-/// How a passphrase is made into a key: Argon2id 1.3 with one lane (RFC 9106).
+/// The parameters that turn a passphrase into a key: Argon2id 1.3 with one lane (RFC 9106).
 public struct PassphraseParameters: Hashable, Sendable {
   /// The length of a salt in bytes.
   public static let saltByteCount = 16
 
   /// The number of passes over the memory.
   public let passes: Int
-  /// The memory it takes, in bytes; a multiple of 1,024.
+  /// The memory that is used, in bytes; a multiple of 1,024.
   public let memoryByteCount: Int
   /// 16 random bytes that make equal passphrases give different keys.
   public let salt: [UInt8]
 
-  /// States parameters.
+  /// Creates parameters.
   ///
-  /// - Precondition: Passes and memory in KiB are positive and fit 32 bits; the salt has
+  /// - Precondition: Passes and memory in KiB are not negative and fit 32 bits; the salt has
   ///   16 bytes.
   public init(passes: Int, memoryByteCount: Int, salt: [UInt8]) {
     precondition(UInt32(exactly: passes) != nil, "passes fit 32 bits")
@@ -46,7 +46,7 @@ public struct PassphraseParameters: Hashable, Sendable {
 }
 
 extension KeySlotParameters: CustomStringConvertible {
-  /// What it opens with, in one line for a person.
+  /// A description in one line, for people.
   public var description: String {
     switch self {
     case .rawKey(let label):

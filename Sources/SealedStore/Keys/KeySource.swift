@@ -5,36 +5,36 @@ public import SessionToolsBase
 /// Conform a type of your own to keep a store's key wherever you like: give a
 /// ``KeySlotParameters/namedKey(reference:)`` slot its 32 bytes.
 ///
-/// A source is asked when a store is opened or unlocked, when it is given a new slot, and by a
-/// revocation that keeps its slot; never by reads and changes of items. It may block and, if that is
-/// its nature, ask a person: the store never has the writer's lock meanwhile, so that other processes
-/// go on.
+/// A store asks its source when it is opened or unlocked, when it adds a slot for the source, and
+/// in a revocation that keeps the source's slot; never in reads and changes of items. A source may
+/// block and may ask a person: the store never holds the writer's lock meanwhile, so other
+/// processes continue.
 ///
-/// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` when the guess was
-/// wrong, and `keyBlocked` when the token takes none any more. Both end the search: no other slot is
-/// tried, so that one opening is one guess.
+/// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` after a wrong
+/// guess, and `keyBlocked` when the token accepts no more guesses. Both end the search: no other
+/// slot is tried, so that opening a store once costs one guess.
 public protocol KeySource: Sendable {
-  /// The key that a slot was wrapped with; `nil` when the slot is not for this source.
+  /// Returns the key that a slot was wrapped with, or `nil` when the slot is not for this source.
   ///
-  /// Whether the key fits is found out by the store, which tries one slot after the other.
+  /// The store finds out whether the key fits; it tries one slot after the other.
   ///
-  /// - Throws: `keyMissing` when the slot is for this source and the key is not there, or
-  ///   what else kept the source from answering: other slots are tried then. `wrongKey` or
+  /// - Throws: `keyMissing` when the slot is for this source and the key is missing, or another
+  ///   error that kept the source from answering: the store then tries other slots. `wrongKey` or
   ///   `keyBlocked` when no other slot may be tried.
   func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey?
 
-  /// Whether this source is willing to make the keys for all of these slots in one opening.
+  /// Checks that this source is willing to make the keys for all of these slots in one opening.
   ///
-  /// Asked before each key is, with the slots that were tried before it, because a header that
-  /// somebody forged has slots that cost as much as they may; and before a slot is added, with
+  /// The store calls this before it asks for each key, with that slot and those tried before it,
+  /// because the slots of a forged header cost as much as they may; and before it adds a slot, with
   /// all slots, because a store with too many of them would not open. Sources whose keys cost
-  /// nothing need no check of their own; a source made of others asks them. Must not block: it may be
-  /// asked while other processes wait.
+  /// nothing need no check of their own; a source made of others forwards the call to them. This
+  /// must not block: it may be called while other processes wait.
   ///
-  /// - Throws: `invalidKey` when they cost more than is allowed.
+  /// - Throws: `invalidKey` when the slots cost more than is allowed.
   func checkCost(of slots: [KeySlotParameters]) throws(StoreError)
 
-  /// What a new slot for this source says, and the key it is wrapped with.
+  /// Returns the parameters of a new slot for this source, and the key it is wrapped with.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey)

@@ -15,7 +15,7 @@ extension Header {
         storeKey, with: key.bytes, binding: head.bytes + commitment, store: store, random: random))
   }
 
-  /// The store key in a slot; `nil` when the slot is not for the wrapping key.
+  /// Unwraps the store key in a slot; `nil` when the slot is not for the wrapping key.
   ///
   /// - Throws: `corrupt` when the slot is for the key and does not open, and `unavailable` when
   ///   the system gives no memory.
@@ -30,10 +30,10 @@ extension Header {
     return opened
   }
 
-  /// What commits a slot to its wrapping key.
+  /// Computes the commitment of a slot to its wrapping key.
   ///
-  /// XChaCha20-Poly1305 alone does not: a slot could be made that opens with two keys, and what
-  /// a store answers to it would show which of them was tried.
+  /// XChaCha20-Poly1305 alone does not commit to its key: someone could make a slot that opens with
+  /// two keys, and learn from the store's answer which of them was tried.
   private static func commitment(
     to key: WrappingKey, in head: SlotHead, store: StoreIdentifier
   ) -> ByteBuffer {
@@ -53,7 +53,7 @@ extension Header {
       dataKey, with: storeKey, binding: Self.dataBinding, store: store, random: random)
   }
 
-  /// The data key; `nil` when the store key does not fit.
+  /// Unwraps the data key; `nil` when the store key does not fit.
   ///
   /// - Throws: `unavailable` when the system gives no memory.
   func unwrapDataKey(with storeKey: KeyBytes) throws(StoreError) -> KeyBytes? {
@@ -62,7 +62,7 @@ extension Header {
 
   private static let dataBinding = Array("data".utf8)
 
-  /// Magic ‖ format version ‖ store id ‖ what the key is for.
+  /// Returns `magic ‖ format version ‖ store id ‖ binding`.
   private static func associatedData(_ binding: [UInt8], store: StoreIdentifier) -> ByteBuffer {
     let buffer = ByteBuffer(byteCount: 26 + binding.count)
     buffer.store(magic, at: 0)

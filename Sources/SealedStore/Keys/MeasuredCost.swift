@@ -1,7 +1,7 @@
 import Foundation
 package import SessionToolsBase
 
-/// What a new passphrase slot costs when its maker does not say.
+/// The cost of a new passphrase slot when the caller does not choose one.
 package struct MeasuredCost: Hashable, Sendable {
   package let passes: Int
   package let memoryByteCount: Int
@@ -13,25 +13,26 @@ package struct MeasuredCost: Hashable, Sendable {
 
   static let noMemory = StoreError(
     StoreError.unavailable, store: Passphrase.slotName,
-    reason: "there are not \(smallestMemoryByteCount >> 20) MiB of memory to derive the key")
+    reason: "deriving the key needs \(smallestMemoryByteCount >> 20) MiB of memory, "
+      + "which are not available")
 
-  /// What takes about a second of a processor's time on this machine.
+  /// Measures which costs take about a second of processor time on this machine.
   ///
-  /// - Returns: The costs to try, the dearest first: the others are for a system that does not
-  ///   give so much memory.
+  /// - Returns: The costs to try, the highest first: the others are for a system that does not
+  ///   provide that much memory.
   /// - Throws: `unavailable` when there is not even memory for the trial.
   package static func measured() throws(StoreError) -> [MeasuredCost] {
-    // The first use of memory and a busy cache only ever add to the time.
+    // The shorter trial counts: the first use of memory and a busy cache only add to the time.
     let trial = min(try timeOfTrial(), try timeOfTrial())
     return costs(trial: trial, availableByteCount: AvailableMemory.byteCount())
   }
 
-  /// What ``measured()`` answers to its measurements.
+  /// Returns the costs that ``measured()`` derives from its measurements.
   ///
   /// - Parameters:
-  ///   - trial: The processor time of the least passes over the least memory.
-  ///   - availableByteCount: The memory there is for the process; `nil` when it is not known.
-  /// - Returns: The costs to try, the dearest first.
+  ///   - trial: The processor time of the fewest passes over the least memory.
+  ///   - availableByteCount: The memory available to the process; `nil` when it is not known.
+  /// - Returns: The costs to try, the highest first.
   package static func costs(trial: Duration, availableByteCount: Int?) -> [MeasuredCost] {
     let sizes = [largestMemoryByteCount, largestMemoryByteCount / 2, smallestMemoryByteCount]
     return sizes.filter { size in
@@ -56,10 +57,10 @@ package struct MeasuredCost: Hashable, Sendable {
     return processorTime - start
   }
 
-  /// What this thread has used of a processor.
+  /// The processor time that this thread has used.
   private static var processorTime: Duration {
     var time = timespec()
-    // Fails only for a clock that does not exist.
+    // This fails only for a clock that does not exist.
     _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }

@@ -3,47 +3,45 @@ public import SessionToolsBase
 
 /// A passphrase that a person knows.
 ///
-/// Its UTF-8 is taken in Unicode's composed form (NFC), so that "é" opens the store however
-/// the keyboard spells it. For that, a passphrase that is not plain ASCII passes once through
-/// a `String`, whose memory nobody wipes.
+/// Its UTF-8 is used in Unicode's composed form (NFC), so that "é" opens the store however the
+/// keyboard encodes it. To compose it, a passphrase that is not plain ASCII passes once through a
+/// `String`, whose memory is not wiped.
 public struct Passphrase: KeySource {
-  /// What a new slot costs whoever guesses at it.
+  /// The cost of a new slot, which each guess at its passphrase takes.
   public enum Cost: Hashable, Sendable {
-    /// As many passes over 256 MiB as take about a second here, but 3 to 10.
+    /// As many passes over 256 MiB as take about a second on this machine, but 3 to 10.
     ///
-    /// What is measured is processor time, so that a busy machine does not choose less. Where
-    /// 256 MiB are more than a quarter of the memory that is available, it is 128 or 64 MiB.
+    /// Processor time is measured, so that a busy machine does not choose a lower cost. Where
+    /// 256 MiB are more than a quarter of the available memory, 128 or 64 MiB are used.
     case measured
-    /// What the caller says. Less than 64 MiB is for tests.
+    /// A cost that the caller chooses. Less than 64 MiB is for tests.
     case fixed(passes: Int, memoryByteCount: Int)
   }
 
-  /// What a header may ask for before it is refused, so that a forged one cannot exhaust the
-  /// machine.
+  /// The limits for the cost of slots, so that a forged header cannot exhaust the machine.
   ///
-  /// The memory that a slot within the limits asks for is taken, by design, for one slot at a
+  /// By design, the memory that a slot within the limits asks for is allocated, for one slot at a
   /// time; nothing else in a hostile file costs as much.
   public struct Limits: Hashable, Sendable {
-    /// The least and the most passes.
+    /// The smallest and the largest number of passes.
     public var passes: ClosedRange<Int>
     /// The least and the most memory in bytes.
     public var memoryByteCount: ClosedRange<Int>
-    /// The most bytes gone over, passes times memory, for all slots that are tried when a store
+    /// The largest sum of passes times memory, in bytes, over all slots that are tried when a store
     /// is opened once.
     public var totalByteCount: Int
 
-    /// 16 slots of the largest measured cost, 40 GiB: some 16 seconds where they were made.
+    /// 16 slots of the largest measured cost, 40 GiB: about 16 seconds where they were made.
     private static let smallestTotalByteCount =
       KeySlot.largestCount * MeasuredCost.passes.upperBound * MeasuredCost.largestMemoryByteCount
 
-    /// States limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 40 GiB gone over in
-    /// total.
+    /// Creates limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 40 GiB in total.
     ///
     /// - Parameters:
-    ///   - passes: The least and the most passes.
+    ///   - passes: The smallest and the largest number of passes.
     ///   - memoryByteCount: The least and the most memory in bytes.
-    ///   - totalByteCount: The most bytes gone over for all slots; when it is left out, 40 GiB
-    ///     or as much as one slot may take, if that is more.
+    ///   - totalByteCount: The largest sum of passes times memory over all slots; when it is left
+    ///     out, 40 GiB or as much as one slot may take, if that is more.
     public init(
       passes: ClosedRange<Int> = 1...10,
       memoryByteCount: ClosedRange<Int> = 8 << 20...1 << 30,
@@ -69,8 +67,8 @@ public struct Passphrase: KeySource {
   ///
   /// - Parameters:
   ///   - utf8: 1 to 4,096 bytes of UTF-8.
-  ///   - cost: What a new slot costs; of no meaning for opening.
-  ///   - limits: What a slot may cost that is opened.
+  ///   - cost: The cost of a new slot; not used when a store is opened.
+  ///   - limits: The limits for the cost of slots.
   /// - Throws: `invalidKey` when it is empty, too long or not UTF-8.
   public init(
     utf8: SecretBytes, cost: Cost = .measured, limits: Limits = Limits()
@@ -107,47 +105,47 @@ public struct Passphrase: KeySource {
     return SecretBytes(utf8: text.precomposedStringWithCanonicalMapping)
   }
 
-  /// The key for a passphrase slot; takes as long and as much memory as the slot says.
+  /// Derives the key for a passphrase slot, with the passes and the memory that the slot specifies.
   ///
-  /// - Throws: `invalidKey` when the slot asks for more than the limits allow, and
-  ///   `unavailable` when the system has not the memory.
+  /// - Throws: `invalidKey` when the slot is outside of the limits, and `unavailable` when there is
+  ///   not enough memory.
   public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
     guard case .passphrase(let parameters) = slot else { return nil }
     try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
     return try key(parameters)
   }
 
-  /// Whether the limits allow to try all of these slots in one opening.
+  /// Checks that the limits allow trying all of these slots in one opening.
   ///
-  /// - Throws: `invalidKey` when one of them, or all together, ask for more than that.
+  /// - Throws: `invalidKey` when one of the slots, or their sum, is outside of the limits.
   public func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
     var total = 0
     for case .passphrase(let parameters) in slots {
       try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
-      // Limits of the caller's may be as large as they like.
+      // The caller may set limits so large that these computations overflow.
       let cost = parameters.passes.multipliedReportingOverflow(by: parameters.memoryByteCount)
       let sum = total.addingReportingOverflow(cost.partialValue)
       guard !cost.overflow, !sum.overflow, sum.partialValue <= limits.totalByteCount else {
         throw StoreError(
           StoreError.invalidKey, store: Self.slotName,
-          reason: "the passphrase slots together go over more than "
-            + "\(limits.totalByteCount >> 20) MiB of memory",
+          reason: "the passphrase slots together take more than the allowed total of "
+            + "\(limits.totalByteCount >> 20) MiB (passes times memory)",
           remedy: Self.remedy)
       }
       total = sum.partialValue
     }
   }
 
-  /// What a slot is called where nobody knows whose it is.
+  /// The name of a slot in an error whose thrower does not know the store.
   static let slotName = "key slot"
   private static let remedy =
-    "Raise the passphrase's limits (Passphrase.Limits) if you trust whoever made the slots"
+    "Raise the passphrase's limits (Passphrase.Limits) if you trust the origin of the store"
 
   private func check(passes: Int, memoryByteCount: Int) throws(StoreError) {
     guard limits.passes.contains(passes), limits.memoryByteCount.contains(memoryByteCount) else {
       throw StoreError(
         StoreError.invalidKey, store: Self.slotName,
-        reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of what is allowed",
+        reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of the limits",
         remedy: Self.remedy)
     }
   }
@@ -156,15 +154,16 @@ public struct Passphrase: KeySource {
     guard let key = try derive(parameters) else {
       throw StoreError(
         StoreError.unavailable, store: Self.slotName,
-        reason: "there are not \(parameters.memoryByteCount >> 20) MiB of memory to derive the key")
+        reason: "deriving the key needs \(parameters.memoryByteCount >> 20) MiB of memory, "
+          + "which are not available")
     }
     return key
   }
 
-  /// A passphrase slot with a new salt.
+  /// Returns a passphrase slot with a new salt.
   ///
-  /// - Throws: `invalidKey` when the cost is outside of the limits, and `unavailable` when the
-  ///   system has not the memory.
+  /// - Throws: `invalidKey` when the cost is outside of the limits, and `unavailable` when there is
+  ///   not enough memory.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
     let salt = SystemRandomSource().bytes(PassphraseParameters.saltByteCount)
     if case .fixed(let passes, let memoryByteCount) = cost {

@@ -1,14 +1,14 @@
 package import SessionToolsBase
 
-/// Where nonces, keys and identifiers come from.
+/// The source of nonces, keys and identifiers.
 ///
-/// One seam, so that test vectors are the same every time.
+/// Tests replace it, so that test vectors are the same every time.
 package protocol RandomSource: Sendable {
   /// Fills a range with random bytes.
   func fill(_ buffer: ByteBuffer, _ range: Range<Int>)
 }
 
-/// The system's random number generator, by way of libsodium.
+/// The system's random number generator, through libsodium.
 package struct SystemRandomSource: RandomSource {
   package init() {}
 

@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-/// 32 bytes that the program has from elsewhere.
+/// A key of 32 bytes that the program supplies.
 public struct RawKey: KeySource {
   private let key: WrappingKey
   private let label: String
@@ -8,8 +8,8 @@ public struct RawKey: KeySource {
   /// Takes a key.
   ///
   /// - Parameters:
-  ///   - bytes: 32 bytes, as random as a key has to be: they are used as they are.
-  ///   - label: Says in the list of slots what the key is; not secret, may be empty.
+  ///   - bytes: 32 bytes, as random as a key must be: they are used as they are.
+  ///   - label: A name for the key in the list of slots; not secret, may be empty.
   /// - Throws: `invalidKey` when there are not 32 bytes.
   public init(_ bytes: SecretBytes, label: String = "") throws(StoreError) {
     key = try WrappingKey(bytes)
@@ -25,12 +25,12 @@ public struct RawKey: KeySource {
     return buffer.secret(0..<buffer.byteCount)
   }
 
-  /// The key, for every raw key slot, whatever its label.
+  /// Returns the key for every raw key slot, whatever its label.
   public func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
     if case .rawKey = slot { key } else { nil }
   }
 
-  /// A raw key slot with the label.
+  /// Returns a raw key slot with the label.
   public func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
     (.rawKey(label: label), key)
   }

@@ -8,7 +8,7 @@ public struct SystemdCredential: KeySource {
   public let name: String
   private let directory: String?
 
-  /// Names a credential; it is read each time a store is opened with it.
+  /// Names a credential, which is read each time a store is opened with it.
   public init(_ name: String) {
     self.init(name, directory: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
   }
@@ -18,17 +18,17 @@ public struct SystemdCredential: KeySource {
     self.directory = directory
   }
 
-  /// The credential's key, for every raw key slot, whatever its label.
+  /// Returns the credential's key for every raw key slot, whatever its label.
   ///
   /// - Throws: `keyMissing` when the service was given no such credential,
-  ///   `unsafePermissions` when the world could read it, `invalidKey` when it has not exactly
-  ///   32 bytes, `invalidName` when the name is none, or `io`.
+  ///   `unsafePermissions` when the world could read it, `invalidKey` when it does not have exactly
+  ///   32 bytes, `invalidName` when the name is not a credential's name, or `io`.
   public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
     return try key()
   }
 
-  /// A raw key slot labelled with the credential's name.
+  /// Returns a raw key slot labeled with the credential's name.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {

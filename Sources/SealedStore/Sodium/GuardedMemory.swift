@@ -1,18 +1,18 @@
 import CSodium
 package import SessionToolsBase
 
-/// Memory for keys: between guard pages, out of swap and core dumps where the system allows
-/// it, wiped when it goes.
+/// Memory for keys: between guard pages, kept out of swap and core dumps where the system allows
+/// it, and wiped when it is released.
 ///
-/// One allocation for all keys of a store: each costs four mappings, of which a process has a
-/// limited number.
+/// All keys of a store share one allocation: each allocation costs four mappings, and a process has
+/// a limited number of these.
 ///
-/// Written while it is set up by one thread and only read after that, until ``wipe()``, which
-/// its owner calls when nobody reads: this makes the unchecked conformance true.
+/// One thread writes the memory while it sets it up. After that it is only read, until the owner
+/// calls ``wipe()`` at a time when nothing reads it. This makes the unchecked conformance correct.
 @safe final class GuardedMemory: @unchecked Sendable {
   let byteCount: Int
-  /// Whether the pages are really locked into memory: the library goes on without a word when
-  /// the limit for locked memory (`RLIMIT_MEMLOCK`) is reached.
+  /// Whether the pages are really locked into memory: libsodium reports no error when the limit for
+  /// locked memory (`RLIMIT_MEMLOCK`) is reached.
   let isLocked: Bool
   private let start: UnsafeMutableRawPointer
 
@@ -21,17 +21,18 @@ package import SessionToolsBase
     guard Sodium.isReady, let start = unsafe sodium_malloc(byteCount) else {
       throw StoreError(
         StoreError.unavailable, store: "key memory",
-        reason: "the system gives no guarded memory for keys")
+        reason: "the system did not provide guarded memory for keys")
     }
     self.byteCount = byteCount
     unsafe self.start = start
-    // Asking again tells what sodium_malloc kept to itself. It also advises against dumping.
+    // sodium_malloc does not report whether it locked the pages, so lock them again. This also
+    // excludes them from core dumps.
     isLocked = unsafe sodium_mlock(start, byteCount) == 0
     unsafe sodium_memzero(start, byteCount)
   }
 
   deinit {
-    // Wipes, checks the canary before the memory, and unlocks.
+    // This wipes the memory, checks the canary before it, and unlocks the pages.
     unsafe sodium_free(start)
   }
 
@@ -39,7 +40,7 @@ package import SessionToolsBase
     unsafe sodium_memzero(start, byteCount)
   }
 
-  /// A key in this memory.
+  /// The key at an offset in this memory.
   subscript(offset: Int, count: Int = Sodium.keyByteCount) -> KeyBytes {
     KeyBytes(memory: self, offset: offset, byteCount: count)
   }
@@ -62,7 +63,7 @@ package struct KeyBytes: Sendable {
     self.byteCount = byteCount
   }
 
-  /// A key in memory of its own, all zeros at first.
+  /// Allocates a key in memory of its own, all zeros at first.
   ///
   /// - Throws: `unavailable` when the system gives no memory.
   package init() throws(StoreError) {
@@ -90,20 +91,20 @@ package struct KeyBytes: Sendable {
     unsafe other.mutablePointer.update(from: pointer, count: byteCount)
   }
 
-  /// Takes a key from a buffer, such as one that was just unwrapped in it.
+  /// Copies the key from a buffer, for example after it was unwrapped there.
   func copy(from buffer: ByteBuffer, at offset: Int) {
     unsafe sodium_memzero(mutablePointer, byteCount)
     unsafe UnsafeMutableRawPointer(mutablePointer).copyMemory(
       from: buffer.pointer(to: offset..<offset + byteCount), byteCount: byteCount)
   }
 
-  /// Puts the key into a buffer, where it is about to be wrapped.
+  /// Copies the key into a buffer in which it will be wrapped.
   func copy(into buffer: ByteBuffer, at offset: Int) {
     unsafe buffer.pointer(to: offset..<offset + byteCount)
       .copyMemory(from: pointer, byteCount: byteCount)
   }
 
-  /// Takes a key from a secret of the same size.
+  /// Copies the key from a secret of the same size.
   package func copy(from secret: SecretBytes) {
     precondition(secret.byteCount == byteCount, "a secret of the key's size")
     secret.withBytes { span in

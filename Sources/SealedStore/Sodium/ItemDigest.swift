@@ -1,7 +1,8 @@
 package import SessionToolsBase
 
-/// A keyed hash of an item's name and value: tells whether two are the same, and nothing to who
-/// has not the key.
+/// A keyed hash of an item's name and value.
+///
+/// It is equal for equal items, and reveals nothing without the key.
 package struct ItemDigest: Hashable, Sendable {
   package static let byteCount = 16
 
@@ -11,7 +12,7 @@ package struct ItemDigest: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Reads one that ``store(in:at:)`` wrote.
+  /// Reads a digest that ``store(in:at:)`` wrote.
   package init(_ buffer: ByteBuffer, at offset: Int) {
     bytes = Bytes16(buffer, at: offset)
   }
@@ -30,7 +31,8 @@ extension ItemDigest: Comparable {
   }
 }
 
-/// Makes digests with one key: BLAKE2b of the length of the canonical key, the key and the value.
+/// A maker of item digests with one key: BLAKE2b of the canonical key's length, the canonical key
+/// and the value.
 package struct ItemDigester: Sendable {
   private let key: KeyBytes
 
@@ -49,7 +51,7 @@ package struct ItemDigester: Sendable {
     return digest(buffer)
   }
 
-  /// One digest of many, whatever their order.
+  /// Returns one digest of many, independent of their order.
   package func digest(of digests: [ItemDigest]) -> ItemDigest {
     let sorted = digests.sorted()
     let buffer = ByteBuffer(byteCount: sorted.count * ItemDigest.byteCount)

@@ -1,12 +1,12 @@
 import CSodium
 package import SessionToolsBase
 
-/// libsodium, thin and total.
+/// A thin, total wrapper around libsodium.
 ///
-/// The only file that calls it, with ``GuardedMemory``.
+/// In this module, only this file and that of ``GuardedMemory`` call libsodium.
 ///
-/// Sizes are fixed by the format, so every function here checks them once; keys and buffers
-/// are types that know their memory.
+/// The format fixes all sizes, so every function here checks them once; keys and buffers are types
+/// that know the size of their memory.
 package enum Sodium {
   static let nonceByteCount = 24
   static let tagByteCount = 16
@@ -27,10 +27,10 @@ package enum Sodium {
   /// Seals in place with XChaCha20-Poly1305.
   ///
   /// - Parameters:
-  ///   - buffer: Has everything but the key.
-  ///   - message: The plaintext and room for the tag of 16 bytes.
-  ///   - nonce: Where the 24 bytes of the nonce stand.
-  ///   - associatedData: What is bound besides.
+  ///   - buffer: The buffer with the message and the nonce.
+  ///   - message: The range of the plaintext and of 16 more bytes for the tag.
+  ///   - nonce: The range of the nonce, 24 bytes.
+  ///   - associatedData: The associated data, which the sealing binds.
   ///   - key: 32 bytes.
   package static func seal(
     _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
@@ -46,18 +46,18 @@ package enum Sodium {
       buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self), key.pointer)
   }
 
-  /// Opens what ``seal(_:_:nonce:associatedData:key:)`` made.
+  /// Opens a message that ``seal(_:_:nonce:associatedData:key:)`` sealed.
   ///
   /// - Parameters:
-  ///   - buffer: Has everything but the key and the associated data.
-  ///   - message: What is sealed.
-  ///   - nonce: Where the 24 bytes of the nonce stand.
-  ///   - associatedData: What is bound besides.
-  ///   - dataRange: Where that stands.
+  ///   - buffer: The buffer with the message and the nonce.
+  ///   - message: The range of the sealed message.
+  ///   - nonce: The range of the nonce, 24 bytes.
+  ///   - associatedData: The buffer with the associated data.
+  ///   - dataRange: The range of the associated data in its buffer.
   ///   - key: 32 bytes.
-  ///   - target: Where the plaintext goes; in place by default.
-  /// - Returns: `false` when it was not sealed with this key and associated data; what is in the
-  ///   target is of no use then.
+  ///   - target: Where the plaintext is written; in place by default.
+  /// - Returns: `false` when the message was not sealed with this key and associated data; the
+  ///   contents of the target are useless then.
   static func open(
     _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
     _ dataRange: Range<Int>, key: KeyBytes, into target: (buffer: ByteBuffer, offset: Int)? = nil
@@ -73,7 +73,7 @@ package enum Sodium {
       buffer.pointer(to: nonce).assumingMemoryBound(to: UInt8.self), key.pointer) == 0
   }
 
-  /// Seals a key or a vector that stands as `nonce 24 ‖ plaintext ‖ room for the tag 16`.
+  /// Seals a key or a test vector, laid out as `nonce 24 ‖ plaintext ‖ room for the tag 16`.
   package static func seal(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) {
@@ -83,7 +83,7 @@ package enum Sodium {
       associatedData: associatedData, key: key)
   }
 
-  /// Opens in place what ``seal(_:_:associatedData:key:)`` made.
+  /// Opens in place a range that ``seal(_:_:associatedData:key:)`` sealed.
   package static func open(
     _ buffer: ByteBuffer, _ range: Range<Int>, associatedData: ByteBuffer, key: KeyBytes
   ) -> Bool {
@@ -94,7 +94,7 @@ package enum Sodium {
       associatedData: associatedData, 0..<associatedData.byteCount, key: key)
   }
 
-  /// BLAKE2b with 16 bytes out, keyed or not.
+  /// Computes BLAKE2b with 16 bytes of output, with or without a key.
   static func hash16(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes?) -> Bytes16 {
     var out: (UInt64, UInt64) = (0, 0)
     unsafe withUnsafeMutableBytes(of: &out) { out in
@@ -103,7 +103,7 @@ package enum Sodium {
     return Bytes16(low: UInt64(littleEndian: out.0), high: UInt64(littleEndian: out.1))
   }
 
-  /// BLAKE2b with 32 bytes out, keyed.
+  /// Computes BLAKE2b with 32 bytes of output and a key.
   static func hash32(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: 32)
     unsafe out.withUnsafeMutableBytes { out in
@@ -117,14 +117,14 @@ package enum Sodium {
     into out: UnsafeMutableRawBufferPointer
   ) {
     guard let start = out.baseAddress else { return }
-    // Fails only for output and key sizes that are not asked for here.
+    // This fails only for sizes of output and key that are not used here.
     _ = unsafe crypto_generichash(
       start.assumingMemoryBound(to: UInt8.self), out.count,
       buffer.pointer(to: range).assumingMemoryBound(to: UInt8.self), UInt64(range.count),
       key?.pointer, key == nil ? 0 : keyByteCount)
   }
 
-  /// SipHash-2-4 with 128 bits out.
+  /// Computes SipHash-2-4 with 128 bits of output.
   static func sipHash(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes) -> Bytes16 {
     var out: (UInt64, UInt64) = (0, 0)
     unsafe withUnsafeMutableBytes(of: &out) { out in
@@ -145,14 +145,14 @@ package enum Sodium {
     wipeStack()
   }
 
-  /// Wipes what the library's calls left on the stack below the caller.
+  /// Wipes the data that libsodium's calls left on the stack below the caller.
   ///
-  /// The last hash in Argon2 is the key, and 1.0.18 leaves a copy of it there.
+  /// The last hash in Argon2 is the key, and libsodium 1.0.18 leaves a copy of it there.
   private static func wipeStack() {
     sodium_stackzero(16 << 10)
   }
 
-  /// Argon2id 1.3 with one lane; `false` when there is not enough memory for it.
+  /// Derives a key with Argon2id 1.3 and one lane; `false` when there is not enough memory for it.
   static func deriveKey(
     passphrase: SecretBytes, salt: [UInt8], passes: UInt32, memoryByteCount: Int,
     into key: KeyBytes

@@ -179,7 +179,7 @@ import Testing
     #expect(wrong.store == scratch.file("journal"))
     #expect(
       wrong.reason
-        == "the journal ends before what was confirmed, it breaks off at byte \(end)")
+        == "the journal is shorter than was confirmed: it breaks off at byte \(end)")
 
     try scratch.overwrite("journal", with: journal[..<end] + Array(repeating: 1, count: 4096))
     wrong = try found()
