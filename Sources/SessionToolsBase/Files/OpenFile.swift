@@ -59,7 +59,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Finds where the zeros begin that end a part of the file.
+  /// Finds the start of the trailing zeros of a part of the file.
   ///
   /// Skips holes: otherwise a hole of a gibibyte, which takes no time to make, would take long to
   /// read.

@@ -248,8 +248,8 @@ extension StoreError {
   package static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: path,
-      reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may or may "
-        + "not be there after a restart",
+      reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may "
+        + "or may not be there after a restart",
       remedy: "Open the store again, check its content, and check the disk's health",
       errno: error.errno)
   }
