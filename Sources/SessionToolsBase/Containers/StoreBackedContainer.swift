@@ -1,10 +1,10 @@
 /// A container whose items are in a ``SecretStore``, each under a name of its own.
 ///
-/// Sessions of such a container are refreshed once among all processes, and a refresh that was
-/// killed is noticed by the next. Conform your own container when it is on a store.
+/// Sessions of such a container are refreshed once among all processes, and the next refresh
+/// notices one that was killed. Conform your own container to this when it is on a store.
 public protocol StoreBackedContainer<Item>: ObservableSessionContainer where Item: Codable {
-  /// The store, the namespace and the coding; nothing is opened.
+  /// Returns the store, the namespace and the coding, without opening anything.
   ///
-  /// - Throws: `invalidName` when the items can have no names.
+  /// - Throws: `invalidName` when the container's names are not valid for items.
   func storeContainer() throws(StoreError) -> StoreContainer<Item>
 }

@@ -1,25 +1,25 @@
-/// A container that stands before another one, whose items are the same.
+/// A container that wraps another one and has the same items.
 package protocol WrappingContainer<Item>: ObservableSessionContainer where Item: Codable {
-  /// The other one.
+  /// The wrapped container.
   var wrapped: AnySessionContainer<Item> { get }
 
-  /// What stands before the store of the other, if that is on one.
+  /// Wraps the store of the wrapped container, if that is on a store.
   func wrap(_ store: any SecretStore) -> any SecretStore
 }
 
-/// A store that stands before another one, whose items are the same.
+/// A store that wraps another one and has the same items.
 package protocol WrappingStore: SecretStore {
-  /// The other one.
+  /// The wrapped store.
   var base: any SecretStore { get }
 }
 
-/// A store that can say which it is, and is none to migrate by itself.
+/// A store that has an identity, but cannot be migrated by itself.
 package protocol IdentifiedStore: SecretStore {
-  /// As ``MigratableStore/identity()``; `nil` while that is not known.
+  /// Returns the identity as ``MigratableStore/identity()`` does; `nil` while it is not known.
   func identity() throws(StoreError) -> String?
 }
 
 extension SecretStore {
-  /// The store that no other one stands before.
+  /// The store below all wrappers.
   var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
 }
