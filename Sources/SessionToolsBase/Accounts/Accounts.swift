@@ -159,8 +159,7 @@ public final class Accounts<User: Codable>: Sendable {
     }
   }
 
-  /// Returns the changes that store each user and remove the mark of a refresh of the previous
-  /// user.
+  /// Returns the changes that store each user and remove the previous user's spent marker.
   private func changes(
     storing users: [User], in items: [StoreItem]
   ) throws(StoreError) -> [StoreChange] {

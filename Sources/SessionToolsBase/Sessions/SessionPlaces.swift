@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension Session {
-  /// The session's item in its store; `nil` when the container is on none.
+  /// Returns the session's item in its store; `nil` when the container is not on a store.
   ///
   /// - Throws: `invalidName`.
   func storeItem() throws(StoreError) -> StoreItem? {
@@ -10,7 +10,7 @@ extension Session {
     return try StoreItem(storageIdentifier, in: container)
   }
 
-  /// Where the session's item is.
+  /// Returns the place of the session's item.
   ///
   /// - Throws: `invalidName`.
   func place(_ line: SessionLine) throws(StoreError) -> any SessionPlace<T> {
@@ -24,14 +24,14 @@ extension Session {
       changes: line.changes)
   }
 
-  /// Makes a change while no refresh, in whatever process, is about to store its item.
+  /// Makes a change while no refresh, in any process, is about to store its item.
   func changing(_ line: SessionLine, _ body: () throws -> Void) throws {
     defer { line.itemHasChanged() }
     if let item = try storeItem() { try item.change(body) } else { try line.changes.make(body) }
   }
 
-  /// Makes a change while no refresh, in whatever process, is about to store its item; where the
-  /// container is on no store, another one that blocks.
+  /// Makes a change while no refresh, in any process, is about to store its item; where the
+  /// container is not on a store, makes another change, which blocks.
   func changing(
     _ line: SessionLine, else change: any BlockingChange, _ body: () async throws -> Void
   ) async throws {
@@ -40,21 +40,21 @@ extension Session {
     try await lanes.queue.blocking { try line.changes.make { try change() } }
   }
 
-  /// Forgets what a refresh of the user who was signed in has left.
+  /// Forgets the state left by a refresh of the user who was signed in.
   func forgetRefresh(_ line: SessionLine) {
     line.forgetRefresh()
-    // A mark that stays costs nothing but a word to the next handler.
+    // A stale marker is harmless: it only sets `mayBeSpent` on the next request.
     try? storeItem()?.removeMark()
   }
 
-  /// Forgets what a refresh of the user who was signed in has left.
+  /// Forgets the state left by a refresh of the user who was signed in.
   func forgetRefresh(_ line: SessionLine) async {
     line.forgetRefresh()
-    // A mark that stays costs nothing but a word to the next handler.
+    // A stale marker is harmless: it only sets `mayBeSpent` on the next request.
     try? await storeItem()?.removeMark()
   }
 
-  /// What this session shares with others of the same item.
+  /// Returns the state that this session shares with others of the same item.
   ///
   /// - Throws: `invalidName`.
   func line() throws(StoreError) -> SessionLine {
@@ -62,15 +62,15 @@ extension Session {
     let (identity, isFinal) = try lineIdentity()
     let joined = LineMembership(identity)
     return membership.withLock { membership in
-      // One that is not final is kept all the same, with what it knows, until it is; and another
-      // thread may have been faster.
+      // A membership that is not final is kept, with its state, until there is a final one; and
+      // another thread may have been faster.
       if membership.isFinal || !isFinal, let line = membership.current?.line { return line }
       membership = (joined, isFinal)
       return joined.line
     }
   }
 
-  /// What this session shares with others of the same item.
+  /// Returns the state that this session shares with others of the same item.
   ///
   /// - Throws: `invalidName`.
   func line() async throws(StoreError) -> SessionLine {
@@ -96,7 +96,7 @@ extension Session {
     let store = item.store.innermost
     let object = type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
     let identity: String?
-    // A store that cannot tell now is asked again the next time.
+    // A store that does not know its identity now is asked again next time.
     switch store {
     case let store as any MigratableStore: identity = (try? store.identity()) ?? nil
     case let store as any IdentifiedStore: identity = (try? store.identity()) ?? nil
@@ -109,5 +109,5 @@ extension Session {
   }
 }
 
-/// Where stores are asked who they are, which may block.
+/// The queues on which stores determine their identity, which may block.
 private let lanes = BlockingLanes("session-tools.session", count: 2)
