@@ -1,9 +1,9 @@
 import Synchronization
 
-/// That a session is on a line.
+/// A session's membership in the shared state of its item.
 ///
-/// The line ends with the last of them, or when it has stored what could not be stored at first: a
-/// program may make a session for each request.
+/// A program may make a session for each request, so the state is released with its last session,
+/// or later if it holds an item that could not be stored.
 final class LineMembership: Sendable {
   private struct Shared {
     let line: SessionLine
@@ -15,7 +15,7 @@ final class LineMembership: Sendable {
   let line: SessionLine
   private let identity: SessionLine.Identity?
 
-  /// Joins the line of an item; of one that nothing tells apart from others, a new one.
+  /// Joins the shared state of an item, or makes a new state for an item without an identity.
   init(_ identity: SessionLine.Identity?) {
     self.identity = identity
     guard let identity else {
@@ -37,9 +37,9 @@ final class LineMembership: Sendable {
     }
   }
 
-  /// Tries once more to store what was refreshed and could not be stored.
+  /// Tries again to store refreshed items that could not be stored.
   ///
-  /// - Returns: Whether nothing is left.
+  /// - Returns: Whether all of them are stored.
   static func storeUnsavedItems() async -> Bool {
     var isDone = true
     for line in lines.withLock({ $0.values.map(\.line) }) {

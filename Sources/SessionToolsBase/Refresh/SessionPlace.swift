@@ -4,55 +4,56 @@ import Foundation
 struct ItemSnapshot<Item> {
   let item: Item
   let version: ItemVersion
-  /// Where they are known.
+  /// The item's bytes, where they are known.
   var bytes: SecretBytes?
 }
 
-/// Where a session's item is, for a refresh.
+/// The place of a session's item, as a refresh uses it.
 protocol SessionPlace<Item>: Sendable {
   associatedtype Item: Codable
 
-  /// The same, where it is in a store.
+  /// The same place, if it is in a store.
   var storePlace: StorePlace<Item>? { get }
 
-  /// The item as it is stored now.
+  /// Returns the item as it is stored now.
   func snapshot() async throws -> ItemSnapshot<Item>?
 
-  /// An item as it is read when it has been stored: its dates may have lost their fractions.
+  /// Returns an item as it is read after it was stored: its dates may have lost their fractions.
   func asStored(_ item: Item) throws -> Item
 
-  /// Runs a closure while nobody else refreshes the item.
+  /// Runs a closure while no one else refreshes the item.
   func whileRefreshing<Result>(
     timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result
 
-  /// Whether what refreshes the item may be spent.
+  /// Returns whether the spent marker is set.
   func isMarked() async throws -> Bool
 
-  /// Makes durable that what refreshes the item may be spent from now on, if it is still stored.
+  /// Sets the spent marker durably before the item's refresh token is sent, if this version is
+  /// still stored.
   func mark(_ version: ItemVersion) async throws -> StoredItem
 
-  /// Takes the mark back.
+  /// Removes the spent marker.
   func removeMark() async throws
 
-  /// What stores an item in the place of one that is still stored.
+  /// Makes the operation that replaces a version by an item, if that version is still stored.
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
 
-  /// Removes the item if it is still stored.
+  /// Removes the item, if this version is still stored.
   func remove(_ version: ItemVersion) async throws -> StoredItem
 }
 
 extension SessionPlace {
-  /// Where the item is, for those who read it together; `nil` where each has to ask for itself.
+  /// The item's address for shared reads; `nil` where each task must read for itself.
   var sharedAddress: ItemAddress? { storePlace.flatMap(\.item.sharedAddress) }
 }
 
-/// An item that is ready to be stored, once or again.
+/// An item that is ready to be stored, possibly more than once.
 protocol ItemCommit: Sendable {
   /// The item's bytes, where they are known.
   var bytes: SecretBytes? { get }
 
-  /// Stores it, unless what it replaces is not stored any more.
+  /// Stores the item, unless the version that it replaces is no longer stored.
   func callAsFunction() async throws -> StoredItem
 }
 
@@ -71,8 +72,8 @@ struct StorePlace<Item: Codable>: SessionPlace {
     var bytes: SecretBytes? { encoded }
 
     func callAsFunction() async throws -> StoredItem {
-      // In this order: where changes are made one by one, the item comes first. Its own is replaced
-      // as well, since a store that did not know whether it made the change may have made it.
+      // In this order: where changes are made one by one, the item comes first. The item also
+      // replaces itself, since a store that reported an unknown outcome may have stored it.
       let changes = [StoreChange.put(encoded, for: item.key), .remove(item.markKey)]
       return try await item.apply(changes, ifStored: [replaced, ItemVersion(encoded)])
     }
@@ -123,8 +124,8 @@ struct StorePlace<Item: Codable>: SessionPlace {
   }
 }
 
-/// An item in a container that is on no store: refreshed once in this process, and changed by its
-/// sessions alone.
+/// An item in a container that is not on a store: refreshed once in this process, and changed only
+/// by its sessions.
 struct ContainerPlace<Item: Codable>: SessionPlace {
   let container: AnySessionContainer<Item>
   let identifier: String
@@ -147,13 +148,13 @@ struct ContainerPlace<Item: Codable>: SessionPlace {
   var storePlace: StorePlace<Item>? { nil }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
-    // In this order: an item that comes between is taken for an older one, which changes nothing.
+    // In this order: an item stored in between is taken for an older one, which is harmless.
     let version = changes.version
     return try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
       .map { ItemSnapshot(item: $0, version: version) }
   }
 
-  /// How the container stores it is not known.
+  /// Returns the item itself, because it is unknown how the container stores it.
   func asStored(_ item: Item) -> Item { item }
 
   func whileRefreshing<Result>(
@@ -178,7 +179,7 @@ struct ContainerPlace<Item: Codable>: SessionPlace {
     ContainerChange(container: container, identifier: identifier, encoder: encoder, item: item)
   }
 
-  /// Blocks, which a refresh may: it has a thread of its own.
+  /// Makes a change; may block, because a refresh has a thread of its own.
   private func make(
     _ change: ContainerChange<Item>, ifStored version: ItemVersion
   ) throws -> StoredItem {
@@ -196,9 +197,9 @@ protocol BlockingChange: Sendable {
   func callAsFunction() throws
 }
 
-/// Stores an item in a container that is on no store, or removes it.
+/// A change that stores an item in a container that is not on a store, or removes it.
 ///
-/// Unchecked: whoever makes this gives the item up, and one at a time makes the change.
+/// Unchecked: the creator gives the item up, and only one thread at a time makes the change.
 struct ContainerChange<Item: Codable>: BlockingChange, @unchecked Sendable {
   let container: AnySessionContainer<Item>
   let identifier: String
@@ -211,17 +212,18 @@ struct ContainerChange<Item: Codable>: BlockingChange, @unchecked Sendable {
   }
 }
 
-/// The changes that sessions make to an item of a container that is on no store.
+/// The changes that sessions make to an item of a container that is not on a store.
 ///
-/// Unchecked: the lock makes it true. Recursive, so that a container may call its session back.
+/// Unchecked: the lock makes it true. It is recursive, so that a container may call back into its
+/// session.
 final class ContainerChanges: @unchecked Sendable {
   private let lock = NSRecursiveLock()
   private var count = 0
 
-  /// What is stored since the last of them.
+  /// The version stored by the last change.
   var version: ItemVersion { lock.withLock { .change(count) } }
 
-  /// Makes one while nobody else does.
+  /// Makes a change while no other change is made.
   func make<Result>(_ body: () throws -> Result) rethrows -> Result {
     try lock.withLock {
       let result = try body()

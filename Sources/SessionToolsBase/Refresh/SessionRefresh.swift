@@ -2,7 +2,7 @@ import Foundation
 
 /// A refresh that waits for its turn, and is then made.
 ///
-/// Small, because thousands may wait: what a refresh needs is put together when it begins.
+/// Kept small, because thousands may wait: the parts of a refresh are put together when it begins.
 struct WaitingRefresh<Item: Codable>: RefreshWork {
   let session: Session<Item>
   let line: SessionLine
@@ -13,9 +13,9 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   var largestConcurrentCount: Int { session.refresher?.policy.largestConcurrentCount ?? 1 }
   var endOfProcess: any Error { session.programIsEnding }
 
-  /// Refreshes until it worked, was found needless, or has failed often enough.
+  /// Refreshes until it succeeds, is found unnecessary, or has failed often enough.
   ///
-  /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
+  /// - Throws: `notSignedIn`, `temporarilyFailed`, or what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     guard let refresher = session.refresher, let handler = refresher.refresh else {
       throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
@@ -26,11 +26,11 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   }
 }
 
-/// One refresh of a session's item, from what is stored to what is stored.
+/// One refresh of a session's item, from reading it to storing the new one.
 ///
-/// The order of its steps is what keeps people signed in: what is stored is read again when nobody
-/// else can refresh it; that a token may be spent is durable before it is sent; the new item is
-/// durable before anyone gets it; and only a rejection of what is still stored removes anything.
+/// The order of its steps keeps users signed in: the stored item is read again when no one else can
+/// refresh it; the spent marker is durable before the token is sent; the new item is durable before
+/// any caller gets it; and only a rejection of the item that is still stored removes anything.
 struct SessionRefresh<Item: Codable> {
   let waiting: WaitingRefresh<Item>
   let place: any SessionPlace<Item>
@@ -51,7 +51,7 @@ struct SessionRefresh<Item: Codable> {
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     var slot = slot
     while true {
-      // Between two tries, others may: they may have the network that this process has not.
+      // Between two tries, others may refresh: they may have a network that this process lacks.
       let time = ObservedTime()
       let step: Step = try await place.whileRefreshing(timeout: policy.longestExclusion) {
         waiting.tellWait(time)
@@ -82,7 +82,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
-      // Of a user who has signed out; it harms nobody if it stays.
+      // The marker of a user who has signed out is harmless if it stays.
       try? await place.removeMark()
       throw session.notSignedIn
     }
@@ -91,10 +91,10 @@ struct SessionRefresh<Item: Codable> {
       return .ended(wish.isForGoodItem ? .wasGoodAlready : .isNew(nil, nil))
     }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
-    // A mark that cannot be read is one.
+    // A marker that cannot be read counts as set.
     let wasMarked = (try? await place.isMarked()) ?? true
     if !wasMarked, try await place.mark(snapshot.version) != .asWished {
-      // Nobody is sent anything of a user who has just signed out.
+      // Nothing is sent for a user who has just signed out.
       return .again(after: .zero)
     }
     switch await answer(about: snapshot.item, mayBeSpent: wasMarked) {
@@ -103,7 +103,7 @@ struct SessionRefresh<Item: Codable> {
       return try await saving(item, over: snapshot)
     case .transientFailure(let error, let retryAfter, let wasSent):
       recordFailure(error, of: snapshot.version, retryAfter: retryAfter)
-      // A mark that stays says too much, which costs nothing but a word to the handler.
+      // A stale marker is harmless: it only sets `mayBeSpent` on the next request.
       if !wasSent, !wasMarked { try? await place.removeMark() }
       return .again(after: .zero)
     case .rejected(let error):
@@ -111,7 +111,7 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  /// What is stored now; waits for no person, because others wait for this refresh.
+  /// Returns the stored item; does not wait for a user, because others wait for this refresh.
   private func snapshot() async throws -> ItemSnapshot<Item>? {
     let look = flight?.beginLook() ?? 0
     let snapshot = try await UnattendedRead.make { try await place.snapshot() }
@@ -124,7 +124,7 @@ struct SessionRefresh<Item: Codable> {
   private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
     switch wish {
     case .ifNeeded(let seen):
-      // What was issued while this one waited is good enough, however short it lasts.
+      // An item issued while this refresh waited suffices, however short it lasts.
       snapshot.version == seen
         ? session.isDue(snapshot.item, line, refresher)
         : !session.isGood(snapshot.item, line, refresher)
@@ -133,7 +133,7 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  /// How long to wait before the next try; `nil` when it is time.
+  /// Returns the pause before the next try; `nil` when it may be made now.
   ///
   /// - Throws: `temporarilyFailed` when it is not worth waiting.
   private func pauseBeforeTry(for snapshot: ItemSnapshot<Item>) throws -> Duration? {
@@ -150,7 +150,7 @@ struct SessionRefresh<Item: Codable> {
   private func temporarilyFailed(retryAfter: Duration?) -> SessionError {
     SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
-      "the refresh does not work now, and the item was kept", retryAfter: retryAfter,
+      "the item cannot be refreshed now, and was kept", retryAfter: retryAfter,
       underlying: line.failures.last)
   }
 
@@ -163,7 +163,7 @@ struct SessionRefresh<Item: Codable> {
         session: waiting.name, count: line.failures.count, reason: SessionEvent.reason(error)))
   }
 
-  /// What the handler says, who is asked to end when it takes too long.
+  /// Returns the handler's result; a handler that takes too long is asked to end.
   private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
     let flight = flight
     let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
@@ -193,7 +193,8 @@ struct SessionRefresh<Item: Codable> {
     while true {
       let user = UserIdentifier(of: merged)
       let commit = try place.commit(merged, replacing: replaced)
-      // What it replaces is spent: if it cannot be stored now, it is kept to be stored later.
+      // The replaced item is spent: if the new one cannot be stored now, it is kept to be stored
+      // later.
       line.unsaved = UnsavedItem(commit: commit, user: user)
       let look = flight?.beginLook() ?? 0
       let outcome = try await commit()
@@ -203,7 +204,7 @@ struct SessionRefresh<Item: Codable> {
         recordIssue(of: merged)
         return .ended(.isNew(session, user))
       }
-      // Somebody changed it, or signed in or out, meanwhile.
+      // The item was changed meanwhile, or a user signed in or out.
       guard case .another = outcome, let merge = refresher.merge,
         let stored = try await self.snapshot(),
         let both = merge(snapshot.item, item, stored.item)
@@ -213,7 +214,8 @@ struct SessionRefresh<Item: Codable> {
   }
 
   private func recordIssue(of item: Item) {
-    // It was stored, so it can be encoded; one that cannot be read again is told of by reading it.
+    // The item was stored, so it can be encoded; if it cannot be decoded, reading it will report
+    // that.
     let item = (try? place.asStored(item)) ?? item
     if let expiration = refresher.expiration(item) {
       line.recordIssue(until: expiration, clock: clock)
@@ -221,7 +223,7 @@ struct SessionRefresh<Item: Codable> {
     guard !session.isGood(item, line, refresher) else { return line.recordSuccess() }
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
-      "the refreshed item had expired already: set the clock, or pass the server's time")
+      "the refreshed item has already expired: set the clock, or pass the server's time")
     recordFailure(error, of: nil)
   }
 
@@ -231,7 +233,8 @@ struct SessionRefresh<Item: Codable> {
     line.unsaved = nil
     guard case .asWished = outcome else { return .again(after: .zero) }
     line.recordSuccess()
-    // It may have been long ago, or have been stored then without a word.
+    // That refresh may have been long ago, or the item may have been stored then without
+    // confirmation.
     guard let snapshot = try await snapshot(), !isWanted(of: snapshot),
       session.isGood(snapshot.item, line, refresher)
     else { return .again(after: .zero) }
@@ -243,34 +246,34 @@ struct SessionRefresh<Item: Codable> {
   private func ending(
     of snapshot: ItemSnapshot<Item>, rejectedWith error: any Error
   ) async throws -> Step {
-    // Of one who was signed out before another process signed this one in.
+    // The reason may be that of a user signed out before another process signed this one in.
     line.reason = .unknown
     let outcome = try await line.leaving(.rejected(error)) {
       try await place.remove(snapshot.version)
     }
     guard case .asWished = outcome else {
-      // Others have signed out; or a newer item was stored meanwhile, and the rejection was of one
-      // that nobody uses any more.
+      // The user has signed out elsewhere; or a newer item was stored meanwhile, and the rejected
+      // one is no longer used.
       if case .another = outcome { line.reason = .unknown }
       return .again(after: .zero)
     }
     line.recordSuccess()
     let refusal = SessionError(
       SessionError.rejected, session: session.storageIdentifier,
-      "the server rejected it for good, and the user was signed out", underlying: error)
+      "the server permanently rejected the item, and the user was signed out", underlying: error)
     return .ended(.wasRejected(refusal, session, UserIdentifier(of: snapshot.item)))
   }
 }
 
-/// What a refresh is wanted for.
+/// The purpose of a refresh.
 enum RefreshWish: Hashable {
-  /// An item that does not expire soon, in the place of this one.
+  /// An item that does not expire soon, instead of this one.
   case ifNeeded(ItemVersion)
-  /// An item that is another one than this; any new one, where it was none that could be read.
+  /// An item other than this one; any new item, if no item could be read.
   case otherThan(ItemVersion?)
-  /// Whatever a handler of iOS-SessionTools does.
+  /// The effect of a handler of iOS-SessionTools, whatever it is.
   case always
 
-  /// Whether any good item will do.
+  /// Whether any valid item will do.
   var isForGoodItem: Bool { if case .ifNeeded = self { true } else { false } }
 }

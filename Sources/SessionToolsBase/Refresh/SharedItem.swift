@@ -2,26 +2,27 @@
 struct SharedItem: Sendable {
   /// `nil` when there is no item.
   let bytes: SecretBytes?
-  /// Whether it is as the refresh under way found it.
+  /// Whether it is the item that the refresh under way found.
   var isSubject = false
-  /// The read that is to be ended by the task that made it.
+  /// The read that must be ended by the task that made it.
   var read: Int?
 }
 
-/// Where an item is that several tasks read together.
+/// The address of an item that several tasks read together.
 struct ItemAddress: Sendable {
   let store: any SecretStore
   let key: StoreKey
-  /// The store object: another one of the same store may be locked.
+  /// The store object: another object of the same store may be locked.
   let reader: ObjectIdentifier
 }
 
 extension SessionLine {
-  /// The item as it is stored, or as the refresh under way found it.
+  /// Returns the item as it is stored, or as the refresh under way found it.
   ///
-  /// It is read once for all tasks that ask at the same time. To be ended.
+  /// It is read once for all tasks that ask at the same time. The caller must then call
+  /// `end(_:at:)`.
   ///
-  /// - Returns: What was read after this was asked.
+  /// - Returns: The result of a read that began after this call.
   /// - Throws: What the store throws.
   func storedItem(at address: ItemAddress) async throws -> SharedItem {
     let arrival = reads.beginCount
@@ -41,11 +42,11 @@ extension SessionLine {
         }
       }
     }
-    // What a cancelled task gets is up to its read, as without others.
+    // A cancelled task gets the result of its own read, as if it were alone.
     return SharedItem(bytes: try await address.store.value(for: address.key))
   }
 
-  /// Lets the others go on who asked for an item.
+  /// Passes an item to the other tasks that asked for it.
   func end(_ item: SharedItem, at address: ItemAddress) {
     guard let number = item.read else { return }
     let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)

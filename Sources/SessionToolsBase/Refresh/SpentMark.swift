@@ -1,16 +1,16 @@
-/// Says that what refreshes an item may have been used up.
+/// A marker that an item's refresh token, or the like, may have been used.
 ///
-/// It is made durable before that is sent, and removed in the same change as the item it is replaced
-/// by. Its being there says all: one that stays too long costs nothing but a word to the handler.
+/// It is made durable before the token is sent, and removed in the same change that stores the new
+/// item. Only its existence counts: a stale marker is harmless, since it only sets `mayBeSpent`.
 ///
-/// It is an item of the same namespace, so that it is moved, adopted and purged with what it is
-/// about.
+/// It is an item of the same namespace, so that it is moved, adopted and purged together with the
+/// item that it is about.
 enum SpentMark {
   static let bytes = SecretBytes(utf8: "1")
 
   private static let prefix = "org.session-tools.refresh:"
 
-  /// Where the mark of an item is.
+  /// Returns the key of an item's marker.
   ///
   /// - Throws: `invalidName`.
   static func key(for item: StoreKey) throws(StoreError) -> StoreKey {
@@ -23,11 +23,11 @@ enum SpentMark {
   }
 }
 
-/// Which of the items that were stored one after the other under one name.
+/// The version of an item, among those stored one after the other under one name.
 enum ItemVersion: Hashable, Sendable {
-  /// The bytes, as far as two of them have to be told apart.
+  /// The bytes, identified by their length and fingerprint.
   case bytes(count: Int, fingerprint: UInt128)
-  /// The number of a change, where bytes are not known.
+  /// The number of a change, where the bytes are unknown.
   case change(Int)
 
   init(_ bytes: SecretBytes) {

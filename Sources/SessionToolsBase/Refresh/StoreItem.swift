@@ -1,22 +1,26 @@
-/// One item of a store, and what belongs to it.
+/// One item of a store, with its related names.
 struct StoreItem: Sendable {
   let store: any SecretStore
   let key: StoreKey
-  /// Where its mark is; exclusive access to this name is for refreshing.
+  /// The key of its spent marker; exclusive access to this name is for refreshing.
   let markKey: StoreKey
-  /// Exclusive access to this name is for changing the item; nothing is kept there.
+  /// Exclusive access to this name is for changing the item; nothing is stored there.
   private let changeKey: StoreKey
 
   private static let changeTimeout = Duration.seconds(10)
-  /// Where whoever has exclusive access goes on: blocking changes may hold all threads of the
-  /// cooperative pool while they wait for it.
+  /// Runs changes with exclusive access: blocking changes may hold all threads of the cooperative
+  /// pool while they wait for that access.
   private static let executor = QueueExecutor("session-tools.changes")
 
+  /// Makes the names of an item in a container.
+  ///
   /// - Throws: `invalidName`.
   init(_ identifier: String, in container: StoreContainer<some Any>) throws(StoreError) {
     try self.init(container.key(identifier), in: container.store)
   }
 
+  /// Makes the names of an item in a store.
+  ///
   /// - Throws: `invalidName`.
   init(_ key: StoreKey, in store: any SecretStore) throws(StoreError) {
     self.store = store
@@ -25,22 +29,22 @@ struct StoreItem: Sendable {
     changeKey = try SpentMark.key(for: markKey)
   }
 
-  /// The same, for those who read the item together; `nil` where each has to ask for itself.
+  /// The item's address for shared reads; `nil` where each task must read for itself.
   var sharedAddress: ItemAddress? {
-    // A gate is no object: it gives an item to one, and not to another.
+    // A gate is not an object: it may give an item to one task, and not to another.
     guard type(of: store) is AnyClass else { return nil }
     return ItemAddress(store: store, key: key, reader: ObjectIdentifier(store as AnyObject))
   }
 
-  /// Makes changes if what is stored is one of some versions.
+  /// Makes changes if the stored item is one of some versions.
   ///
-  /// - Returns: What is stored after that.
+  /// - Returns: The outcome.
   func apply(
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
   ) async throws -> StoredItem {
     try await exclusively {
-      // Of what a gate may be before: compared, and given to nobody. What a server gave in exchange for
-      // the stored item has to be stored also while nobody is authenticated.
+      // Read past a gate, because the item is only compared, and given to no one. The item that a
+      // server issued in exchange must be stored even while no user is authenticated.
       guard let stored = try await store.innermost.value(for: key) else { return .nothing }
       guard versions.contains(ItemVersion(stored)) else { return .another }
       try await store.apply(changes)
@@ -48,28 +52,28 @@ struct StoreItem: Sendable {
     }
   }
 
-  /// Removes the item and its mark.
+  /// Removes the item and its spent marker.
   func remove() async throws {
     try await change { try await store.apply([.remove(key), .remove(markKey)]) }
   }
 
-  /// Makes a change while nobody makes one that depends on what is stored.
+  /// Makes a change while no change is made that depends on the stored item.
   func change(_ body: () throws -> Void) throws {
     try store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
   }
 
-  /// Makes a change while nobody makes one that depends on what is stored.
+  /// Makes a change while no change is made that depends on the stored item.
   func change(_ body: () async throws -> Void) async throws {
     try await exclusively(body)
   }
 
-  /// Changes several items, while no change is made to any of them that depends on what is stored.
+  /// Changes several items, while no change is made to any of them that depends on the stored item.
   ///
-  /// Takes the exclusive access to one item after the other and keeps it until the change is made.
-  /// All callers go by the same order, and a change of a single item waits for no other item, so
-  /// that they cannot wait in a circle. The items are of one store, in the order of their names.
+  /// Takes exclusive access to one item after the other and keeps it until the change is made. All
+  /// callers use the same order, and a change of a single item waits for no other item, so that
+  /// they cannot deadlock. The items are of one store, in the order of their names.
   ///
-  /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
+  /// - Throws: `timedOut` when getting exclusive access to all of them takes too long.
   static func change(_ items: [StoreItem], _ body: () async throws -> Void) async throws {
     // On a thread of its own: thousands of items would hold up the other changes.
     try await withTaskExecutorPreference(QueueExecutor("session-tools.many-changes")) {
@@ -94,7 +98,7 @@ struct StoreItem: Sendable {
     } catch StoreError.timedOut where !isHeld {
       throw StoreError(
         StoreError.timedOut, store: "\(item.key)",
-        reason: "changes of the item by others did not end in time, and nothing was changed",
+        reason: "other changes of the item did not finish in time, and nothing was changed",
         remedy: "Try again")
     }
   }
@@ -105,23 +109,23 @@ struct StoreItem: Sendable {
     }
   }
 
-  /// Forgets that what refreshes the item may be spent.
+  /// Removes the item's spent marker.
   func removeMark() throws {
     if try store.contains(markKey) { try store.remove(markKey) }
   }
 
-  /// Forgets that what refreshes the item may be spent.
+  /// Removes the item's spent marker.
   func removeMark() async throws {
     if try await store.contains(markKey) { try await store.remove(markKey) }
   }
 }
 
-/// What became of a change that depends on what is stored.
+/// The outcome of a change that depends on the stored item.
 enum StoredItem: Sendable {
-  /// It was made.
+  /// The change was made.
   case asWished
-  /// It was not, because there is another item.
+  /// The change was not made, because another item is stored.
   case another
-  /// It was not, because there is none.
+  /// The change was not made, because no item is stored.
   case nothing
 }
