@@ -206,7 +206,7 @@ public final class Accounts<User: Codable>: Sendable {
     sessions.withLock { $0[account] = nil }
   }
 
-  /// The current account, followed by each change of it, in any process that the store sees.
+  /// The current account, and again whenever it has changed, in any process that the store sees.
   ///
   /// While the store cannot be read, the stream stays as it is. Each access makes a new stream,
   /// which ends with its task or with the store's own stream.

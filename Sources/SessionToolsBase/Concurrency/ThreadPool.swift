@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs tasks on a few threads outside the cooperative pool.
+/// A pool of a few threads outside the cooperative pool, which runs tasks.
 ///
 /// For work that may block, and for work that others wait for, because they may hold all threads of
 /// that pool. A thread is started when no thread is free for a job, up to a limit, and ends after

@@ -27,7 +27,7 @@ public struct ItemCoding<Item>: Sendable {
     self.form = form
   }
 
-  /// A coding of your own.
+  /// Makes a coding of your own.
   ///
   /// - Parameters:
   ///   - encode: Returns the bytes of an item. Its errors are thrown as `StoreError.unencodable`; a

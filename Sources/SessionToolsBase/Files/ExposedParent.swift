@@ -36,8 +36,8 @@ package struct ExposedParent: Hashable, Sendable {
     return nil
   }
 
-  /// A directory that cannot be examined is not reported: the user may be allowed only to pass
-  /// through it.
+  /// Returns a directory's status; `nil` when it cannot be examined, since the user may be allowed
+  /// only to pass through it.
   private static func status(of place: String, _ fileSystem: any FileSystem) -> FileStatus? {
     (try? fileSystem.status(of: place, in: .workingDirectory)) ?? nil
   }

@@ -176,7 +176,7 @@ package final class PrivateDirectory: Sendable {
     try? remove(name)
   }
 
-  /// The names in the directory.
+  /// Returns the names in the directory.
   ///
   /// - Throws: `accessDenied` or `io`.
   package func names() throws(StoreError) -> [String] {

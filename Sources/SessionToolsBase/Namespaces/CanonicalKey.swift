@@ -55,7 +55,7 @@ extension Name {
     return [1] + (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + text.utf8
   }
 
-  /// The encoding of a part that may be absent.
+  /// Returns the encoding of a part that may be absent.
   static func canonicalBytes(of part: Name?) -> [UInt8] { part?.canonicalBytes ?? [0] }
 }
 

@@ -10,7 +10,7 @@ public struct InstallIdentifier: Hashable, Sendable, RawRepresentable {
     self.rawValue = rawValue
   }
 
-  /// Whether two identifiers have the same bytes.
+  /// Returns whether two identifiers have the same bytes.
   public static func == (left: InstallIdentifier, right: InstallIdentifier) -> Bool {
     left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
   }

@@ -51,6 +51,6 @@ public struct RefreshPolicy: Sendable {
   /// Further refreshes wait for their turn, without a thread.
   public var largestConcurrentCount = 64
 
-  /// The policy that suits most servers.
+  /// Makes a policy that suits most servers.
   public init() {}
 }

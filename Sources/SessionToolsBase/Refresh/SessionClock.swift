@@ -9,7 +9,7 @@ public protocol SessionClock: Sendable {
   /// The wall clock.
   var now: Date { get }
 
-  /// The time since the machine was started, which never jumps and goes on while it sleeps.
+  /// The time since the machine was started, which never jumps and continues while it sleeps.
   var uptime: Duration { get }
 
   /// The identifier of this start of the machine: times by ``uptime`` can be compared only within

@@ -8,8 +8,8 @@ struct StoreItem: Sendable {
   private let changeKey: StoreKey
 
   private static let changeTimeout = Duration.seconds(10)
-  /// Runs changes with exclusive access: blocking changes may hold all threads of the cooperative
-  /// pool while they wait for that access.
+  /// The executor of changes with exclusive access: blocking changes may hold all threads of the
+  /// cooperative pool while they wait for that access.
   private static let executor = QueueExecutor("session-tools.changes")
 
   /// Makes the names of an item in a container.

@@ -61,6 +61,8 @@ extension AsyncSecretStore {
   }
 }
 
-/// Runs the operations that blocking calls wait for: on the cooperative pool they might never run,
-/// because a program that makes such calls from tasks can block all threads of the pool.
+/// The executor of operations that blocking calls wait for.
+///
+/// On the cooperative pool they might never run, because a program that makes such calls from tasks
+/// can block all threads of the pool.
 private let waitingExecutor = QueueExecutor("session-tools.async-store")

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs a task on a thread outside the cooperative pool.
+/// An executor that runs tasks on a thread outside the cooperative pool.
 ///
 /// For work that may block, and for work that others wait for, because they may hold all threads of
 /// that pool.
