@@ -89,7 +89,7 @@ import Testing
       seen["rejected"].dropFirst(2) == [
         .signedOut(session: "rejected", .rejected(reason: "TalkativeError"))
       ])
-    #expect(seen.texts("rejected")[1] == "ended: the server rejected the item for good")
+    #expect(seen.texts("rejected")[1] == "ended: the server permanently rejected the item")
 
     let left = try session("left") { _ in Self.renewed }
     try await left.logOut()

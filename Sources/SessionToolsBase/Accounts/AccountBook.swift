@@ -1,13 +1,13 @@
-/// Which accounts there are in a namespace of a store, and which of them is the current one.
+/// The accounts in a namespace of a store, and which of them is the current one.
 ///
-/// There is no list beside the items: an account is there when it has one.
+/// There is no list apart from the items: an account exists when it has an item.
 struct AccountBook: Sendable {
   let store: any SecretStore
   let namespace: Namespace
-  /// The name of each account's user among its items.
+  /// The identifier under which each account's user is stored.
   let userIdentifier: String
 
-  /// Where the current account's name is kept.
+  /// The key under which the current account's name is stored.
   private var currentKey: StoreKey {
     get throws(StoreError) { try StoreKey("current-account", in: namespace) }
   }
@@ -23,16 +23,16 @@ struct AccountBook: Sendable {
     else {
       throw StoreError(
         StoreError.corrupt, store: "\(try currentKey)",
-        reason: "what is stored is no account identifier",
+        reason: "the stored account identifier is not valid",
         remedy: "Make an account the current one again")
     }
-    // Another process may have removed it just now.
+    // Another process may just have removed it.
     return try isThere(account) ? account : nil
   }
 
-  /// Whether an account has items.
+  /// Returns whether an account has items.
   func isThere(_ account: AccountIdentifier) throws(StoreError) -> Bool {
-    // Mostly it has a user: to list all names for each account would take time by the square of them.
+    // Usually it has a user: listing all names for each account would take quadratic time.
     if try store.contains(try account.key(userIdentifier, in: namespace)) { return true }
     return try accounts().contains(account)
   }
@@ -41,7 +41,7 @@ struct AccountBook: Sendable {
     try store.put(SecretBytes(utf8: account.text), for: try currentKey)
   }
 
-  /// Forgets which account was the current one, if it was this.
+  /// Clears the current account, if it is this one.
   func forget(_ account: AccountIdentifier) throws(StoreError) {
     let key = try currentKey
     guard let value = try store.value(for: key), value == SecretBytes(utf8: account.text) else {
@@ -50,12 +50,12 @@ struct AccountBook: Sendable {
     try store.remove(key)
   }
 
-  /// The identifiers' keys of all of an account's items.
+  /// Returns the keys of all of an account's items.
   func keys(of account: AccountIdentifier) throws(StoreError) -> [StoreKey] {
     try store.keys(in: namespace).filter { AccountIdentifier(owning: $0) == account }
   }
 
-  /// Whether something of the account, or which is the current one, may have changed.
+  /// Returns whether an account's items, or the current account, may have changed.
   func isAbout(_ event: StoreEvent) -> Bool {
     guard case .changed(let keys) = event else { return true }
     let currentKey = try? currentKey

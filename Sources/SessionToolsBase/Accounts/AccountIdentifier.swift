@@ -1,9 +1,9 @@
-/// Which of several users of one program: what never changes about a user, such as the subject of an
-/// OpenID Connect token, rather than a name or an address.
+/// The identity of one of several users of a program: something that never changes about a user,
+/// such as the subject of an OpenID Connect token, rather than a name or an address.
 public struct AccountIdentifier: Hashable, Sendable {
   private let name: Name
 
-  /// The longest, in bytes of UTF-8.
+  /// The largest length, in bytes of UTF-8.
   public static let largestByteCount = 1024
 
   /// Names an account.
@@ -38,12 +38,12 @@ extension AccountIdentifier: CustomStringConvertible {
   public var description: String { text }
 }
 
-/// How an account is a part of its items' names: `account/`, the account, `/`, the identifier; `%`
-/// and `/` within them are `%25` and `%2F`, so that no two accounts have a name in common.
+/// How an account is part of its items' names: `account/`, the account, `/`, the identifier; `%`
+/// and `/` within them are `%25` and `%2F`, so that no two accounts share a name.
 extension AccountIdentifier {
   private static let prefix = "account/"
 
-  /// The name of one of the account's items.
+  /// Returns the key of one of the account's items.
   ///
   /// - Throws: `invalidName` when the identifier is empty or too long.
   func key(_ identifier: String, in namespace: Namespace) throws(StoreError) -> StoreKey {
@@ -52,13 +52,13 @@ extension AccountIdentifier {
       Self.prefix + Self.escaped(text) + "/" + Self.escaped(identifier.text), in: namespace)
   }
 
-  /// Whose item it is; `nil` when it is no account's.
+  /// Returns the account that owns an item; `nil` when it does not belong to an account.
   init?(owning key: StoreKey) {
     guard key.identifier.hasPrefix(Self.prefix) else { return nil }
     let parts = key.identifier.utf8.dropFirst(Self.prefix.utf8.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard parts.count == 2, let text = Self.unescaped(parts[0]),
-      // What is no account's name is nobody's.
+      // An invalid account name belongs to no account.
       let account = try? AccountIdentifier(text)
     else { return nil }
     self = account

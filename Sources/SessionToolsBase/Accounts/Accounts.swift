@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Several users of one program, each with a session, of whom one is the current one.
+/// Several users of one program, each with a session, one of whom is the current user.
 ///
 /// ```swift
 /// let accounts = try Accounts<User>(container: container)
@@ -9,25 +9,25 @@ import Synchronization
 /// let session = try await accounts.currentSession()
 /// ```
 ///
-/// Every item belongs to an account by its name in the store, so that what one user has stored can
-/// never be read as another's. Use a namespace that has no other items.
+/// Every item belongs to an account by its name in the store, so that one user's items can never be
+/// read as another's. Use a namespace that has no other items.
 public final class Accounts<User: Codable>: Sendable {
-  /// Where the users are kept, without an account.
+  /// The container of the users, without an account.
   public let container: StoreContainer<User>
-  /// The name of each account's user among its items.
+  /// The identifier under which each account's user is stored.
   public let storageIdentifier: String
   private let notificationPoster: (any NotificationPosting)?
   private let refresher: SessionRefresher<User>?
   private let sessions = Mutex<[AccountIdentifier: UserSession<User>]>([:])
   private let book: AccountBook
 
-  /// Describes where the accounts are; reads nothing.
+  /// Describes where the accounts are stored; reads nothing.
   ///
   /// - Parameters:
-  ///   - container: Where the users are kept.
-  ///   - storageIdentifier: The name of each account's user among its items.
-  ///   - notificationPoster: Who announces changes of all sessions.
-  ///   - refresher: How and when users are refreshed, if they are.
+  ///   - container: The container of the users.
+  ///   - storageIdentifier: The identifier under which each account's user is stored.
+  ///   - notificationPoster: The poster of notifications for all sessions.
+  ///   - refresher: How and when users are refreshed; `nil` when they are not.
   /// - Throws: `invalidName`.
   public init(
     container: some StoreBackedContainer<User>, storageIdentifier: String = "user",
@@ -43,12 +43,12 @@ public final class Accounts<User: Codable>: Sendable {
       userIdentifier: storageIdentifier)
   }
 
-  // MARK: - Which there are
+  // MARK: - Finding accounts
 
-  // There are no blocking twins: at the top level of `main.swift`, Swift takes the blocking one of
-  // two functions of a name, also where the call says `await`.
+  // There are no blocking twins: at the top level of `main.swift`, Swift picks the blocking one of
+  // two functions of the same name, even if the call says `await`.
 
-  /// The accounts that have items, in ascending order.
+  /// Returns the accounts that have items, in ascending order.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``.
   public func all() async throws -> [AccountIdentifier] {
@@ -56,7 +56,7 @@ public final class Accounts<User: Codable>: Sendable {
     return try await lanes.queue.blocking { try book.accounts() }
   }
 
-  /// The current account, if there is one.
+  /// Returns the current account, if there is one.
   ///
   /// - Throws: As ``SecretStore/value(for:)``.
   public func current() async throws -> AccountIdentifier? {
@@ -64,7 +64,8 @@ public final class Accounts<User: Codable>: Sendable {
     return try await lanes.queue.blocking { try book.current() }
   }
 
-  /// The session of an account, whether or not its user is signed in: the same object each time.
+  /// Returns the session of an account, whether or not its user is signed in: the same object each
+  /// time.
   public func session(of account: AccountIdentifier) -> UserSession<User> {
     sessions.withLock { sessions in
       if let session = sessions[account] { return session }
@@ -74,7 +75,7 @@ public final class Accounts<User: Codable>: Sendable {
     }
   }
 
-  /// The session of the current account, if there is one.
+  /// Returns the session of the current account, if there is one.
   ///
   /// - Throws: As `current()`.
   public func currentSession() async throws -> UserSession<User>? {
@@ -97,7 +98,7 @@ public final class Accounts<User: Codable>: Sendable {
 
   /// Signs a user in, and makes the account the current one.
   ///
-  /// - Throws: What kept this from being stored.
+  /// - Throws: The error that kept this from being stored.
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
     try await session(of: account).logIn(user)
     let book = book
@@ -117,12 +118,12 @@ public final class Accounts<User: Codable>: Sendable {
   ///
   /// Blocks no thread of the cooperative pool. Until all users are stored, other changes of these
   /// accounts wait, in all processes where ``StoreTraits/excludesOtherProcesses`` holds. Calls that
-  /// have accounts in common wait for each other, but never in a circle.
+  /// have accounts in common wait for each other, but never deadlock.
   ///
   /// - Parameter users: The users by their accounts, up to 10,000.
-  /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store takes in one
-  ///   change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts for 5 s;
-  ///   `cancelled`; and as ``SecretStore/apply(_:)``. Then no notification is posted.
+  /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store accepts in
+  ///   one change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts
+  ///   for 5 s; `cancelled`; and as ``SecretStore/apply(_:)``. No notification is then posted.
   public func signIn(_ users: [AccountIdentifier: User]) async throws {
     let largestCount = 10_000
     guard users.count <= largestCount else {
@@ -172,9 +173,9 @@ public final class Accounts<User: Codable>: Sendable {
     return changes
   }
 
-  /// Makes an account that there is the current one.
+  /// Makes an existing account the current one.
   ///
-  /// - Throws: `notSignedIn` when it has no items; what kept this from being stored.
+  /// - Throws: `notSignedIn` when it has no items; the error that kept this from being stored.
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
     try await lanes.queue.blocking {
@@ -186,12 +187,12 @@ public final class Accounts<User: Codable>: Sendable {
     }
   }
 
-  /// Signs an account's user out and removes all of its items; no error when there are none.
+  /// Signs an account's user out and removes all of its items; an absent account is not an error.
   ///
-  /// If it was the current account, there is none then. When this is interrupted, the account is
-  /// still there with the items that are left.
+  /// If it was the current account, there is no current account afterwards. If this is interrupted,
+  /// the account still exists with its remaining items.
   ///
-  /// - Throws: What kept them from being removed.
+  /// - Throws: The error that kept them from being removed.
   public func remove(_ account: AccountIdentifier) async throws {
     let book = book
     try await lanes.queue.blocking { try book.forget(account) }
@@ -205,10 +206,10 @@ public final class Accounts<User: Codable>: Sendable {
     sessions.withLock { $0[account] = nil }
   }
 
-  /// The current account, then it again whenever it may be another or none, whoever changed it.
+  /// The current account, and again whenever it has changed, in any process that the store sees.
   ///
-  /// A store that cannot be read for the moment changes nothing here. Each call gives a stream of
-  /// its own, which ends with its task or with the store's own stream.
+  /// While the store cannot be read, the stream stays as it is. Each access makes a new stream,
+  /// which ends with its task or with the store's own stream.
   public var currentAccounts: AsyncStream<AccountIdentifier?> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: AccountIdentifier?.self, bufferingPolicy: .bufferingNewest(1))
@@ -223,7 +224,7 @@ public final class Accounts<User: Codable>: Sendable {
           told = now
           continuation.yield(now)
         } catch {
-          // Whoever asks for the current account hears why it cannot be read.
+          // A caller that reads the current account gets the error.
         }
       }
       await tell()

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A closure that is called at a time, unless it is cancelled before.
+/// A closure that is called after a time, unless it is cancelled first.
 enum Alarm: Sendable {
-  /// By a task of its own.
+  /// The alarm has a task of its own.
   case task(Task<Void, Never>)
-  /// By the alarms that share a task, under this number.
+  /// The alarm is one of those that share a task, under this number.
   case shared(Int)
 
-  /// Has the closure not called, unless that has begun.
+  /// Prevents the closure from being called, unless the call has begun.
   func cancel() {
     switch self {
     case .task(let task): task.cancel()
@@ -17,7 +17,7 @@ enum Alarm: Sendable {
 }
 
 extension SessionClock {
-  /// Calls a closure after a time, unless the alarm is cancelled before.
+  /// Calls a closure after a time, unless the alarm is cancelled first.
   ///
   /// The closure must return at once, because others wait for the same thread.
   func alarm(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> Alarm {
@@ -31,8 +31,8 @@ extension SessionClock {
 
 /// Alarms by the machine's clock, which share one task that sleeps until the first of them is due.
 ///
-/// Thousands may wait for refreshes, each for a limited time: a task for each would take ten times as
-/// much memory.
+/// Thousands of callers may wait for refreshes, each for a limited time: a task for each would take
+/// ten times as much memory.
 private final class SharedAlarms: Sendable {
   static let ofSystem = SharedAlarms()
 
@@ -44,10 +44,10 @@ private final class SharedAlarms: Sendable {
   private struct State {
     var nextNumber = 0
     var entries: [Int: Entry] = [:]
-    /// When the task wakes; an entry that was cancelled may be the reason.
+    /// When the task wakes, possibly for an entry that has been cancelled.
     var wakeTime: Duration?
 
-    /// When a new task has to wake, if one is needed.
+    /// Returns when a new task must wake, if one is needed.
     mutating func newWakeTime(for due: Duration?) -> Duration? {
       guard let due else { return nil }
       if let wakeTime, wakeTime <= due { return nil }
@@ -61,7 +61,7 @@ private final class SharedAlarms: Sendable {
 
   /// Calls a closure after a time.
   ///
-  /// - Returns: The number by which that is cancelled.
+  /// - Returns: The number by which the alarm is cancelled.
   func add(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> Int {
     let due = clock.uptime + duration
     let (number, wakeTime) = state.withLock { state in
@@ -74,7 +74,7 @@ private final class SharedAlarms: Sendable {
   }
 
   func cancel(_ number: Int) {
-    // Released without the lock, since it may hold the last reference to something.
+    // Released outside the lock, since it may hold the last reference to an object.
     _ = state.withLock { $0.entries.removeValue(forKey: number) }
   }
 
@@ -86,7 +86,7 @@ private final class SharedAlarms: Sendable {
     }
   }
 
-  /// Calls what is due, and has a task wake for the next.
+  /// Calls the closures that are due, and starts a task for the next.
   private func ring() {
     let now = clock.uptime
     let (due, wakeTime) = state.withLock { state in

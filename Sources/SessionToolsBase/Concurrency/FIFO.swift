@@ -1,20 +1,20 @@
-/// Elements in the order in which they came, each let go when it is taken.
+/// Elements in order of arrival, each released when it is taken.
 ///
-/// A slice of an array takes from its front as fast, but keeps what was taken until it needs another
-/// buffer.
+/// An array slice removes its first element as fast, but retains removed elements until it needs
+/// another buffer.
 struct FIFO<Element> {
   private var elements: [Element?] = []
-  /// The first one that was not taken; those in front of it are empty, and removed together.
+  /// The position of the first element; the positions before it are empty, and removed together.
   private var start = 0
 
-  /// The next one; `nil` when it is empty.
+  /// The next element; `nil` when the queue is empty.
   var first: Element? { start < elements.count ? elements[start] : nil }
 
   mutating func append(_ element: Element) {
     elements.append(element)
   }
 
-  /// Takes the next one; `nil` when it is empty.
+  /// Removes and returns the next element; `nil` when the queue is empty.
   mutating func popFirst() -> Element? {
     guard let first else { return nil }
     elements[start] = nil
@@ -26,7 +26,7 @@ struct FIFO<Element> {
     return first
   }
 
-  /// Takes all.
+  /// Removes and returns all elements.
   mutating func popAll() -> [Element] {
     defer { self = FIFO() }
     return elements[start...].compactMap(\.self)

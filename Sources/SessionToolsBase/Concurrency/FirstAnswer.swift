@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one task waits for, and what may come from several sides: the first counts.
+/// A value that one task waits for and that several may supply: the first one counts.
 package final class FirstAnswer<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
@@ -11,7 +11,7 @@ package final class FirstAnswer<Value: Sendable>: Sendable {
 
   package init() {}
 
-  /// Gives a value, if none was given before.
+  /// Sets the value, if none was set before.
   package func give(_ value: Value) {
     let continuation = state.withLock { state in
       guard state.value == nil else { return nil as CheckedContinuation<Value, Never>? }
@@ -21,13 +21,13 @@ package final class FirstAnswer<Value: Sendable>: Sendable {
     continuation?.resume(returning: value)
   }
 
-  /// Whether there is a value.
+  /// Whether the value is set.
   package var isGiven: Bool { state.withLock { $0.value != nil } }
 
-  /// Waits for the value; by one task at a time.
+  /// Waits for the value; only one task may wait at a time.
   ///
-  /// - Parameter cancelled: What is given when the task is cancelled.
-  /// - Returns: The value that was given first.
+  /// - Parameter cancelled: The value that is set when the task is cancelled.
+  /// - Returns: The value that was set first.
   package func value(whenCancelled cancelled: @autoclosure @Sendable () -> Value) async -> Value {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

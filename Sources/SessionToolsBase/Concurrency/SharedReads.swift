@@ -3,39 +3,40 @@ import Synchronization
 /// Lets tasks that read the same value at the same time share one read.
 ///
 /// A task gets only the result of a read that began after the task asked for it, so that it sees
-/// every change that was made before. The reading itself is left to the caller, because a closure
-/// would need memory of each task that waits later.
+/// every change made before. The caller does the reading, because a closure would need memory for
+/// each task that waits later.
 final class SharedReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// What a task is to do that asked for a value.
+  /// The next step of a task that asked for a value.
   enum Turn {
-    /// Read, and then hand what was read to `end`.
+    /// Read, and then pass the result to `end`.
     case reads(ReadNumber)
-    /// Wait for another task's read, and ask again where that is no answer.
+    /// Wait for another task's read, and ask again if its result is `nil`.
     case waits(FirstAnswer<Result<Value, any Error>?>)
   }
 
-  /// How many reads had begun, that one included.
+  /// The number of reads that had begun, including this one.
   typealias ReadNumber = Int
 
   private struct Waiter {
-    /// How many reads had begun when the task asked.
+    /// The number of reads that had begun when the task asked.
     let arrival: ReadNumber
-    /// Gives `nil` when the result is too old for this task, or its own task was cancelled.
+    /// Receives `nil` when the result is too old for this task, or when this task or the reading
+    /// task was cancelled.
     let answer: FirstAnswer<Result<Value, any Error>?>
   }
 
   private struct State {
     var beginCount = 0
-    /// The tasks that wait for a read that is under way.
+    /// The tasks that wait for a read under way.
     var waiters: [Key: [Waiter]] = [:]
   }
 
   private let state = Mutex(State())
 
-  /// How many reads have begun.
+  /// The number of reads that have begun.
   var beginCount: ReadNumber { state.withLock { $0.beginCount } }
 
-  /// What a task is to do that asked when so many reads had begun.
+  /// Returns the next step of a task that asked when this number of reads had begun.
   func turn(of key: Key, since arrival: ReadNumber) -> Turn {
     state.withLock { state in
       guard state.waiters[key] != nil else {
@@ -49,7 +50,7 @@ final class SharedReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Ends a read, with an answer for those who wait for it.
+  /// Ends a read, with a result for its waiters.
   func end(_ number: ReadNumber, of key: Key, with result: Result<Value, any Error>) {
     let waiters = state.withLock { $0.waiters.removeValue(forKey: key) ?? [] }
     for waiter in waiters {

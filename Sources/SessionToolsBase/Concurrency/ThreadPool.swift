@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs tasks on a few threads beside the cooperative pool.
+/// A pool of a few threads outside the cooperative pool, which runs tasks.
 ///
-/// For work that others wait for who may hold all threads of that pool, and for what may block. A
-/// thread is started when a job finds none that is free, up to a limit, and ends after it had nothing
-/// to do for a while.
+/// For work that may block, and for work that others wait for, because they may hold all threads of
+/// that pool. A thread is started when no thread is free for a job, up to a limit, and ends after
+/// it has been idle for a while.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var jobs = FIFO<UnownedJob>()
     var threadCount = 0
-    /// How many threads wait and were not woken.
+    /// The number of threads that wait and have not been woken.
     var idleCount = 0
   }
 
@@ -24,7 +24,7 @@ final class ThreadPool: TaskExecutor {
   /// Makes a pool without a thread.
   ///
   /// - Parameters:
-  ///   - name: Of its threads, up to 15 bytes.
+  ///   - name: The name of its threads, up to 15 bytes.
   ///   - largestThreadCount: How many jobs run at the same time, 1 or more.
   init(_ name: String, largestThreadCount: Int) {
     self.name = name
@@ -60,7 +60,7 @@ final class ThreadPool: TaskExecutor {
     }
   }
 
-  /// Waits for a job; `false` when the thread is to end.
+  /// Waits for a job; returns `false` when the thread should end.
   private func waitForWork() -> Bool {
     let isIdle = state.withLock { state in
       guard state.jobs.first == nil else { return false }
@@ -69,7 +69,7 @@ final class ThreadPool: TaskExecutor {
     }
     guard isIdle, work.wait(timeout: .now() + Self.idleTime) == .timedOut else { return true }
     let isToEnd = state.withLock { state in
-      // Otherwise all that wait have been woken, this thread included.
+      // Otherwise all waiting threads have been woken, including this one.
       guard state.idleCount > 0 else { return false }
       state.idleCount -= 1
       state.threadCount -= 1

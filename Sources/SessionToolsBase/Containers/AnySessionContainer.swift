@@ -2,12 +2,12 @@ public import Foundation
 
 /// Any container of items of one type.
 ///
-/// What the container inside can do beyond the four old methods is passed through: a container
-/// that conforms to ``ObservableSessionContainer`` is asked itself. Any other is called under
-/// one lock, so that this value may be shared by tasks and threads even where the container
-/// may not; its `async` calls run on a dispatch queue, and its change stream tells what is
-/// changed through this value and its copies. The lock covers calls made through here: do not
-/// go on using such a container beside it.
+/// A container that conforms to ``ObservableSessionContainer`` keeps all its abilities: calls are
+/// passed on to it. Any other container is called under one lock, so that this value may be shared
+/// by tasks and threads even where the container may not; its `async` calls run on a dispatch
+/// queue, and its change stream reports the changes made through this value and its copies. The
+/// lock covers only calls made through this value: do not use such a container directly at the same
+/// time.
 public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
   private let base: any ObservableSessionContainer<T>
 
@@ -20,12 +20,12 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
     }
   }
 
-  /// Whether there is an item; `false` also when the container cannot tell.
+  /// Returns whether there is an item; `false` also when the container cannot tell.
   public func hasItem(forIdentifier identifier: String) -> Bool {
     base.hasItem(forIdentifier: identifier)
   }
 
-  /// Reads an item; `nil` when the container gives none.
+  /// Reads an item; `nil` when the container returns none.
   ///
   /// - Throws: What the container throws.
   public func item(
@@ -34,14 +34,14 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
     try base.item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: What the container throws.
   public func removeItem(forIdentifier identifier: String) throws {
     try base.removeItem(forIdentifier: identifier)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
+  /// Stores an item, replacing an older one if there is one.
   ///
   /// - Throws: What the container throws.
   public func storeItem(
@@ -50,31 +50,31 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
     try base.storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Whether there is an item; an old container answers as its `hasItem` does.
+  /// Returns whether there is an item; for an old container, the result of its `hasItem`.
   ///
   /// - Throws: What the container throws.
   public func containsItem(forIdentifier identifier: String) throws -> Bool {
     try base.containsItem(forIdentifier: identifier)
   }
 
-  /// Whether there is an item; an old container answers as its `hasItem` does.
+  /// Returns whether there is an item; for an old container, the result of its `hasItem`.
   ///
   /// - Throws: What the container throws.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
     try await base.asyncContainsItem(forIdentifier: identifier)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
-  /// - Throws: What the container throws, or `StoreError.undecodable` when it says that there
-  ///   is an item and gives none.
+  /// - Throws: What the container throws, or `StoreError.undecodable` when it reports an item but
+  ///   returns none.
   public func loadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws -> T? {
     try base.loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As the blocking twin.
   public func asyncLoadItem(
@@ -93,21 +93,21 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
     try await base.asyncStoreItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Removes an item without blocking; no error when there is none.
+  /// Removes an item without blocking; an absent item is not an error.
   ///
   /// - Throws: What the container throws.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
     try await base.asyncRemoveItem(forIdentifier: identifier)
   }
 
-  /// An element each time the item may have changed, from now on.
+  /// Returns a stream with an element each time the item may have changed, from now on.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     base.itemChanges(forIdentifier: identifier)
   }
 
-  // MARK: - What sessions ask
+  // MARK: - For sessions
 
-  /// The store below, if the container is on one.
+  /// Returns the underlying store's container, if this container is on a store.
   ///
   /// - Throws: `invalidName`.
   package func storeContainer() throws(StoreError) -> StoreContainer<T>? {
@@ -118,7 +118,7 @@ public struct AnySessionContainer<T: Codable>: ObservableSessionContainer {
     return try base.storeContainer()
   }
 
-  /// The container inside, when it is an object.
+  /// The identity of the container inside, when it is an object.
   var object: ObjectIdentifier? {
     if let wrapper = base as? any WrappingContainer<T> { return wrapper.wrapped.object }
     if let old = base as? LegacyContainer<T> { return old.object ?? ObjectIdentifier(old) }

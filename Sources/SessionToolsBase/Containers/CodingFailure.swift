@@ -1,7 +1,7 @@
-/// Why an item could not be coded, told without a word of its content.
+/// Why an item could not be coded, reported without any of its content.
 ///
-/// The texts of Swift's coding errors may quote what was read, and so may the keys of a
-/// dictionary in a coding path; neither is repeated.
+/// The texts of Swift's coding errors may quote the input, and so may dictionary keys in a coding
+/// path; neither is repeated.
 struct CodingFailure {
   private let error: any Error
   private let type: Any.Type
@@ -12,12 +12,12 @@ struct CodingFailure {
   }
 
   func asDecoding(of key: StoreKey) -> StoreError {
-    // A coding that knows better, such as one that finds a damaged envelope, is believed.
+    // An error of a custom coding is more precise, such as that of a damaged envelope.
     if let error = error as? StoreError { return error }
     return StoreError(
       StoreError.undecodable, store: "\(key)",
-      reason: "what is stored is not a \(type)\(decodingDetail)",
-      remedy: "It was left as it is: decode it with the type it was stored as, or replace it",
+      reason: "the stored item is not a \(type)\(decodingDetail)",
+      remedy: "It was not changed: decode it with the type it was stored as, or replace it",
       underlying: error)
   }
 
@@ -52,7 +52,7 @@ struct CodingFailure {
     }
   }
 
-  /// The path as a program's source would spell it: `tokens[0].value`.
+  /// Returns the path as source code spells it: `tokens[0].value`.
   private static func text(of path: [any CodingKey]) -> String {
     guard !path.isEmpty else { return "the top level" }
     return path.reduce(into: "") { text, key in
@@ -64,7 +64,7 @@ struct CodingFailure {
     }
   }
 
-  /// Whether the key is a plain case of an enum, thus written in a program's source.
+  /// Returns whether the key is a plain enum case, and so part of the source code.
   ///
   /// Other keys, such as those of dictionaries, are content.
   private static func isDeclared(_ key: any CodingKey) -> Bool {

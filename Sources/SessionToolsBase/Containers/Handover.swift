@@ -1,8 +1,9 @@
 package import Dispatch
 
-/// A value on its way to another thread.
+/// A value that is passed to another thread.
 ///
-/// Unchecked, and true because whoever makes one gives the value up: it came in as `sending`.
+/// The unchecked conformance is true because the creator gives the value up: it is passed as
+/// `sending`.
 struct Handover<Value>: @unchecked Sendable {
   let value: Value
 
@@ -12,8 +13,8 @@ struct Handover<Value>: @unchecked Sendable {
 }
 
 extension DispatchQueue {
-  /// Runs blocking work here while the task waits, so that no thread of the cooperative pool
-  /// is held.
+  /// Runs blocking work here while the task is suspended, so that no thread of the cooperative pool
+  /// is blocked.
   package func blocking<Value>(
     _ work: @escaping @Sendable () throws -> sending Value
   ) async throws -> sending Value {

@@ -2,8 +2,8 @@ package import Foundation
 
 /// How an item becomes the bytes of a store, and back.
 ///
-/// What is wiped after use is the buffer this package made. Foundation's coders, and the item
-/// itself, keep copies of their own that nobody wipes.
+/// Only the buffer made by this package is wiped after use. Foundation's coders, and the item
+/// itself, keep copies of their own that are not wiped.
 public struct ItemCoding<Item>: Sendable {
   fileprivate enum Form {
     case json
@@ -15,25 +15,25 @@ public struct ItemCoding<Item>: Sendable {
 
   fileprivate let form: Form
 
-  /// JSON, by the coders that the session or the caller passes; the default.
+  /// JSON, using the coders that the session or the caller passes; the default.
   public static var json: ItemCoding { ItemCoding(form: .json) }
 
   /// A binary property list: smaller than JSON where items hold `Data`.
   ///
-  /// The JSON coders that are passed are not used.
+  /// The JSON coders passed by callers are not used.
   public static var propertyList: ItemCoding { ItemCoding(form: .propertyList) }
 
   private init(form: Form) {
     self.form = form
   }
 
-  /// A coding of your own.
+  /// Makes a coding of your own.
   ///
   /// - Parameters:
-  ///   - encode: Gives the bytes of an item. What it throws arrives as
-  ///     `StoreError.unencodable`; a `StoreError` of its own arrives as it is.
-  ///   - decode: Gives the item of the bytes. What it throws arrives as
-  ///     `StoreError.undecodable`; a `StoreError` of its own arrives as it is.
+  ///   - encode: Returns the bytes of an item. Its errors are thrown as `StoreError.unencodable`; a
+  ///     `StoreError` is passed through.
+  ///   - decode: Returns the item of the bytes. Its errors are thrown as `StoreError.undecodable`;
+  ///     a `StoreError` is passed through.
   public init(
     encode: @escaping @Sendable (Item) throws -> SecretBytes,
     decode: @escaping @Sendable (SecretBytes) throws -> Item
@@ -87,7 +87,7 @@ extension ItemCoding where Item: Codable {
     }
   }
 
-  /// The encoder's output in a buffer that is wiped, and the output itself wiped now.
+  /// Moves the encoder's output to a buffer that is wiped after use, and wipes the output itself.
   private static func take(_ output: inout Data) -> SecretBytes {
     let bytes = SecretBytes(output)
     output.resetBytes(in: output.startIndex..<output.endIndex)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Those who listen to single items of a container that has no change stream itself.
+/// The listeners to single items of a container that has no change stream of its own.
 final class ItemObservers: Sendable {
   private struct State {
     var nextNumber = 0
@@ -9,9 +9,9 @@ final class ItemObservers: Sendable {
 
   private let state = Mutex(State())
 
-  /// A stream of an item's changes from now on.
+  /// Returns a stream of an item's changes from now on.
   func stream(for identifier: String) -> AsyncStream<Void> {
-    // One unread "it changed" says all that several would.
+    // One unread change stands for any number of them.
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -25,7 +25,7 @@ final class ItemObservers: Sendable {
     return stream
   }
 
-  /// Tells all who listen to an item.
+  /// Notifies all listeners to an item.
   func tell(_ identifier: String) {
     let continuations = state.withLock { state in
       state.continuations[identifier].map { Array($0.values) } ?? []

@@ -1,12 +1,13 @@
 import Dispatch
 import Foundation
 
-/// A container of the old four methods, made safe to share and given the newer faces.
+/// A container of the old four methods, made safe to share and extended by the newer operations.
 ///
-/// Unchecked, because the container may be anything: the recursive lock makes it true, for all
-/// calls that go through here. Recursive, so that a container may call back into its session.
+/// Unchecked, because the container may be anything: the recursive lock makes the conformance true
+/// for all calls made through this object. The lock is recursive so that a container may call back
+/// into its session.
 final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendable {
-  /// The container, when it is an object.
+  /// The identity of the container, when it is an object.
   let object: ObjectIdentifier?
   private let has: (String) -> Bool
   private let read: (String, JSONDecoder) throws -> Item?
@@ -74,7 +75,7 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     try await queue.blocking { try self.removeItem(forIdentifier: identifier) }
   }
 
-  /// Changes made through here; of others an old container knows nothing.
+  /// Returns a stream of the changes made through this object; an old container reports no others.
   func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     observers.stream(for: identifier)
   }

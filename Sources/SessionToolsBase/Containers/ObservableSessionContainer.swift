@@ -1,53 +1,52 @@
 import Dispatch
 public import Foundation
 
-/// A container that never passes off "cannot tell" as "absent", answers without blocking, and
-/// tells when an item changes, whoever changed it.
+/// A container that never reports "unknown" as "absent", has operations that do not block, and
+/// reports every change of an item.
 ///
-/// Write the four methods of ``SessionContainer``, the throwing ``containsItem(forIdentifier:)``
-/// and ``itemChanges(forIdentifier:)``; the rest has defaults, whose `async` ones run the
-/// blocking calls on a dispatch queue.
+/// Implement the four methods of ``SessionContainer``, the throwing
+/// ``containsItem(forIdentifier:)`` and ``itemChanges(forIdentifier:)``; the rest has defaults, and
+/// the `async` ones run the blocking calls on a dispatch queue.
 ///
-/// The `async` operations have names of their own. In `async` functions Swift prefers `async`
-/// overloads, so a twin under an old name would break every such caller that has no `await`;
-/// and for an `async` requirement it takes a blocking function of the same name.
+/// The `async` operations have separate names. In `async` functions Swift prefers `async`
+/// overloads, so an overload under an old name would break every such caller that does not use
+/// `await`; and for an `async` requirement Swift would use a blocking function of the same name.
 public protocol ObservableSessionContainer<Item>: SessionContainer, Sendable {
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: What keeps the container from telling.
+  /// - Throws: The error that keeps the container from knowing.
   func containsItem(forIdentifier identifier: String) throws -> Bool
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: What keeps the container from telling.
+  /// - Throws: The error that keeps the container from knowing.
   func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
-  /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
+  /// - Throws: An error when the item cannot be read: locked, damaged, not decodable.
   func loadItem(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> Item?
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
-  /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
+  /// - Throws: An error when the item cannot be read: locked, damaged, not decodable.
   func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item?
 
-  /// Stores an item: `storeItem`, without blocking.
+  /// Stores an item without blocking, as `storeItem` does.
   ///
-  /// - Throws: What kept the item from being stored.
+  /// - Throws: The error that kept the item from being stored.
   func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws
 
-  /// Removes an item: `removeItem`, without blocking.
+  /// Removes an item without blocking, as `removeItem` does.
   ///
-  /// - Throws: What kept the item from being removed.
+  /// - Throws: The error that kept the item from being removed.
   func asyncRemoveItem(forIdentifier identifier: String) async throws
 
-  /// An element each time the item may have changed, from now on.
+  /// Returns a stream with an element each time the item may have changed, from now on.
   ///
-  /// Changes that come faster than they are read are told once. Each call gives a stream of
-  /// its own.
+  /// Changes that come faster than they are read are reported once. Each call makes a new stream.
   func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void>
 }
 
@@ -61,20 +60,19 @@ extension ObservableSessionContainer {
     }
   }
 
-  /// Reads through `item`, and does not believe its `nil` while the container says that there
-  /// is an item.
+  /// Reads through `item`, and rejects its `nil` if the container reports an item.
   ///
   /// - Throws: What `item` throws, or `StoreError.undecodable` when there is an item that the
-  ///   container does not give.
+  ///   container does not return.
   public func loadItem(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> Item? {
-    // Twice, because the item may have been stored between the two questions.
+    // Twice, because the item may have been stored between the two calls.
     for _ in 1...2 {
       if let item = try item(forIdentifier: identifier, jsonDecoder: jsonDecoder) { return item }
       guard try containsItem(forIdentifier: identifier) else { return nil }
     }
     throw StoreError(
       StoreError.undecodable, store: "session container",
-      reason: "there is an item \(identifier), but it was not given as a \(Item.self)")
+      reason: "the container has an item \(identifier), but did not return it as a \(Item.self)")
   }
 
   /// Runs the blocking twin on a dispatch queue.
@@ -110,5 +108,5 @@ extension ObservableSessionContainer {
   }
 }
 
-/// Shared by all containers, so that many of them do not have many threads.
+/// Shared by all containers, so that many of them do not need many threads.
 private let lanes = BlockingLanes("session-tools.container", count: 8)

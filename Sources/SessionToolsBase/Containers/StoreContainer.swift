@@ -10,11 +10,11 @@ public import Foundation
 ///
 /// It is as durable, as atomic and as secret as its store.
 public struct StoreContainer<Item: Codable>: StoreBackedContainer {
-  /// Where the bytes are kept.
+  /// The store that keeps the bytes.
   public let store: any SecretStore
-  /// Where the identifiers are unique.
+  /// The namespace in which the identifiers are unique.
   public let namespace: Namespace
-  /// Whose items these are; `nil` where users are not told apart.
+  /// The account that owns the items; `nil` where users are not distinguished.
   public let account: AccountIdentifier?
   /// How an item becomes bytes, and back.
   public let coding: ItemCoding<Item>
@@ -30,12 +30,13 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
     self.coding = coding
   }
 
-  /// The items of one account: whatever their identifiers are, no other container gives them.
+  /// Returns a container of one account's items: no other container returns them, whatever their
+  /// identifiers are.
   public func items(of account: AccountIdentifier) -> StoreContainer {
     StoreContainer(store, namespace: namespace, account: account, coding: coding)
   }
 
-  /// The same items by way of another store.
+  /// Returns a container of the same items through another store.
   func over(_ wrap: (any SecretStore) -> any SecretStore) -> StoreContainer {
     StoreContainer(wrap(store), namespace: namespace, account: account, coding: coding)
   }
@@ -43,7 +44,7 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
   /// Makes a container of a service's items.
   ///
   /// - Parameters:
-  ///   - store: Where the bytes are kept.
+  ///   - store: The store that keeps the bytes.
   ///   - service: The program or service, such as `com.example.mail`; 1 to 4,096 bytes.
   ///   - accessGroup: A group of programs that share the items.
   ///   - install: The installation the items belong to.
@@ -64,28 +65,28 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
     return try account.key(identifier, in: namespace)
   }
 
-  /// Itself.
+  /// Returns the container itself.
   public func storeContainer() -> StoreContainer<Item> { self }
 }
 
 // MARK: - Blocking
 
 extension StoreContainer {
-  /// Whether there is an item; `false` also when the store cannot tell, which
-  /// `containsItem(forIdentifier:)` says.
+  /// Returns whether there is an item; `false` also when the store cannot tell, which
+  /// `containsItem(forIdentifier:)` reports as an error.
   public func hasItem(forIdentifier identifier: String) -> Bool {
-    // The old method has no way to say more.
+    // The old method cannot report more.
     (try? containsItem(forIdentifier: identifier)) ?? false
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
   public func containsItem(forIdentifier identifier: String) throws(StoreError) -> Bool {
     try store.contains(try key(identifier))
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
   public func item(
@@ -105,7 +106,7 @@ extension StoreContainer {
     try item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
+  /// Stores an item, replacing an older one if there is one.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
   public func storeItem(
@@ -115,7 +116,7 @@ extension StoreContainer {
     try store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
   public func removeItem(forIdentifier identifier: String) throws(StoreError) {
@@ -126,14 +127,14 @@ extension StoreContainer {
 // MARK: - Async
 
 extension StoreContainer {
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
   public func asyncContainsItem(forIdentifier identifier: String) async throws(StoreError) -> Bool {
     try await store.contains(try key(identifier))
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
   public func asyncLoadItem(
@@ -144,7 +145,7 @@ extension StoreContainer {
     return try coding.item(from: bytes, for: key, decoder: jsonDecoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
+  /// Stores an item, replacing an older one if there is one.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
   public func asyncStoreItem(
@@ -155,26 +156,27 @@ extension StoreContainer {
     try await store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws(StoreError) {
     try await store.remove(try key(identifier))
   }
 
-  /// An element each time the item may have changed, from now on, whoever changed it.
+  /// Returns a stream with an element each time the item may have changed, from now on, in any
+  /// process that the store sees.
   ///
   /// It ends with the store's own stream.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
-    // One unread "it changed" says all that several would.
+    // One unread change stands for any number of them.
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // A name that no item can have never changes.
+    // An item with an invalid name cannot exist and never changes.
     guard let key = try? key(identifier) else {
       continuation.finish()
       return stream
     }
-    // Asked for before the task starts, so that nothing from now on is missed.
+    // Requested before the task starts, so that no change from now on is missed.
     let events = store.changes()
     let reading = Task {
       for await event in events where event.concerns(key) {

@@ -1,19 +1,19 @@
-/// A container that stands before another one, whose items are the same.
+/// A container that wraps another one and has the same items.
 package protocol WrappingContainer<Item>: ObservableSessionContainer where Item: Codable {
-  /// The other one.
+  /// The wrapped container.
   var wrapped: AnySessionContainer<Item> { get }
 
-  /// What stands before the store of the other, if that is on one.
+  /// Wraps the store of the wrapped container, if that is on a store.
   func wrap(_ store: any SecretStore) -> any SecretStore
 }
 
-/// A store that stands before another one, whose items are the same.
+/// A store that wraps another one and has the same items.
 package protocol WrappingStore: SecretStore {
-  /// The other one.
+  /// The wrapped store.
   var base: any SecretStore { get }
 }
 
 extension SecretStore {
-  /// The store that no other one stands before.
+  /// The store below all wrappers.
   var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
 }

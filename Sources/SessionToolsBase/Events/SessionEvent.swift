@@ -6,51 +6,57 @@ import Synchronization
 /// SessionEvent.observer = { event in print(event) }
 /// ```
 ///
-/// No event holds a secret, an item or who a user is. Sessions are named by their storage identifier
-/// and stores by their path, as in the texts of errors. Later versions may add cases, so a `switch`
-/// needs a `default`; ``description`` has a sentence for each.
+/// No event holds a secret, an item or a user's identity. Sessions are named by their storage
+/// identifier and stores by their path, as in error texts. Later versions may add cases, so a
+/// `switch` needs a `default`; ``description`` has a sentence for each.
 public enum SessionEvent: Hashable, Sendable {
-  /// A refresh has begun; one that waits for its turn has not.
+  /// A refresh began; one that still waits for its turn has not begun.
   case refreshBegan(session: String)
 
-  /// A refresh has ended, how, and how long it took, with all its tries and the pauses between them.
+  /// A refresh ended: how, and how long it took, including all tries and the pauses between them.
   case refreshEnded(session: String, RefreshEnd, after: Duration)
 
-  /// A try of a refresh has failed: the number of those that failed since the last that worked, and
-  /// why. Another may follow.
+  /// A try of a refresh failed: the number of failed tries since the last success, and the reason.
+  ///
+  /// Another try may follow.
   case refreshTryFailed(session: String, count: Int, reason: String)
 
-  /// A refresh waited, 10 ms or longer, while another process or session refreshed the item.
+  /// A refresh waited 10 ms or longer while another process or session refreshed the item.
   case refreshWaited(session: String, for: Duration)
 
-  /// This process signed a user out, and why; one that another process signs out is in the session's
-  /// `states` alone.
+  /// This process signed a user out, for this reason.
+  ///
+  /// Sign-outs by other processes are reported only in the session's `states`.
   case signedOut(session: String, SignOut)
 
-  /// A task or thread waited for a lock of a store, which it then got, no longer needed, or not in
-  /// time; while another process writes, or another task or process has exclusive access to a name.
+  /// A task or thread waited for a lock of a store, and then got it, no longer needed it, or timed
+  /// out.
+  ///
+  /// It waits while another process writes, or while another task or process has exclusive access
+  /// to a name.
   case lockWaited(store: String, for: Duration)
 
-  /// A store mended or met something that its owner may want to know: the text of its notice.
+  /// A store repaired or met something that its owner may want to know about: the text of its
+  /// notice.
   case storeNotice(store: String, String)
 
   /// How a refresh ended.
   public enum RefreshEnd: Hashable, Sendable {
-    /// There is a newer item, stored by this refresh or, meanwhile, by another.
+    /// A newer item is stored, by this refresh or, meanwhile, by another.
     case refreshed
-    /// The item was good already, mostly because another process had refreshed it.
+    /// The item was already valid, mostly because another process had refreshed it.
     case notNeeded
-    /// The server rejected what the item is refreshed with, and it was removed.
+    /// The server rejected the refresh permanently, and the item was removed.
     case rejected
-    /// It did not work, and why; the item is as it was.
+    /// It failed, for this reason; the item is unchanged.
     case failed(reason: String)
   }
 
   /// Why a user was signed out.
   public enum SignOut: Hashable, Sendable {
-    /// The program did it; because of an error, if it gave one.
+    /// The program signed the user out, with the error that caused it, if it gave one.
     case loggedOut(reason: String?)
-    /// The server rejected what the session is refreshed with.
+    /// The server rejected the session's refresh permanently.
     case rejected(reason: String)
   }
 }
@@ -58,11 +64,11 @@ public enum SessionEvent: Hashable, Sendable {
 // MARK: - Observing
 
 extension SessionEvent {
-  /// Is called with each event of this process; `nil`, the default, costs one load of a flag in each
+  /// Called with each event of this process; `nil`, the default, costs one load of a flag in each
   /// refresh, sign-out and contended lock, and nothing in any read or write.
   ///
-  /// It is called on any thread, at once, and also while a lock is held that others wait for: it has to
-  /// return soon, and must not call sessions and stores.
+  /// It is called on any thread, synchronously, and also while a lock is held that others wait for:
+  /// it must return soon, and must not call sessions or stores.
   public static var observer: (@Sendable (SessionEvent) -> Void)? {
     get { held.withLock(\.observer) }
     set {
@@ -73,10 +79,10 @@ extension SessionEvent {
     }
   }
 
-  /// Whether anyone wants to know.
+  /// Whether an observer is set.
   package static var isObserved: Bool { isFlagged.load(ordering: .relaxed) }
 
-  /// Tells who wants to know; otherwise the event is not even made.
+  /// Reports an event to the observer; without one the event is not even made.
   package static func tell(_ event: @autoclosure () -> SessionEvent) {
     guard isObserved, let observer else { return }
     observer(event())
@@ -90,16 +96,16 @@ private struct HeldObserver: Sendable {
 private let isFlagged = Atomic(false)
 private let held = Mutex(HeldObserver())
 
-/// A time for an event, measured only while somebody observes.
+/// A time for an event, measured only while there is an observer.
 package struct ObservedTime: Sendable {
   private let start: ContinuousClock.Instant?
 
-  /// Begins now.
+  /// Begins measuring now.
   package init() {
     start = SessionEvent.isObserved ? ContinuousClock.now : nil
   }
 
-  /// Tells of an event that took the time since the beginning.
+  /// Reports an event that took the time since the beginning.
   package func tell(_ event: (Duration) -> SessionEvent?) {
     guard let start, let event = event(ContinuousClock.now - start) else { return }
     SessionEvent.tell(event)
@@ -116,7 +122,8 @@ extension SessionError: SecretFreeError {}
 extension RefreshHandlerError: SecretFreeError {}
 
 extension SessionEvent {
-  /// What may be told of an error: its text where that holds no secret, otherwise its type alone.
+  /// Returns the reportable text of an error: its description if that holds no secret, otherwise
+  /// only its type.
   static func reason(_ error: any Error) -> String {
     if case RefreshError.unableToRefresh(let cause) = error { return reason(cause) }
     return (error as? any SecretFreeError)?.description ?? "\(type(of: error))"
@@ -136,7 +143,7 @@ extension SessionEvent: CustomStringConvertible {
     case .refreshTryFailed(let session, let count, let reason):
       "session \(session): try \(count) of a refresh has failed: \(reason)"
     case .refreshWaited(let session, let duration):
-      "session \(session): a refresh waited \(duration) for that of another process or session"
+      "session \(session): a refresh waited \(duration) for another process or session"
     case .signedOut(let session, let reason):
       "session \(session): \(reason)"
     case .lockWaited(let store, let duration):
@@ -148,24 +155,24 @@ extension SessionEvent: CustomStringConvertible {
 }
 
 extension SessionEvent.RefreshEnd: CustomStringConvertible {
-  /// How it ended, for a person.
+  /// How the refresh ended, for a person.
   public var description: String {
     switch self {
     case .refreshed: "the item was refreshed"
-    case .notNeeded: "the item was good already"
-    case .rejected: "the server rejected the item for good"
+    case .notNeeded: "the item was already valid"
+    case .rejected: "the server permanently rejected the item"
     case .failed(let reason): "a refresh has failed: \(reason)"
     }
   }
 }
 
 extension SessionEvent.SignOut: CustomStringConvertible {
-  /// Why, for a person.
+  /// Why the user was signed out, for a person.
   public var description: String {
     switch self {
     case .loggedOut(nil): "the user was signed out"
     case .loggedOut(let reason?): "the user was signed out because of an error: \(reason)"
-    case .rejected(let reason): "the user was signed out by the server's rejection: \(reason)"
+    case .rejected(let reason): "the user was signed out by the server: \(reason)"
     }
   }
 }

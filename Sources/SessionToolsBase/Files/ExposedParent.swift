@@ -2,25 +2,26 @@ import Foundation
 
 /// A directory above a private one that others can change.
 ///
-/// Who can write it can rename what is in it, and put another directory in the private one's place:
-/// no check of the private one itself notices that. What sshd's `StrictModes` looks at, for the same
-/// reason.
+/// Those who can write it can rename its entries and put another directory in the private one's
+/// place: no check of the private directory itself notices that. sshd's `StrictModes` checks the
+/// same for the same reason.
 package struct ExposedParent: Hashable, Sendable {
-  /// What is wrong with it, with its path.
+  /// What is wrong with the directory, including its path.
   package let reason: String
-  /// The command that mends it.
+  /// The command that fixes it.
   package let remedy: String
 
-  /// The nearest one above a directory; `nil` when there is none, or none that can be looked at.
+  /// Finds the nearest exposed directory above a private one; `nil` when no directory above it is
+  /// exposed, or none of those can be examined.
   ///
   /// - Parameters:
   ///   - path: The private directory.
-  ///   - fileSystem: What makes the calls.
+  ///   - fileSystem: The file system that makes the calls.
   package init?(above path: String, fileSystem: any FileSystem) {
-    // As the kernel goes up: what stands above a link's own place is not above its target.
+    // Goes up as the kernel does: the directories above a link itself are not above its target.
     var place = path + "/."
     guard var last = Self.status(of: place, fileSystem) else { return nil }
-    // A path of the kernel's has at most half as many parts as bytes.
+    // A path that the kernel accepts has at most half as many parts as bytes.
     for _ in 0..<2048 {
       place += "/.."
       guard let status = Self.status(of: place, fileSystem), !status.isSameFile(as: last) else {
@@ -35,7 +36,8 @@ package struct ExposedParent: Hashable, Sendable {
     return nil
   }
 
-  /// What cannot be looked at is not reported: the person may be allowed to go through it only.
+  /// Returns a directory's status; `nil` when it cannot be examined, since the user may be allowed
+  /// only to pass through it.
   private static func status(of place: String, _ fileSystem: any FileSystem) -> FileStatus? {
     (try? fileSystem.status(of: place, in: .workingDirectory)) ?? nil
   }

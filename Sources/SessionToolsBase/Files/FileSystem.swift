@@ -1,7 +1,7 @@
 /// The system calls that stores make on files, and nothing above them.
 ///
-/// One seam for tests: they record, fail and replay what goes through here. Names are relative
-/// to a directory that is held open, so that nobody can swap a parent directory in between.
+/// The only seam for tests: they record, fail and replay what goes through here. Names are relative
+/// to a directory that is held open, so that no one can swap a parent directory in between.
 package protocol FileSystem: AnyObject, Sendable {
   /// Opens a directory, refusing a symbolic link in its place.
   func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor
@@ -14,37 +14,40 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Closes a descriptor.
   func close(_ descriptor: Descriptor)
 
-  /// What an open file is.
+  /// Returns the status of an open file.
   func status(of descriptor: Descriptor) throws(SystemCallError) -> FileStatus
-  /// What stands under a name, a symbolic link not followed; `nil` when nothing does.
+  /// Returns the status of a name's entry, without following a symbolic link; `nil` when there is
+  /// none.
   func status(of name: String, in directory: Descriptor) throws(SystemCallError) -> FileStatus?
-  /// The names in a directory, without "." and "..", in no order.
+  /// Returns the names in a directory, without "." and "..", in no order.
   func names(in directory: Descriptor) throws(SystemCallError) -> [String]
 
-  /// Reads at an offset until the range is full or the file ends; the number of bytes read.
+  /// Reads at an offset until the range is full or the file ends, and returns the number of bytes
+  /// read.
   func read(
     _ descriptor: Descriptor, at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(SystemCallError) -> Int
-  /// Where the first byte at or behind an offset is that is not in a hole; `nil` when the rest of
-  /// the file is one.
+  /// Finds the first byte at or behind an offset that is not in a hole; `nil` when the rest of the
+  /// file is a hole.
   ///
-  /// Holes read as zeros and take no time to make, so they are no reason to read for hours.
+  /// Holes read as zeros and take no time to make, so hours must not be spent on reading them.
   func nextData(_ descriptor: Descriptor, from offset: Int) throws(SystemCallError) -> Int?
-  /// Writes at an offset with one call; the number of bytes written may be smaller.
+  /// Writes at an offset with one call, and returns the number of bytes written, which may be
+  /// smaller.
   func write(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
   ) throws(SystemCallError) -> Int
-  /// Cuts or extends a file.
+  /// Shortens or extends a file.
   func truncate(_ descriptor: Descriptor, to byteCount: Int) throws(SystemCallError)
-  /// Makes a file's content, and what is needed to read it, durable.
+  /// Makes a file's content durable, and the metadata needed to read it.
   func synchronizeData(_ descriptor: Descriptor) throws(SystemCallError)
-  /// Whether what the page cache holds of a file is all there is of it: its file system keeps
-  /// nothing on a disk, or cannot be written by anybody.
+  /// Returns whether the page cache's copy of a file is the only one: its file system stores
+  /// nothing on a disk, or cannot be written at all.
   func isCacheAuthoritative(_ descriptor: Descriptor) throws(SystemCallError) -> Bool
   /// Makes a file or a directory durable.
   func synchronize(_ descriptor: Descriptor) throws(SystemCallError)
 
-  /// Puts a file in the place of another, or of none, at once.
+  /// Renames a file atomically, replacing any file of the other name.
   func rename(
     _ name: String, to other: String, in directory: Descriptor
   ) throws(SystemCallError)
@@ -55,8 +58,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Takes a lock on one byte of a file if no other open file has it.
   ///
-  /// The lock belongs to the open file: the kernel frees it when the last descriptor of it is
-  /// closed, however the process dies. A shared one excludes exclusive ones only, and is enough
+  /// The lock belongs to the open file: the kernel frees it when the last descriptor of the file is
+  /// closed, however the process dies. A shared lock excludes only exclusive ones, and suffices
   /// where the file cannot be written.
   func tryLock(
     _ descriptor: Descriptor, byte: Int, isShared: Bool
@@ -81,20 +84,20 @@ package struct Descriptor: Hashable, Sendable {
 package enum FileAccess: Hashable, Sendable {
   /// For reading.
   case read
-  /// For reading what is on the disk, past the page cache (`O_DIRECT`): offsets, lengths and memory
-  /// are whole pages.
+  /// For reading from the disk, past the page cache (`O_DIRECT`): offsets, lengths and memory are
+  /// whole pages.
   case readDirect
   /// For reading and writing.
   case readWrite
-  /// For reading and writing, made with mode 0600 when it is absent.
+  /// For reading and writing; created with mode 0600 when it is absent.
   case readWriteOrCreate
-  /// For reading and writing, made with mode 0600; fails with `EEXIST` when it is there.
+  /// For reading and writing; created with mode 0600, and fails with `EEXIST` when it exists.
   case create
 }
 
-/// What the kernel says of a file.
+/// The kernel's record of a file.
 package struct FileStatus: Hashable, Sendable {
-  /// What sort of file it is.
+  /// The kind of a file.
   package enum Kind: Hashable, Sendable {
     case regular, directory, symbolicLink, other
   }
@@ -122,7 +125,7 @@ package struct FileStatus: Hashable, Sendable {
     self.inode = inode
   }
 
-  /// Whether both are the same file.
+  /// Returns whether both are the same file.
   package func isSameFile(as other: FileStatus) -> Bool {
     inode == other.inode && device == other.device
   }

@@ -4,14 +4,12 @@ import Synchronization
 
 /// The kernel's file system.
 ///
-/// The only file that makes these calls.
-///
-/// Every call that a signal interrupts is made again.
+/// This is the only file that makes these calls. Every call that a signal interrupts is repeated.
 package final class LinuxFileSystem: FileSystem {
   package init() {}
 
   package func openDirectory(_ path: String) throws(SystemCallError) -> Descriptor {
-    // With a slash at its end the kernel would follow a link all the same.
+    // With a trailing slash the kernel would follow a link anyway.
     let path = path.withoutTrailingSlashes
     let result = try check("open") {
       unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -22,8 +20,7 @@ package final class LinuxFileSystem: FileSystem {
   package func makeDirectory(_ path: String) throws(SystemCallError) {
     let path = path.withoutTrailingSlashes
     try check("mkdir") { unsafe Glibc.mkdir(path, 0o700) }
-    // The process's mask may have taken rights away from the owner as well, who then could not even
-    // open it.
+    // The process's mask may have taken rights from the owner too, who then could not even open it.
     guard let made = try status(of: path, in: .workingDirectory), made.kind == .directory,
       made.owner == CurrentProcess.user, made.permissions & 0o700 != 0o700
     else { return }
@@ -36,11 +33,11 @@ package final class LinuxFileSystem: FileSystem {
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
     if access == .readWriteOrCreate {
-      // One that is made here gets its mode whatever the process's mask.
+      // A file created here gets its mode regardless of the process's mask.
       do throws(SystemCallError) {
         return try open(name, in: directory, .create)
       } catch let error where error.errno == SystemCallError.fileExists {
-        // It was there, or is by now.
+        // It existed, or does by now.
       }
     }
     let flags =
@@ -51,7 +48,7 @@ package final class LinuxFileSystem: FileSystem {
       case .readWriteOrCreate: O_RDWR | O_CREAT
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    // O_NONBLOCK: a FIFO put in a file's place must not hang the one who opens it.
+    // O_NONBLOCK: a FIFO put in a file's place must not block the process that opens it.
     let always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let result = try check("openat") {
       unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)
@@ -69,7 +66,7 @@ package final class LinuxFileSystem: FileSystem {
   }
 
   package func close(_ descriptor: Descriptor) {
-    // Linux frees the descriptor even when close reports an error, so there is nothing to do.
+    // Linux frees the descriptor even when close reports an error, so the error is ignored.
     _ = Glibc.close(descriptor.rawValue)
   }
 
@@ -84,7 +81,8 @@ package final class LinuxFileSystem: FileSystem {
   ) throws(SystemCallError) -> FileStatus? {
     var status = statx()
     do throws(SystemCallError) {
-      // Every read asks for the journal. Passed as it is, the name would be copied to an array.
+      // Every read makes this call for the journal. Passed directly, the name would be copied to an
+      // array.
       try check("statx") {
         unsafe name.withCString { name in
           unsafe session_tools_status(directory.rawValue, name, &status)
@@ -97,7 +95,7 @@ package final class LinuxFileSystem: FileSystem {
   }
 
   package func names(in directory: Descriptor) throws(SystemCallError) -> [String] {
-    // A descriptor of its own: reading a directory moves the offset of the one given.
+    // A separate descriptor: reading a directory moves the offset of its descriptor.
     let own = try check("openat") {
       unsafe Glibc.openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     }
@@ -225,7 +223,7 @@ package final class LinuxFileSystem: FileSystem {
 
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     var request = Self.lockRequest(F_UNLCK, byte: byte)
-    // Freeing a byte that this file has locked cannot fail; closing would free it as well.
+    // Freeing a byte that this file has locked cannot fail; closing the file would free it too.
     _ = try? check("fcntl") {
       unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
     }
@@ -253,8 +251,8 @@ package final class LinuxFileSystem: FileSystem {
     }
   }
 
-  /// For syncs: one that failed is never made again, because the kernel may have marked the
-  /// pages clean, so that the second one would lie.
+  /// Checks a sync, which is never repeated after it failed: the kernel may have marked the pages
+  /// clean, and the second call would falsely succeed.
   private func checkOnce(_ call: String, _ result: Int32) throws(SystemCallError) {
     guard result == 0 else { throw SystemCallError(call, errno) }
   }
@@ -280,17 +278,18 @@ extension FileStatus {
 
 /// This process and its user, as the kernel sees them.
 package enum CurrentProcess {
-  /// Changes in a forked child.
+  /// The process identifier, which changes in a forked child.
   package static var identifier: Int32 { ForkMark.shared.processIdentifier }
-  /// Whether it was forked from one that had asked for its identifier, without another program since.
+  /// Whether this process was forked from one that had read its identifier, and has not executed
+  /// another program since.
   ///
-  /// Such a child must not share a `Mutex` among threads: the thread that forked goes on under the
-  /// identifier of its parent's, which Swift 6.3 keeps, and the kernel refuses to wait for that one.
+  /// Such a child must not share a `Mutex` among threads: Swift 6.3 caches thread identifiers, so
+  /// the thread that forked continues under its parent's, and the kernel refuses to wait for that.
   package static var isForkedChild: Bool { ForkMark.shared.isForkedChild }
-  /// Whom files must belong to.
+  /// The user that files must belong to.
   package static var user: UInt32 { geteuid() }
 
-  /// The text of an error number.
+  /// Returns the text of an error number.
   ///
   /// Safe among threads since glibc 2.32.
   package static func message(for code: Int32) -> String {
@@ -298,17 +297,17 @@ package enum CurrentProcess {
   }
 }
 
-/// The process's identifier, in memory that the kernel empties in a forked child: so that asking
-/// costs no call to it.
+/// The process's identifier, in memory that the kernel zeroes in a forked child, so that reading it
+/// costs no system call.
 ///
-/// The page lives as long as the process, and what is in it is atomic: this makes the unchecked
+/// The page lives as long as the process, and its content is atomic: this makes the unchecked
 /// conformance true.
 @safe private final class ForkMark: @unchecked Sendable {
   static let shared = ForkMark()
 
-  /// `nil` where the kernel does not do it, which Linux does since 4.14.
+  /// `nil` where the kernel cannot zero memory on fork; Linux can since 4.14.
   private let word: UnsafeMutablePointer<Atomic<Int32>>?
-  /// The identifier of the process that asked last, in memory that a fork copies.
+  /// The identifier of the process that read it last, in memory that a fork copies.
   private let asker = Atomic<Int32>(0)
   private let wasForked = Atomic(false)
 

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Locks among processes: bytes of a file named `lock`.
+/// Locks between processes: bytes of a file named `lock`.
 ///
-/// Byte 0 is the writer's. Exclusive access to a name takes a byte beyond it, chosen by a hash of
+/// Byte 0 is the writer's. Exclusive access to a name locks a byte beyond it, chosen by a hash of
 /// the name. The locks belong to this open file, so the kernel frees them when the process dies,
-/// and two stores opened in one process exclude each other as well.
+/// and two stores opened in one process also exclude each other.
 package final class LockFile: Sendable {
   package static let name = "lock"
   package static let writerByte = 0
@@ -16,16 +16,16 @@ package final class LockFile: Sendable {
   }
 
   private let directory: PrivateDirectory
-  /// Opened when it is needed first, so that a store can be read where nothing can be written.
+  /// Opened when first needed, so that a store can be read where nothing can be written.
   private let opened = Mutex<Opened?>(nil)
 
   package init(_ directory: PrivateDirectory) {
     self.directory = directory
   }
 
-  /// A byte that is locked.
+  /// A locked byte.
   package struct Held: Sendable {
-    /// `nil` where there is no file to lock, and none can be made.
+    /// `nil` where there is no file to lock, and none can be created.
     fileprivate let file: OpenFile?
     fileprivate let directory: PrivateDirectory
     fileprivate let byte: Int
@@ -37,12 +37,12 @@ package final class LockFile: Sendable {
     }
   }
 
-  /// The byte that stands for a name.
+  /// Returns the byte that stands for a name.
   package static func byte(for hash: UInt64) -> Int {
     1 + Int(truncatingIfNeeded: hash & (1 << 62 - 1))
   }
 
-  /// Takes a byte, blocking the thread until it is free.
+  /// Locks a byte, blocking the thread until it is free.
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
@@ -51,9 +51,9 @@ package final class LockFile: Sendable {
     return held
   }
 
-  /// Takes a byte, blocking the thread until it is free, or not needed any more.
+  /// Locks a byte, blocking the thread until it is free or no longer needed.
   ///
-  /// - Returns: `nil` when it is not needed.
+  /// - Returns: `nil` when it is no longer needed.
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `io`, or what the closure throws.
   package func lock(
     byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
@@ -61,14 +61,14 @@ package final class LockFile: Sendable {
     try poll(timeout, { () throws(StoreError) in try tryLock(byte: byte) }, isNeedless)
   }
 
-  /// Takes a byte shared, where the file cannot be written; holds nothing where there is no file.
+  /// Locks a byte shared, where the file cannot be written; locks nothing where there is no file.
   ///
-  /// - Returns: `nil` when it is not needed.
+  /// - Returns: `nil` when it is no longer needed.
   /// - Throws: As ``lock(byte:timeout:unless:)``.
   package func lockShared(
     byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Held? {
-    // A writer would have made one first.
+    // A writer would have created the file first.
     guard let file = try directory.open(Self.name, .read) else {
       return Held(file: nil, directory: directory, byte: byte)
     }
@@ -90,7 +90,7 @@ package final class LockFile: Sendable {
     _ timeout: Duration, _ attempt: () throws(StoreError) -> Held?,
     _ isNeedless: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Held? {
-    // Mostly it is free.
+    // Usually it is free.
     if let held = try attempt() { return held }
     let time = ObservedTime()
     defer { tell(time) }
@@ -103,11 +103,11 @@ package final class LockFile: Sendable {
     }
   }
 
-  /// Takes a byte, suspending the task until it is free.
+  /// Locks a byte, suspending the task until it is free.
   ///
   /// - Throws: `timedOut`, `cancelled`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) async throws(StoreError) -> Held {
-    // Mostly it is free.
+    // Usually it is free.
     if let held = try tryLock(byte: byte) { return held }
     let time = ObservedTime()
     defer { tell(time) }
@@ -136,8 +136,8 @@ package final class LockFile: Sendable {
     }
     let held = Held(file: lock.file, directory: directory, byte: byte)
     do throws(StoreError) {
-      // Somebody may have removed the file meanwhile. Who comes later locks another one then,
-      // so a lock on the old one excludes nobody.
+      // The file may have been removed meanwhile. Later processes then lock a new one, so a lock on
+      // the old one excludes no process.
       let status = try directory.status(of: Self.name)
       if let status, status.isSameFile(as: lock.identity) { return held }
     } catch {
@@ -179,8 +179,8 @@ package final class LockFile: Sendable {
   }
 }
 
-/// Pauses between tries for a lock that has no queue: short at first, longer later, never all
-/// processes in step.
+/// Pauses between tries for a lock that has no queue: short at first, then longer, and random so
+/// that processes do not run in step.
 private struct Backoff {
   private static let longest = Duration.milliseconds(10)
 

@@ -1,10 +1,10 @@
-/// An open file of a private directory; closed when the last reference goes.
+/// An open file of a private directory; closed when the last reference is released.
 package final class OpenFile: Sendable {
   package let descriptor: Descriptor
   private let name: String
   private let directory: PrivateDirectory
   private let isWritable: Bool
-  /// That of the directory, at hand for every read.
+  /// The directory's, kept here for every read.
   private let fileSystem: any FileSystem
 
   package init(
@@ -23,7 +23,7 @@ package final class OpenFile: Sendable {
 
   private var path: String { directory.pathOfFile(name) }
 
-  /// What the kernel says of it.
+  /// Returns the kernel's record of the file.
   ///
   /// - Throws: `io`.
   package func status() throws(StoreError) -> FileStatus {
@@ -34,7 +34,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Reads until the range is full or the file ends; the number of bytes read.
+  /// Reads until the range is full or the file ends, and returns the number of bytes read.
   ///
   /// - Throws: `io`.
   package func read(
@@ -47,8 +47,8 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Where the first byte at or behind an offset is that is not in a hole; `nil` when the rest of
-  /// the file is one.
+  /// Finds the first byte at or behind an offset that is not in a hole; `nil` when the rest of the
+  /// file is a hole.
   ///
   /// - Throws: `io`.
   package func nextData(from offset: Int) throws(StoreError) -> Int? {
@@ -59,9 +59,10 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Where the zeros begin with which a part of the file ends.
+  /// Finds the start of the trailing zeros of a part of the file.
   ///
-  /// Holes are passed over, or a part of a gibibyte that took no time to make would take long.
+  /// Skips holes: otherwise a hole of a gibibyte, which takes no time to make, would take long to
+  /// read.
   ///
   /// - Throws: `io`.
   package func startOfTrailingZeros(in range: Range<Int>) throws(StoreError) -> Int {
@@ -82,13 +83,13 @@ package final class OpenFile: Sendable {
 
   /// Writes a whole range.
   ///
-  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may have been written then.
+  /// - Throws: `noSpace`, `accessDenied` or `io`; a part may then have been written.
   package func write(_ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int) throws(StoreError) {
     var written = 0
     try write(buffer, range, at: offset, written: &written)
   }
 
-  /// Writes a whole range, and says how much of it was written where that fails.
+  /// Writes a whole range, and reports how much was written if that fails.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`.
   package func write(
@@ -108,13 +109,13 @@ package final class OpenFile: Sendable {
   package func checkIsWritable() throws(StoreError) {
     guard !isWritable else { return }
     throw StoreError(
-      StoreError.accessDenied, store: path, reason: "it could be opened for reading only",
-      remedy: "Look at who owns it and whether it can be written")
+      StoreError.accessDenied, store: path, reason: "it could be opened only for reading",
+      remedy: "Check its owner and permissions")
   }
 
-  /// Cuts the file.
+  /// Shortens or extends the file.
   ///
-  /// - Throws: `io`.
+  /// - Throws: `accessDenied`, `noSpace` or `io`.
   package func truncate(to byteCount: Int) throws(StoreError) {
     try checkIsWritable()
     do throws(SystemCallError) {
@@ -124,7 +125,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Makes what was written to a file in use durable.
+  /// Makes the changes to a file in use durable.
   ///
   /// - Throws: `outcomeUnknown`.
   package func synchronizeData() throws(StoreError) {
@@ -135,7 +136,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Whether what the page cache holds of it is all there is of it.
+  /// Returns whether the page cache's copy of the file is the only one.
   ///
   /// - Throws: `io`.
   package func isCacheAuthoritative() throws(StoreError) -> Bool {
@@ -146,14 +147,14 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Where a part of the file differs first from another one, which is read in whole pages; the end
-  /// of the part when it does not.
+  /// Finds where a part of the file first differs from another file, which is read in whole pages;
+  /// the end of the part if they are equal.
   ///
   /// - Throws: `io`.
   package func startOfDifference(
     from direct: OpenFile, in range: Range<Int>
   ) throws(StoreError) -> Int {
-    // Memory of this size begins with a page.
+    // Memory of this size begins at a page boundary.
     let (ours, theirs) = (ByteBuffer(byteCount: 1 << 20), ByteBuffer(byteCount: 1 << 20))
     var start = range.lowerBound & ~4095
     while start < range.upperBound {
@@ -172,9 +173,9 @@ package final class OpenFile: Sendable {
     return range.upperBound
   }
 
-  /// Makes content and metadata of a new file durable, before anyone uses it.
+  /// Makes content and metadata of a new file durable, before it is used.
   ///
-  /// - Throws: `io`; nothing was changed then, since nobody knows the file yet.
+  /// - Throws: `io`; nothing was then changed, since no process knows the file yet.
   package func synchronize() throws(StoreError) {
     do throws(SystemCallError) {
       try fileSystem.synchronize(descriptor)
@@ -198,7 +199,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Whether both files have the same bytes.
+  /// Returns whether both files have the same bytes.
   ///
   /// - Throws: `io`.
   package func hasSameContent(as other: OpenFile) throws(StoreError) -> Bool {
@@ -217,12 +218,12 @@ package final class OpenFile: Sendable {
     return true
   }
 
-  /// Where the next byte is that is not in a hole of both files.
+  /// Finds the next byte that is not in a hole of both files.
   private func nextData(from offset: Int, in other: OpenFile) throws(StoreError) -> Int? {
     [try nextData(from: offset), try other.nextData(from: offset)].compactMap(\.self).min()
   }
 
-  /// Copies everything but the holes into an empty file.
+  /// Copies everything except the holes into an empty file.
   ///
   /// - Throws: `noSpace` or `io`.
   package func copyData(to other: OpenFile) throws(StoreError) {

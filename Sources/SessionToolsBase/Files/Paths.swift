@@ -1,5 +1,5 @@
 extension String {
-  /// The path without slashes at its end, which would have the kernel follow a link in the last
+  /// The path without trailing slashes, with which the kernel would follow a link in the last
   /// component's place.
   package var withoutTrailingSlashes: String {
     var path = utf8[...]
@@ -14,10 +14,10 @@ extension String {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The path as a shell takes it, for commands that messages tell a person to run.
+  /// The path quoted for a shell, for commands that messages suggest.
   ///
-  /// What would act on a terminal, or end a line of a log, is written as bash, zsh and POSIX of 2024
-  /// take it: `$'a\012b'`.
+  /// Characters that would act on a terminal, or end a line of a log, are written so that bash, zsh
+  /// and POSIX.1-2024 shells understand them: `$'a\012b'`.
   package var shellQuoted: String {
     let plain = utf8.allSatisfy { byte in
       switch byte {
@@ -38,20 +38,20 @@ extension String {
 }
 
 extension String {
-  /// The command that puts a copy of a file in the place of a link to it.
+  /// The command that replaces a link to a file by a copy of the file.
   package var ownCopyCommand: String {
     let copy = (self + ".own").shellQuoted
     return "cp -pL \(shellQuoted) \(copy) && mv \(copy) \(shellQuoted)"
   }
 
-  /// The command that moves away what stands in a file's place.
+  /// The command that moves away whatever is in a file's place.
   package var setAsideCommand: String {
     "mv \(shellQuoted) \((self + ".aside").shellQuoted)"
   }
 }
 
 extension Unicode.Scalar {
-  /// The character as it stands between `$'` and `'`.
+  /// The character as written between `$'` and `'`.
   fileprivate var shellEscaped: String {
     if self == "'" || self == "\\" { return "\\\(self)" }
     guard actsOnTerminals else { return String(self) }

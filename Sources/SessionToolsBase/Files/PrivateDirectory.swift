@@ -1,25 +1,25 @@
 /// A directory for this user alone, held open, and the files in it.
 ///
-/// Every file is checked when it is opened: a regular file of this user with one link that
-/// nobody else may read or write. Anything else is refused, because someone else could read
+/// Every file is checked when it is opened: it must be a regular file of this user with one link
+/// that no one else may read or write. Anything else is refused, because someone else could read
 /// it, or have put it there.
 package final class PrivateDirectory: Sendable {
-  /// What a file is written as before it takes another's place.
+  /// The name under which a file is written before it replaces another.
   package static let temporaryName = "replacement"
 
   package let path: String
   package let fileSystem: any FileSystem
   package let descriptor: Descriptor
 
-  /// How often a file is opened that another one is put in the place of each time.
+  /// How often opening a file is tried if it is replaced each time.
   private static let largestTryCount = 1000
 
   /// Opens a directory and checks it.
   ///
   /// - Parameters:
-  ///   - path: The directory; slashes at its end do not lead through a link.
-  ///   - fileSystem: What makes the calls.
-  /// - Throws: `unavailable` when there is none, `unsafePermissions`, `accessDenied` or `io`.
+  ///   - path: The directory; trailing slashes do not make it follow a link.
+  ///   - fileSystem: The file system that makes the calls.
+  /// - Throws: `unavailable` when it does not exist, `unsafePermissions`, `accessDenied` or `io`.
   package init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
     let path = path.withoutTrailingSlashes
     self.path = path
@@ -42,7 +42,7 @@ package final class PrivateDirectory: Sendable {
     fileSystem.close(descriptor)
   }
 
-  /// Opens a file; `nil` when there is none.
+  /// Opens a file; `nil` when it does not exist.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   package func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
@@ -70,10 +70,10 @@ package final class PrivateDirectory: Sendable {
       remedy: "Look at what writes there (fuser -v \(path.shellQuoted)), and try again")
   }
 
-  /// Whether another process put a new file in the place of one without links since that was opened,
-  /// so that it is worth while to look again.
+  /// Checks that another process has replaced a file without links since it was opened, so that
+  /// opening it again makes sense.
   ///
-  /// Some network file systems, and those in user space, count no links at all: every file has 0.
+  /// Some network file systems, and some in user space, do not count links: every file has 0.
   private func checkIsReplaced(_ status: FileStatus, _ name: String) throws(StoreError) {
     guard try self.status(of: name)?.isSameFile(as: status) == true else { return }
     throw StoreError(
@@ -82,10 +82,10 @@ package final class PrivateDirectory: Sendable {
       remedy: "Keep the store on a file system that counts them, such as ext4 or XFS")
   }
 
-  /// Reads a whole small file; `nil` when there is none.
+  /// Reads a whole small file; `nil` when it does not exist.
   ///
-  /// - Returns: The content and its length; one byte more than asked for at the most, which
-  ///   tells that the file is too long.
+  /// - Returns: The content and its length; at most one byte more than the largest byte count,
+  ///   which shows that the file is too long.
   /// - Throws: As ``open(_:_:)``.
   package func read(
     _ name: String, largestByteCount: Int
@@ -96,7 +96,7 @@ package final class PrivateDirectory: Sendable {
     return (buffer, try file.read(at: 0, into: buffer, 0..<size))
   }
 
-  /// What stands under a name; `nil` when nothing does.
+  /// Returns the status of a name's entry; `nil` when it does not exist.
   ///
   /// - Throws: `accessDenied` or `io`.
   package func status(of name: String) throws(StoreError) -> FileStatus? {
@@ -105,9 +105,9 @@ package final class PrivateDirectory: Sendable {
     }
   }
 
-  /// Makes a new file and opens it, removing what a crash may have left under the name.
+  /// Creates and opens a new file, removing a file of that name left by a crash.
   ///
-  /// Only for names that nobody else uses while this process holds the writer's lock.
+  /// Only for names that no one else uses while this process holds the writer's lock.
   ///
   /// - Throws: `accessDenied`, `noSpace` or `io`.
   package func create(_ name: String) throws(StoreError) -> OpenFile {
@@ -119,7 +119,7 @@ package final class PrivateDirectory: Sendable {
     }
   }
 
-  /// Puts new content in a file's place at once, durable when this returns.
+  /// Replaces a file's content atomically; the new content is durable when this returns.
   ///
   /// - Throws: `accessDenied`, `noSpace`, `io`, or `outcomeUnknown` when the directory could
   ///   not be synced.
@@ -170,13 +170,13 @@ package final class PrivateDirectory: Sendable {
     }
   }
 
-  /// Removes a temporary file after something else failed: that error is the one to tell, and
-  /// a file left behind is removed by the next writer.
+  /// Removes a temporary file after a failure: that error is the one to report, and the next writer
+  /// removes a file left behind.
   package func discard(_ name: String) {
     try? remove(name)
   }
 
-  /// The names in the directory.
+  /// Returns the names in the directory.
   ///
   /// - Throws: `accessDenied` or `io`.
   package func names() throws(StoreError) -> [String] {
@@ -203,7 +203,8 @@ package final class PrivateDirectory: Sendable {
         StoreError.unavailable, store: path, reason: "there is no store here",
         remedy: "Name an existing store, or make one here", errno: error.errno)
     }
-    // Asked for a directory and no link, the kernel answers the same for a file and for a link.
+    // Asked for a directory and no link, the kernel returns the same error for a file and for a
+    // link.
     let status = try? fileSystem.status(of: path, in: .workingDirectory)
     guard let kind = status?.kind, kind != .directory else {
       return StoreError(error, path: path)
@@ -223,7 +224,7 @@ package final class PrivateDirectory: Sendable {
     let remedy: String
     if status.kind != kind {
       reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
-      remedy = "Put the store's own back, or run " + path.setAsideCommand
+      remedy = "Put the original back, or run " + path.setAsideCommand
     } else if status.owner != CurrentProcess.user {
       reason = "it belongs to another user (id \(status.owner))"
       remedy = "Run as that user, or run chown \(CurrentProcess.user) \(path.shellQuoted)"
@@ -242,13 +243,14 @@ package final class PrivateDirectory: Sendable {
 }
 
 extension StoreError {
-  /// A sync that failed: the kernel may have dropped what was written, or may still write it.
+  /// Makes the error of a failed sync: the kernel may have dropped the written data, or may still
+  /// write it.
   package static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: path,
-      reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may be "
-        + "there after a restart or not",
-      remedy: "Open the store again, read what is there, and look at the disk's health",
+      reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may "
+        + "or may not be there after a restart",
+      remedy: "Open the store again, check its content, and check the disk's health",
       errno: error.errno)
   }
 }

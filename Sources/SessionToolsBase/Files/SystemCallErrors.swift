@@ -1,11 +1,11 @@
 import Glibc
 
 extension StoreError {
-  /// What a failed system call means to the one who uses a store.
+  /// Makes a store's error of a failed system call.
   ///
   /// - Parameters:
   ///   - error: The call and its error number.
-  ///   - path: The file it was made on.
+  ///   - path: The file of the call.
   package init(_ error: SystemCallError, path: String) {
     let message = CurrentProcess.message(for: error.errno)
     let (code, remedy): (Code, String?) =
@@ -18,7 +18,7 @@ extension StoreError {
           "Raise the limit on the size of files (ulimit -f) and try again; nothing was changed"
         )
       case EACCES, EPERM, EROFS:
-        (StoreError.accessDenied, "Look at who owns it and whether it can be written")
+        (StoreError.accessDenied, "Check its owner and permissions")
       case ELOOP:
         (StoreError.unsafePermissions, "Put the file itself there, or run " + path.ownCopyCommand)
       case EISDIR, ENXIO:

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// What the machine knows of users and groups.
+/// The system's knowledge of users and groups.
 extension CurrentProcess {
-  /// Whether a group is the user's own and has no other members.
+  /// Returns whether a group is the user's own and has no other members.
   ///
-  /// Most distributions give everyone such a group, and some a mask that lets it write: that lets in
-  /// no one.
+  /// Most distributions give every user such a group, and some a mask that lets it write: that lets
+  /// in no one else.
   package static func isAlone(inGroup group: UInt32) -> Bool {
     var buffer = [CChar](repeating: 0, count: 1 << 14)
     var entry = unsafe passwd()
@@ -18,7 +18,7 @@ extension CurrentProcess {
     return members(ofGroup: group, named: name)?.allSatisfy { $0 == name } ?? false
   }
 
-  /// `nil` when the group has another name, or is not known.
+  /// Returns a group's members; `nil` when the group has another name, or is unknown.
   private static func members(ofGroup group: UInt32, named name: String) -> [String]? {
     var buffer = [CChar](repeating: 0, count: 1 << 16)
     var entry = unsafe Glibc.group()
@@ -35,13 +35,13 @@ extension CurrentProcess {
     return members
   }
 
-  /// Whether the kernel shows this process who a user is.
+  /// Returns whether the kernel shows this process the real identifier of a user.
   ///
-  /// In a sandbox (Flatpak, a container without privileges) every user that has no number there is
-  /// shown as 65534, root among them.
+  /// In a sandbox (Flatpak, an unprivileged container) every user without a mapped identifier is
+  /// shown as 65534, including root.
   package static func isKnown(user: UInt32) -> Bool {
     guard user == 65534 else { return true }
-    // Each line: the first number here, the first number outside, and how many.
+    // Each line: the first identifier here, the first identifier outside, and how many.
     guard let map = try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8) else {
       return false
     }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where programs of a user keep their files.
+/// Where a user's programs keep their files.
 ///
 /// Source: XDG Base Directory Specification.
 package enum UserDirectory: Sendable {
-  /// What a user would miss: `$XDG_DATA_HOME`, by default `~/.local/share`.
+  /// Data that the user would miss: `$XDG_DATA_HOME`, by default `~/.local/share`.
   case data
-  /// What must survive a restart and means nothing elsewhere: `$XDG_STATE_HOME`, by default
+  /// Data that must survive a restart but means nothing elsewhere: `$XDG_STATE_HOME`, by default
   /// `~/.local/state`.
   case state
-  /// What ends with the login session: `$XDG_RUNTIME_DIR`; where nothing sets that, as for state.
+  /// Data that ends with the login session: `$XDG_RUNTIME_DIR`; if that is unset, as for `state`.
   case runtime
 
   /// The directory of the current user.
@@ -17,6 +17,8 @@ package enum UserDirectory: Sendable {
     path(environment: ProcessInfo.processInfo.environment)
   }
 
+  /// Returns the directory for an environment.
+  ///
   /// - Parameter environment: The process's environment.
   /// - Returns: An absolute path.
   package func path(environment: [String: String]) -> String {
@@ -26,7 +28,7 @@ package enum UserDirectory: Sendable {
       case .state: ("XDG_STATE_HOME", ".local/state")
       case .runtime: ("XDG_RUNTIME_DIR", nil)
       }
-    // The specification: a path that is not absolute is to be ignored.
+    // The specification says to ignore a path that is not absolute.
     if let path = environment[variable], path.hasPrefix("/") { return path }
     guard let fallback else {
       return Self.state.path(environment: environment)
@@ -34,18 +36,18 @@ package enum UserDirectory: Sendable {
     return "\(Self.home(environment: environment))/\(fallback)"
   }
 
-  /// The user's home directory: `$HOME`, or where the user database has it.
+  /// Returns the user's home directory: `$HOME`, or the one in the user database.
   package static func home(environment: [String: String]) -> String {
-    // Foundation asks the user database alone; a shell, and whoever sets HOME, does not.
+    // Foundation asks only the user database; shells, and those who set HOME, expect HOME to count.
     if let home = environment["HOME"], home.hasPrefix("/") { return home }
     return NSHomeDirectory()
   }
 }
 
 extension FileSystem {
-  /// Makes a directory and those above it that are missing, for this user alone.
+  /// Creates a directory and the missing ones above it, for this user alone.
   ///
-  /// The new names are on the disk when it returns.
+  /// The new names are durable when it returns.
   package func makeDirectories(_ path: String) throws(SystemCallError) {
     var prefix = path.hasPrefix("/") ? "" : "."
     for part in path.split(separator: "/") {
@@ -54,7 +56,7 @@ extension FileSystem {
       do throws(SystemCallError) {
         try makeDirectory(prefix)
       } catch {
-        // Not only EEXIST: whether it may be made is asked before whether it is there.
+        // Not only EEXIST: the kernel checks whether it may be created before whether it exists.
         guard try status(of: prefix, in: .workingDirectory) != nil else { throw error }
         continue
       }

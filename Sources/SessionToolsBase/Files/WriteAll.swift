@@ -9,7 +9,7 @@ extension FileSystem {
     try writeAll(buffer, range, to: descriptor, at: offset, done: &done)
   }
 
-  /// Writes a whole range, and says how much of it was written where that fails.
+  /// Writes a whole range, and reports how much was written if that fails.
   package func writeAll(
     _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int,
     done: inout Int
@@ -18,7 +18,7 @@ extension FileSystem {
     while done < range.count {
       let rest = range.lowerBound + done..<range.upperBound
       let count = try write(buffer, rest, to: descriptor, at: offset + done)
-      // The kernel never answers 0 for a regular file; going on would be an endless loop.
+      // The kernel never returns 0 for a regular file; continuing would loop forever.
       guard count > 0 else { throw SystemCallError("pwrite", EIO) }
       done += count
     }

@@ -3,30 +3,30 @@ import Glibc
 /// Memory that is read, written, sealed and opened in place, every access checked against its
 /// bounds.
 ///
-/// Copies of a buffer are the same memory, which lives as long as anyone can reach it. Not for
-/// sharing between threads that write.
+/// Copies of a buffer share its memory, which lives until the last of them is released. Threads
+/// that write must not share a buffer.
 ///
-/// What is called for every record can be inlined: generic calls across modules were about a
+/// Functions called for every record can be inlined: generic calls across modules were about a
 /// tenth of the samples when a store was opened.
 @usableFromInline @safe package struct ByteBuffer {
   @usableFromInline let memory: Memory
 
-  /// Buffers of this size and more begin with a page: `malloc` puts large ones 16 bytes behind
-  /// its beginning, from where the kernel may be slow to copy.
+  /// Buffers of this size and more begin at a page boundary: `malloc` puts large ones 16 bytes
+  /// behind it, from where the kernel may be slow to copy.
   private static let smallestPagedByteCount = 64 << 10
 
   /// Makes a buffer of zeros.
   ///
   /// - Parameters:
   ///   - byteCount: Its size, 0 or more.
-  ///   - isSecret: Whether it is wiped before its memory is given back.
+  ///   - isSecret: Whether the memory is wiped before it is freed.
   package init(byteCount: Int, isSecret: Bool = false) {
     self.init(unwrittenByteCount: byteCount, isSecret: isSecret)
-    // Large ones are zeros already.
+    // Large ones are already zero.
     if byteCount < Self.smallestPagedByteCount { unsafe memset(start, 0, byteCount) }
   }
 
-  /// Makes a buffer of which every byte is written before it is read, without zeroing it first.
+  /// Makes a buffer without zeroing it; the caller writes every byte before reading it.
   package init(unwrittenByteCount byteCount: Int, isSecret: Bool) {
     precondition(byteCount >= 0, "a size is not negative")
     memory =
@@ -45,7 +45,7 @@ import Glibc
     copy(bytes, to: 0)
   }
 
-  /// The memory itself, for the files that call C.
+  /// Returns the memory itself, for the files that call C.
   ///
   /// It must not outlive the buffer.
   ///
@@ -55,7 +55,7 @@ import Glibc
     return unsafe start + range.lowerBound
   }
 
-  /// A little-endian integer.
+  /// Returns a little-endian integer.
   ///
   /// - Precondition: It lies within the buffer.
   @inlinable package func load<Value: FixedWidthInteger & BitwiseCopyable>(
@@ -131,7 +131,7 @@ import Glibc
     unsafe (self.start + offset).copyMemory(from: other.start + start, byteCount: byteCount)
   }
 
-  /// A copy of a part.
+  /// Returns a copy of a part.
   ///
   /// - Precondition: The range lies within the buffer.
   package func bytes(_ range: Range<Int>) -> [UInt8] {
@@ -139,21 +139,21 @@ import Glibc
     return unsafe Array(UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
   }
 
-  /// A part as a text; `nil` when it is not UTF-8.
+  /// Returns a part as text; `nil` when it is not UTF-8.
   ///
   /// - Precondition: The range lies within the buffer.
   package func text(_ range: Range<Int>) -> String? {
     check(range)
     let bytes = unsafe UnsafeBufferPointer(
       start: (start + range.lowerBound).assumingMemoryBound(to: UInt8.self), count: range.count)
-    // Several times as fast as `String(validating:as:)`, which looks its types up at run time.
+    // Several times as fast as `String(validating:as:)`, which looks up its types at run time.
     return try? unsafe String(copying: UTF8Span(validating: bytes.span))
   }
 
-  /// Whether the memory is wiped before it is given back.
+  /// Whether the memory is wiped before it is freed.
   package var isSecret: Bool { memory.isSecret }
 
-  /// A copy of a part in memory that is wiped.
+  /// Returns a copy of a part in memory that is wiped.
   ///
   /// - Precondition: The range lies within the buffer.
   package func secret(_ range: Range<Int>) -> SecretBytes {
@@ -162,7 +162,7 @@ import Glibc
       UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
   }
 
-  /// Whether a part is the whole of another buffer.
+  /// Returns whether a part equals the whole of another buffer.
   ///
   /// - Precondition: The range lies within the buffer.
   package func isEqual(_ range: Range<Int>, _ other: ByteBuffer) -> Bool {
@@ -171,18 +171,18 @@ import Glibc
       && memcmp(start + range.lowerBound, other.start, range.count) == 0
   }
 
-  /// Whether a part is nothing but zeros.
+  /// Returns whether a part contains only zeros.
   ///
   /// - Precondition: The range lies within the buffer.
   package func isZero(_ range: Range<Int>) -> Bool {
     check(range)
     guard let first = range.first else { return true }
-    // Compared with itself, one byte further on: as fast as the memory is.
+    // Compared with itself, one byte further on, at the speed of the memory.
     return unsafe start.load(fromByteOffset: first, as: UInt8.self) == 0
       && memcmp(start + first, start + first + 1, range.count - 1) == 0
   }
 
-  /// Where the zeros begin with which a part ends.
+  /// Finds the start of a part's trailing zeros.
   ///
   /// - Precondition: The range lies within the buffer.
   package func startOfTrailingZeros(in range: Range<Int>) -> Int {
@@ -203,12 +203,12 @@ import Glibc
 }
 
 extension ByteBuffer {
-  /// Small memory stands in the object itself, so that it costs one allocation.
+  /// Memory of a buffer; small memory is in the object itself, so that it costs one allocation.
   @usableFromInline @safe final class Memory: ManagedBuffer<Memory.Header, UInt8> {
     @usableFromInline @safe struct Header {
       @usableFromInline let byteCount: Int
       @usableFromInline let start: UnsafeMutableRawPointer
-      /// What was allocated besides the object; `start` lies within it.
+      /// The allocation outside the object; `start` lies within it.
       let pages: UnsafeMutableRawPointer?
       let isSecret: Bool
     }
@@ -227,7 +227,7 @@ extension ByteBuffer {
     }
 
     static func paged(byteCount: Int, isSecret: Bool) -> Memory {
-      // calloc gives large buffers as untouched zero pages, so padding costs nothing.
+      // calloc returns large buffers as untouched zero pages, so padding costs nothing.
       guard let pages = unsafe calloc(byteCount + pageByteCount, 1) else {
         preconditionFailure("no memory for \(byteCount) bytes")
       }
@@ -239,7 +239,7 @@ extension ByteBuffer {
       return unsafe unsafeDowncast(memory, to: Memory.self)
     }
 
-    // By way of a pointer: `header` itself is checked for exclusive access each time.
+    // Through a pointer: each access to `header` itself is checked for exclusivity.
     @inlinable var byteCount: Int {
       unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.byteCount }
     }
@@ -261,7 +261,7 @@ extension ByteBuffer {
 }
 
 extension SecretBytes {
-  /// All of some secrets, one after the other.
+  /// Joins several secrets into one, in their order.
   package init(joining parts: [SecretBytes]) {
     let buffer = ByteBuffer(
       byteCount: parts.reduce(0) { $0 + $1.byteCount }, isSecret: true)

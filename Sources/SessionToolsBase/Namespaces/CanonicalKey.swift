@@ -14,7 +14,7 @@ extension StoreKey {
 
   /// Writes the encoding, ``canonicalByteCount`` bytes.
   package func storeCanonical(in buffer: ByteBuffer, at offset: Int) {
-    // Not as an array, which would be allocated for every key.
+    // Not built as an array, which would be allocated for every key.
     let prefix = namespace.canonicalBytes
     buffer.copy(prefix, to: offset)
     let start = offset + prefix.count
@@ -23,9 +23,9 @@ extension StoreKey {
     buffer.copy(name.text, to: start + 5)
   }
 
-  /// The length of the encoding with which zeros are behind; 0 when there is none.
+  /// Returns the length of an encoding that is followed by zeros; 0 when there is no encoding.
   ///
-  /// Whether it is an encoding is not checked.
+  /// Does not check that the encoding is valid.
   package static func canonicalByteCount(in buffer: ByteBuffer, _ range: Range<Int>) -> Int {
     var end = range.lowerBound
     if range.isEmpty || buffer.load(UInt8.self, at: end) == 0 { return 0 }
@@ -40,7 +40,7 @@ extension StoreKey {
 
   /// Reads an encoding back.
   ///
-  /// `nil` unless the bytes are exactly what ``canonicalBytes`` gives for some key.
+  /// `nil` unless the bytes are exactly ``canonicalBytes`` of some key.
   package init?(canonicalBytes bytes: [UInt8]) {
     var reader = CanonicalKeyReader()
     guard let key = reader.key(in: ByteBuffer(bytes), 0..<bytes.count) else { return nil }
@@ -55,21 +55,21 @@ extension Name {
     return [1] + (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } + text.utf8
   }
 
-  /// The encoding of a part that may be absent.
+  /// Returns the encoding of a part that may be absent.
   static func canonicalBytes(of part: Name?) -> [UInt8] { part?.canonicalBytes ?? [0] }
 }
 
-/// Reads encodings of keys, one after the other.
+/// A reader of keys' encodings, one after the other.
 ///
-/// Most keys of a store are of the namespace of the one before, which is not made anew then.
+/// Most keys of a store have the namespace of the key before, which is then reused.
 package struct CanonicalKeyReader {
   private var last: (encoding: ByteBuffer, namespace: Namespace)?
 
   package init() {}
 
-  /// The key that a part of a buffer encodes.
+  /// Returns the key that a part of a buffer encodes.
   ///
-  /// `nil` unless the bytes are exactly what ``StoreKey/canonicalBytes`` gives for some key.
+  /// `nil` unless the bytes are exactly ``StoreKey/canonicalBytes`` of some key.
   package mutating func key(in buffer: ByteBuffer, _ range: Range<Int>) -> StoreKey? {
     var rest = range
     guard let namespace = namespace(in: buffer, &rest),
@@ -81,7 +81,7 @@ package struct CanonicalKeyReader {
   private mutating func namespace(in buffer: ByteBuffer, _ rest: inout Range<Int>) -> Namespace? {
     if let (encoding, namespace) = last, encoding.byteCount <= rest.count {
       let same = rest.lowerBound..<rest.lowerBound + encoding.byteCount
-      // No encoding of a namespace is the beginning of another one.
+      // No encoding of a namespace is a prefix of another one.
       if buffer.isEqual(same, encoding) {
         rest = same.upperBound..<rest.upperBound
         return namespace
@@ -97,7 +97,7 @@ package struct CanonicalKeyReader {
     return namespace
   }
 
-  /// `.some(nil)` is an absent part, `nil` an encoding that is none.
+  /// Reads one part: `.some(nil)` if it is absent, `nil` if the encoding is invalid.
   private static func part(
     in buffer: ByteBuffer, _ rest: inout Range<Int>, as what: String
   ) -> Name?? {
@@ -115,7 +115,7 @@ package struct CanonicalKeyReader {
     guard byteCount <= Name.largestByteCount, byteCount <= rest.count else { return nil }
     let text = rest.lowerBound..<rest.lowerBound + byteCount
     rest = text.upperBound..<rest.upperBound
-    // A name that cannot be made is an encoding that is none: the reason does not matter here.
+    // A name that cannot be made means an invalid encoding: the reason does not matter here.
     guard let text = buffer.text(text), let name = try? Name(text, as: what) else { return nil }
     return name
   }

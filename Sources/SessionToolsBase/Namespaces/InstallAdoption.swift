@@ -1,24 +1,24 @@
-/// What adopting does where both installations have an item of one name and the two differ.
+/// How to adopt an item when both installations have one of that name and the values differ.
 public enum AdoptionConflict: Sendable {
   /// Changes nothing and throws `alreadyExists`.
   case fail
-  /// Keeps what the new installation has; the old item is removed.
+  /// Keeps the item of the new installation; the old item is removed.
   case keepNew
-  /// Puts the old item in the place of the new one.
+  /// Replaces the new item by the old one.
   case keepOld
 }
 
 extension SecretStore {
   /// Moves the items of an old installation to another, in one change.
   ///
-  /// The values are put before the old ones are removed, so that also in a store whose changes
-  /// are not all-or-nothing none is ever in neither place, and adopting again finishes the
-  /// work. Plain changes by others at the same time are not held up.
+  /// The values are stored before the old ones are removed, so that even in a store without atomic
+  /// changes every item is always in at least one place, and adopting again finishes the work.
+  /// Plain changes by others at the same time are not blocked.
   ///
   /// - Parameters:
   ///   - old: The installation the items belong to; `nil` for those that belong to none.
-  ///   - new: The installation they shall belong to.
-  ///   - service: Any namespace of the service and group; its install is not looked at.
+  ///   - new: The installation they move to; `nil` for none.
+  ///   - service: Any namespace of the service and group; its install is ignored.
   ///   - conflict: What to do where both have an item of one name and the values differ.
   /// - Returns: How many items the old installation had.
   /// - Throws: `alreadyExists` before anything is changed; as ``SecretStore/value(for:)`` and
@@ -42,8 +42,8 @@ extension SecretStore {
   ///
   /// - Parameters:
   ///   - old: The installation the items belong to; `nil` for those that belong to none.
-  ///   - new: The installation they shall belong to.
-  ///   - service: Any namespace of the service and group; its install is not looked at.
+  ///   - new: The installation they move to; `nil` for none.
+  ///   - service: Any namespace of the service and group; its install is ignored.
   ///   - conflict: What to do where both have an item of one name and the values differ.
   /// - Returns: How many items the old installation had.
   /// - Throws: As the blocking twin.
@@ -94,7 +94,7 @@ private struct InstallAdoption {
   ) throws(StoreError) {
     let target = target(of: key)
     removals.append(.remove(key))
-    // The same value there is no conflict: an earlier adoption was cut short.
+    // The same value is not a conflict: an earlier adoption was interrupted.
     guard existing != value else { return }
     if existing != nil {
       switch conflict {
@@ -102,7 +102,7 @@ private struct InstallAdoption {
         throw StoreError(
           StoreError.alreadyExists, store: "\(target)",
           reason: "the installation has another item of that name, so nothing was adopted",
-          remedy: "Say which of the two to keep")
+          remedy: "Choose which of the two to keep")
       case .keepNew: return
       case .keepOld: break
       }

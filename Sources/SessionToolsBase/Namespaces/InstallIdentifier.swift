@@ -1,16 +1,16 @@
-/// Names one installation of a program, so that its items can be told from those of another.
+/// The name of one installation of a program, which distinguishes its items from those of another.
 ///
 /// Compared byte for byte, as all names are in a store.
 public struct InstallIdentifier: Hashable, Sendable, RawRepresentable {
   /// The identifier's text; 1 to 4,096 bytes where it is used.
   public let rawValue: String
 
-  /// Takes an identifier that the program made and keeps itself.
+  /// Makes an identifier of a text that the program chooses and keeps itself.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
 
-  /// Whether two identifiers have the same bytes.
+  /// Returns whether two identifiers have the same bytes.
   public static func == (left: InstallIdentifier, right: InstallIdentifier) -> Bool {
     left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
   }
@@ -24,19 +24,19 @@ public struct InstallIdentifier: Hashable, Sendable, RawRepresentable {
 }
 
 extension InstallIdentifier {
-  /// The identifier of this installation, made when it is asked for first.
+  /// Returns the identifier of this installation, which is made when it is first requested.
   ///
-  /// 128 random bits as 32 hexadecimal digits, kept in
-  /// `$XDG_STATE_HOME/<application>/install-identifier` (by default below `~/.local/state`),
-  /// which belongs to the user alone. Any number of threads and processes may ask at the same
-  /// time: one makes it and all get that one. An identifier once returned is on the disk; a
-  /// new one comes only after somebody removed the file. May block for a disk write.
+  /// It is 128 random bits as 32 hexadecimal digits, kept in
+  /// `$XDG_STATE_HOME/<application>/install-identifier` (by default below `~/.local/state`), which
+  /// only the user can access. Any number of threads and processes may request it at the same time:
+  /// one makes it and all get the same identifier. A returned identifier is durable; a new one is
+  /// made only after the file was removed. May block for a disk write.
   ///
   /// - Parameter application: The program's name for itself, which becomes a directory: 1 to
   ///   255 bytes without "/" and NUL, and not "." or "..".
   /// - Returns: The same identifier each time.
-  /// - Throws: `invalidName`; `corrupt` when the file holds anything else, which is never
-  ///   renewed by itself; `unsafePermissions` when others could have written it or it is a
+  /// - Throws: `invalidName`; `corrupt` when the file contains anything else, which is never
+  ///   replaced automatically; `unsafePermissions` when others could have written it or it is a
   ///   link; `accessDenied`, `noSpace`, `unavailable` or `io`.
   public static func current(application: String) throws(StoreError) -> InstallIdentifier {
     try InstallIdentifierFile(
@@ -44,7 +44,7 @@ extension InstallIdentifier {
     ).obtain()
   }
 
-  /// The identifier kept below a directory of the caller's choice.
+  /// Returns the identifier kept below a directory of the caller's choice.
   ///
   /// - Throws: As ``current(application:)``.
   package static func current(

@@ -1,9 +1,9 @@
 /// The file that keeps an installation's identifier: 32 hexadecimal digits ‖ line feed, in a
 /// directory of the application.
 ///
-/// It is written under a name of its own and then linked to the final one, which fails where
-/// that exists. So it is complete from the moment it can be seen, and of several processes
-/// that race one wins and the others read what it wrote.
+/// It is written under a temporary name and then linked to the final one, which fails if that
+/// exists. So it is complete as soon as it is visible, and of several processes that race one wins
+/// and the others read its file.
 struct InstallIdentifierFile {
   private static let name = "install-identifier"
   private static let digitCount = 32
@@ -28,7 +28,7 @@ struct InstallIdentifierFile {
       throw StoreError(
         StoreError.unavailable, store: Self.name,
         reason: "the state directory \(stateDirectory) is not an absolute path",
-        remedy: "Set XDG_STATE_HOME or HOME to one")
+        remedy: "Set XDG_STATE_HOME or HOME to an absolute path")
     }
     directory = "\(stateDirectory)/\(application)"
     self.fileSystem = fileSystem
@@ -36,12 +36,12 @@ struct InstallIdentifierFile {
 
   private var path: String { "\(directory)/\(Self.name)" }
 
-  /// The identifier in the file, which is made if there is none.
+  /// Returns the identifier in the file, which is created if it does not exist.
   func obtain() throws(StoreError) -> InstallIdentifier {
     let result: Result<InstallIdentifier, StoreError>
     do throws(SystemCallError) {
       try fileSystem.makeDirectories(directory)
-      // The dot follows a link in the directory's place: where it leads is checked.
+      // The dot follows a link in the directory's place: its target is checked.
       let directory = try fileSystem.openDirectory(self.directory + "/.")
       defer { fileSystem.close(directory) }
       let status = try fileSystem.status(of: directory)
@@ -97,18 +97,18 @@ struct InstallIdentifierFile {
         isOurs = false
       }
     } catch {
-      // The first error tells more than one of the clean-up could.
+      // The first error says more than one of the clean-up could.
       try? fileSystem.remove(temporaryName, in: directory)
       throw error
     }
     try fileSystem.remove(temporaryName, in: directory)
-    // Also by those who lost: the winner may not have come to it yet.
+    // The losers do this too: the winner may not have synced yet.
     try fileSystem.synchronize(directory)
     if isOurs {
       return .success(InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)))
     }
     let removed = StoreError(
-      StoreError.unavailable, store: path, reason: "it was removed while it was made",
+      StoreError.unavailable, store: path, reason: "it was removed while it was being created",
       remedy: "Try again")
     return try read(in: directory) ?? .failure(removed)
   }
@@ -127,7 +127,7 @@ struct InstallIdentifierFile {
     guard status.owner == CurrentProcess.user else {
       return StoreError(
         StoreError.unsafePermissions, store: path, reason: "it belongs to another user",
-        remedy: "Remove it or make it yours")
+        remedy: "Remove it, or make this user its owner")
     }
     guard status.permissions & forbidden != 0 else { return nil }
     return StoreError(

@@ -2,12 +2,12 @@
 public struct InstallSummary: Hashable, Sendable {
   /// The installation.
   public let install: InstallIdentifier
-  /// How many items it has; 1 or more.
+  /// The number of its items; 1 or more.
   public let itemCount: Int
 }
 
 extension InstallSummary {
-  /// The installations among keys, in the order of their bytes.
+  /// Returns the installations among keys, in the order of their bytes.
   static func all(in keys: [StoreKey]) -> [InstallSummary] {
     var counts: [InstallIdentifier: Int] = [:]
     for case let install? in keys.map(\.namespace.install) {

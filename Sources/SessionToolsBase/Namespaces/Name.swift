@@ -2,19 +2,22 @@ import Glibc
 
 /// One part of a key: any text of 1 to 4,096 bytes of UTF-8.
 ///
-/// Compared byte for byte. Swift's `String` calls the composed and the decomposed "é" equal;
-/// a store, which sees bytes, must not.
+/// Compared byte for byte. Swift's `String` considers the composed and the decomposed "é" equal; a
+/// store, which sees bytes, must not.
 package struct Name: Hashable, Sendable, Comparable {
   package static let largestByteCount = 4096
 
   package let text: String
-  /// Of such texts the order is that of the bytes, and Swift knows it several times as fast.
+  /// Whether the text is ASCII: such texts are ordered by their bytes, and Swift compares them
+  /// several times as fast.
   private let isASCII: Bool
 
+  /// Makes a name.
+  ///
   /// - Parameters:
   ///   - text: The name.
-  ///   - part: What it names, for the error: "service name", "item identifier".
-  /// - Throws: `invalidName` when it is empty or too long.
+  ///   - part: The part that it names, for the error: "service name", "item identifier".
+  /// - Throws: `invalidName` when the text is empty or too long.
   package init(_ text: String, as part: String) throws(StoreError) {
     let byteCount = text.utf8.count
     guard byteCount > 0 else {
@@ -27,7 +30,7 @@ package struct Name: Hashable, Sendable, Comparable {
         StoreError.invalidName, store: "name", reason: "the \(part) has \(byteCount) bytes",
         remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
-    // A string that came from elsewhere may be stored in a foreign or lazily decoded form.
+    // A string from elsewhere may be stored in a foreign or lazily decoded form.
     var text = text
     text.makeContiguousUTF8()
     self.text = text
@@ -35,7 +38,7 @@ package struct Name: Hashable, Sendable, Comparable {
     isASCII = bytes.checkForASCII()
   }
 
-  /// A name that may be absent.
+  /// Makes a name that may be absent.
   ///
   /// - Throws: As ``init(_:as:)-(String,String)``.
   init?(_ text: String?, as part: String) throws(StoreError) {
@@ -53,8 +56,8 @@ package struct Name: Hashable, Sendable, Comparable {
     left.isASCII && right.isASCII ? left.text < right.text : left.order(beside: right) < 0
   }
 
-  /// Below zero when it comes before another name, zero when it is the same, above when it
-  /// comes after it; byte for byte.
+  /// Compares byte for byte: below zero when this name comes before the other, zero when they are
+  /// equal, above zero when it comes after it.
   func order(beside other: Name) -> Int {
     let (own, others) = (text.utf8, other.text.utf8)
     let (bytes, otherBytes) = (own.span, others.span)

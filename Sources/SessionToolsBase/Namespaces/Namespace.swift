@@ -1,10 +1,10 @@
-/// Where an item's identifier is unique: a service, and if wanted an access group and an
-/// installation.
+/// The scope in which an item's identifier is unique: a service, and optionally an access group and
+/// an installation.
 ///
-/// A structured value: no part is ever joined to another as text, so two namespaces are the
-/// same only when every part is, byte for byte.
+/// The parts are kept separate and never joined as text, so two namespaces are equal only when
+/// every part is, byte for byte.
 public struct Namespace: Hashable, Sendable {
-  /// One reference, because keys are copied for every read.
+  /// A single reference, because keys are copied for every read.
   private let parts: Parts
 
   private final class Parts: Sendable {
@@ -48,15 +48,15 @@ public struct Namespace: Hashable, Sendable {
   /// The beginning of the canonical encoding of every key in the namespace.
   var canonicalBytes: [UInt8] { parts.canonicalBytes }
 
-  /// Whether every part is the same, byte for byte.
+  /// Returns whether every part is the same, byte for byte.
   public static func == (left: Namespace, right: Namespace) -> Bool {
     left.parts === right.parts || left.canonicalBytes == right.canonicalBytes
   }
 
-  /// Below zero when it comes before another namespace, zero when it is the same, above when it
-  /// comes after it.
+  /// Compares the parts: below zero when this namespace comes before the other, zero when they are
+  /// equal, above zero when it comes after it.
   func order(beside other: Namespace) -> Int {
-    // Most keys that are sorted are of one namespace.
+    // Most sorted keys have the same namespace.
     if parts === other.parts { return 0 }
     var order = serviceName.order(beside: other.serviceName)
     if order == 0 { order = Self.order(groupName, beside: other.groupName) }
@@ -84,7 +84,7 @@ public struct Namespace: Hashable, Sendable {
     installName.map { InstallIdentifier(rawValue: $0.text) }
   }
 
-  /// The same service and group for another installation, or for none.
+  /// Returns the namespace of the same service and group for another installation, or for none.
   ///
   /// - Throws: `invalidName` when the identifier is empty or too long.
   public func with(install: InstallIdentifier?) throws(StoreError) -> Namespace {
@@ -93,7 +93,7 @@ public struct Namespace: Hashable, Sendable {
 }
 
 extension Namespace: ExpressibleByStringLiteral {
-  /// A namespace of a service alone, written in the source.
+  /// Makes a namespace of a service alone, from a literal in source code.
   ///
   /// - Precondition: The literal has 1 to 4,096 bytes of UTF-8.
   public init(stringLiteral service: String) {
@@ -106,6 +106,6 @@ extension Namespace: ExpressibleByStringLiteral {
 }
 
 extension Namespace {
-  /// Where the Secret Service keeps keys of sealed stores.
+  /// The namespace in which the Secret Service keeps keys of sealed stores.
   package static let storeKeys: Namespace = "org.session-tools.keys"
 }

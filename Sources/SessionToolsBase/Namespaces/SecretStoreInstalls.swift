@@ -1,9 +1,9 @@
-/// The items of installations, those that are gone among them.
+/// Operations on the items of installations, including those that no longer exist.
 ///
-/// All of it concerns one service and access group; the install of the namespace given is not
-/// looked at, so any namespace of the service will do.
+/// They concern one service and access group; the install of the given namespace is ignored, so any
+/// namespace of the service works.
 extension SecretStore {
-  /// The installations that have items of a service, with how many.
+  /// Returns the installations that have items of a service, and how many each has.
   ///
   /// Items that belong to no installation are not counted.
   ///
@@ -12,7 +12,7 @@ extension SecretStore {
     InstallSummary.all(in: try keys(of: service))
   }
 
-  /// The installations that have items of a service, with how many.
+  /// Returns the installations that have items of a service, and how many each has.
   ///
   /// - Throws: As the blocking twin.
   public func installs(of service: Namespace) async throws(StoreError) -> [InstallSummary] {
@@ -21,7 +21,7 @@ extension SecretStore {
 
   /// Removes all items of one installation, in one change.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of removed items.
   /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
   @discardableResult
   public func purge(
@@ -34,7 +34,7 @@ extension SecretStore {
 
   /// Removes all items of one installation, in one change.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of removed items.
   /// - Throws: As the blocking twin.
   @discardableResult
   public func purge(
@@ -45,11 +45,11 @@ extension SecretStore {
     return keys.count
   }
 
-  /// Removes the items of all installations but those named, in one change.
+  /// Removes the items of all installations except those named, in one change.
   ///
   /// Items that belong to no installation stay.
   ///
-  /// - Returns: How many were removed.
+  /// - Returns: The number of removed items.
   /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
   @discardableResult
   public func purgeInstalls(
@@ -60,9 +60,9 @@ extension SecretStore {
     return keys.count
   }
 
-  /// Removes the items of all installations but those named, in one change.
+  /// Removes the items of all installations except those named, in one change.
   ///
-  /// - Returns: How many were removed.
+  /// - Returns: The number of removed items.
   /// - Throws: As the blocking twin.
   @discardableResult
   public func purgeInstalls(
@@ -82,7 +82,7 @@ extension SecretStore {
     }
   }
 
-  /// The keys of a service whatever their installation.
+  /// Returns the keys of a service, whatever their installation.
   private func keys(of service: Namespace) throws(StoreError) -> [StoreKey] {
     let service = try service.with(install: nil)
     return try keys(in: nil).filter { service.isSame(as: $0.namespace) }
@@ -95,7 +95,7 @@ extension SecretStore {
 }
 
 extension Namespace {
-  /// Whether the other one is of the same service and group.
+  /// Returns whether both namespaces are of the same service and group.
   fileprivate func isSame(as other: Namespace) -> Bool {
     serviceName == other.serviceName && groupName == other.groupName
   }

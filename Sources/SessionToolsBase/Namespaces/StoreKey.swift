@@ -1,14 +1,14 @@
 /// The full name of an item: its namespace and its identifier.
 public struct StoreKey: Hashable, Sendable {
-  /// Where the identifier is unique.
+  /// The namespace in which the identifier is unique.
   public let namespace: Namespace
   let name: Name
 
   /// Names an item.
   ///
   /// - Parameters:
-  ///   - identifier: The item within its namespace; 1 to 4,096 bytes of UTF-8.
-  ///   - namespace: Where the identifier is unique.
+  ///   - identifier: The item's name within its namespace; 1 to 4,096 bytes of UTF-8.
+  ///   - namespace: The namespace in which the identifier is unique.
   /// - Throws: `invalidName` when the identifier is empty or too long.
   public init(_ identifier: String, in namespace: Namespace) throws(StoreError) {
     self.namespace = namespace
@@ -20,10 +20,10 @@ public struct StoreKey: Hashable, Sendable {
     self.namespace = namespace
   }
 
-  /// The item within its namespace.
+  /// The item's name within its namespace.
   public var identifier: String { name.text }
 
-  /// The same item in another namespace.
+  /// Returns the key of the same identifier in another namespace.
   public func moved(to namespace: Namespace) -> StoreKey {
     StoreKey(name: name, namespace: namespace)
   }
@@ -39,7 +39,7 @@ extension StoreKey: Comparable {
 }
 
 extension [StoreKey] {
-  /// Sorts keys; those that are in order already are only looked at.
+  /// Sorts keys, unless they are already in ascending order.
   package mutating func sortUnlessAscending() {
     if !isAscending { sort() }
   }
@@ -56,9 +56,9 @@ extension [StoreKey] {
 }
 
 extension StoreKey: CustomStringConvertible {
-  /// The parts for a person to read, absent ones left out, in one line.
+  /// The parts for a person to read, without absent ones, in one line.
   ///
-  /// What would end the line, or act on a terminal, is written as `\n` or `\u{1b}`.
+  /// Characters that would end the line, or act on a terminal, are written as `\n` or `\u{1b}`.
   public var description: String {
     var text = "\(identifier) of \(namespace.service)"
     if let group = namespace.accessGroup { text += ", group \(group)" }

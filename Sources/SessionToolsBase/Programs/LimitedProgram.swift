@@ -1,38 +1,38 @@
 import Glibc
 
-/// A program that is run to its end for what it writes, with limits to how much and how long.
+/// A program that is run to its end for its output, with limits on size and time.
 ///
-/// What it reads may come from others: a few kilobytes can make it write gigabytes, or complain for
-/// ever.
+/// Its input may come from others: a few kilobytes can make it write gigabytes, or complain
+/// forever.
 package struct LimitedProgram: Sendable {
-  /// How it ended.
+  /// How the program ended.
   package enum Ending: Sendable {
     /// It ended by itself.
     ///
-    /// The status is `nil` when nobody knows it. Of what it complained about there is the end.
+    /// The status is `nil` when it is unknown. The complaint is the end of its error output.
     case ended(status: Int32?, output: SecretBytes, complaint: String)
-    /// It was ended, because it wrote more than it may.
+    /// It was killed, because it wrote more than allowed.
     case wroteTooMuch
-    /// It was ended, because it took too long.
+    /// It was killed, because it took too long.
     case tookTooLong
   }
 
-  /// How much of what it complains about is kept.
+  /// How much of its error output is kept.
   private static let complaintByteCount = 4096
   private static let pageByteCount = 1 << 16
 
-  /// Its name, found by `PATH`.
+  /// The program's name, found by `PATH`.
   package let name: String
-  /// Its arguments, which everybody on the machine can read.
+  /// The program's arguments, which every user of the machine can read.
   package let arguments: [String]
-  /// What it gets as its input; at most some thousand bytes, which need no reader to be written.
+  /// The program's input; at most some thousand bytes, which can be written without a reader.
   package var input: [UInt8] = []
-  /// The most bytes it may write.
+  /// The most bytes the program may write.
   package let largestOutputByteCount: Int
-  /// How long it may take.
+  /// How long the program may run.
   package let timeout: Duration
 
-  /// Describes one.
+  /// Describes a program to run.
   package init(
     _ name: String, _ arguments: [String], largestOutputByteCount: Int, timeout: Duration
   ) {
@@ -42,9 +42,9 @@ package struct LimitedProgram: Sendable {
     self.timeout = timeout
   }
 
-  /// Runs it; blocks the thread.
+  /// Runs the program; blocks the thread.
   ///
-  /// - Throws: What keeps it from being started, such as `ENOENT` of `posix_spawnp`.
+  /// - Throws: An error that keeps it from being started, such as `ENOENT` of `posix_spawnp`.
   package func run() throws(SystemCallError) -> Ending {
     let deadline = ContinuousClock.now + timeout
     let output = try Channel()
@@ -76,13 +76,13 @@ package struct LimitedProgram: Sendable {
     case tooMuch, tooLong
   }
 
-  /// What is read of a program, from both of its outputs in turn: it never waits for one of them to be
-  /// read while the other one is waited for.
+  /// The reading of both of a program's outputs, as data arrives: it never waits for one while the
+  /// other can be read.
   private struct Reading {
     let output: Channel.End
     let errors: Channel.End
     let largest: Int
-    /// Wiped memory: what is decrypted goes through it.
+    /// Wiped memory, because decrypted output passes through it.
     var content = ByteBuffer(byteCount: 1 << 12, isSecret: true)
     var byteCount = 0
     var complaint: [UInt8] = []
@@ -100,7 +100,7 @@ package struct LimitedProgram: Sendable {
     {
       while isOutputOpen || areErrorsOpen || !program.hasEnded {
         guard ContinuousClock.now < deadline else { return .tooLong }
-        // What it has started may have the descriptors longer than it runs.
+        // Programs that it started may hold the descriptors open after it ends.
         let wasRunning = !program.hasEnded
         let hasRead = step(until: deadline)
         if byteCount > largest { return .tooMuch }
@@ -109,15 +109,15 @@ package struct LimitedProgram: Sendable {
       return nil
     }
 
-    /// Reads what there is, or waits for it for a moment; whether there was anything.
+    /// Reads available output, or waits a moment for some; returns whether there was any.
     private mutating func step(until deadline: ContinuousClock.Instant) -> Bool {
       var polled = [
-        // One below zero is passed over.
+        // A negative descriptor is skipped.
         pollfd(fd: isOutputOpen ? output.descriptor : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: areErrorsOpen ? errors.descriptor : -1, events: Int16(POLLIN), revents: 0),
       ]
-      // Short, because no descriptor says that the program has ended, which one without outputs is
-      // about to do.
+      // Short, because no descriptor reports the program's end, and a program whose outputs are
+      // closed is about to end.
       let left = min(
         max((deadline - .now) / .milliseconds(1), 0), isOutputOpen || areErrorsOpen ? 20 : 1)
       guard unsafe poll(&polled, nfds_t(polled.count), Int32(left.rounded(.up))) > 0 else {
@@ -150,10 +150,10 @@ package struct LimitedProgram: Sendable {
   }
 }
 
-/// A way for bytes between this process and a program.
+/// A connection for bytes between this process and a program.
 ///
-/// Sockets, because writing to a pipe that has no reader any more ends the process; closed with the last
-/// of their users, and inherited by no program by themselves.
+/// A pair of sockets, because writing to a pipe without a reader kills the process. Each end is
+/// closed with its last reference, and programs do not inherit it by default.
 private struct Channel {
   final class End {
     private(set) var descriptor: Int32
@@ -172,11 +172,11 @@ private struct Channel {
     }
 
     func send(_ bytes: [UInt8]) {
-      // One that has ended already wants no input.
+      // A program that has already ended needs no input.
       _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
 
-    /// How much has come; 0 at the end.
+    /// Reads the available bytes, and returns how many; 0 at the end.
     func read(into buffer: ByteBuffer, atMost byteCount: Int) -> Int {
       while true {
         let count = unsafe recv(descriptor, buffer.pointer(to: 0..<byteCount), byteCount, 0)

@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
 
-/// A program that was started; the only file that starts any.
+/// A running program; this is the only file that starts programs.
 ///
-/// Not by Foundation's `Process`: that takes a program for running, and keeps a descriptor open, as long
-/// as any other program runs that it has started.
+/// Foundation's `Process` is not used: it considers a program running, and keeps a descriptor open,
+/// as long as any other program that it has started runs.
 ///
-/// It belongs to a process group of its own, so that Ctrl-C in a terminal does not end it, and so that
-/// it can be ended together with what it has started. It has to be waited for exactly once.
+/// The program gets its own process group, so that Ctrl-C in a terminal does not end it, and so
+/// that it can be killed together with the programs it has started. It must be waited for exactly
+/// once.
 package struct StartedProgram: Sendable {
-  /// What is open for it; where nothing is said, nothing: no input, and what it writes is thrown away.
+  /// The program's standard streams; a stream that is not given is `/dev/null`.
   package struct Streams {
     package var input: Int32?
     package var output: Int32?
@@ -24,12 +25,12 @@ package struct StartedProgram: Sendable {
 
   private let identifier: pid_t
 
-  /// Starts it, found by `PATH`.
+  /// Starts a program, found by `PATH`.
   ///
   /// - Parameters:
-  ///   - program: Its name, or its path.
-  ///   - arguments: Its arguments, which everybody on the machine can read.
-  ///   - environment: What it sees besides what this process does.
+  ///   - program: Its name or path.
+  ///   - arguments: Its arguments, which every user of the machine can read.
+  ///   - environment: Variables added to those of this process.
   ///   - streams: Descriptors that it gets copies of.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
   package init(
@@ -74,10 +75,10 @@ package struct StartedProgram: Sendable {
     self.identifier = identifier
   }
 
-  /// Blocks the thread until it has ended.
+  /// Waits until the program has ended, blocking the thread.
   ///
-  /// - Returns: Its status, or the number of the signal that ended it; `nil` when nobody knows, because
-  ///   this process ignores SIGCHLD.
+  /// - Returns: Its status, or the number of the signal that ended it; `nil` when it is unknown,
+  ///   because this process ignores SIGCHLD.
   package func wait() -> Int32? {
     var status: Int32 = 0
     while unsafe waitpid(identifier, &status, 0) == -1 {
@@ -86,7 +87,7 @@ package struct StartedProgram: Sendable {
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F
   }
 
-  /// Whether it has ended; it has to be waited for all the same.
+  /// Whether the program has ended; it must still be waited for.
   package var hasEnded: Bool {
     var information = unsafe siginfo_t()
     let result = unsafe waitid(
@@ -94,7 +95,7 @@ package struct StartedProgram: Sendable {
     return unsafe result != 0 || information.si_signo == SIGCHLD
   }
 
-  /// Ends it at once, and what it has started in its group; before it was waited for.
+  /// Kills the program at once, and those it has started in its group; call it before `wait()`.
   package func end() {
     _ = kill(-identifier, SIGKILL)
   }

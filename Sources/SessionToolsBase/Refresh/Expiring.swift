@@ -1,22 +1,21 @@
 public import Foundation
 
-/// An item that says until when it is good, such as an access token.
+/// An item that knows when it expires, such as an access token.
 ///
-/// A type that cannot conform is given to a ``SessionRefresher`` with a closure instead.
+/// For a type that cannot conform, give the ``SessionRefresher`` a closure instead.
 public protocol Expiring {
-  /// When the item stops being good, by the clock of the server that issued it; `nil` when it
-  /// never does.
+  /// When the item expires, by the clock of the server that issued it; `nil` when it never does.
   var expirationDate: Date? { get }
 
-  /// When the item was issued, by the same clock; `nil` when that is not known.
+  /// When the item was issued, by the same clock; `nil` when that is unknown.
   ///
-  /// With it, every process knows how long the item lasts, and refreshes none that lasts shorter than
-  /// ``RefreshPolicy/leeway`` before half of its time is over. Without it, only the process that got
+  /// With it, every process knows the item's lifetime, and refreshes no item before half of its
+  /// lifetime is over, whatever the ``RefreshPolicy/leeway``. Without it, only the process that got
   /// the item from the server does.
   var issueDate: Date? { get }
 }
 
 extension Expiring {
-  /// Not known.
+  /// `nil`: the date is unknown.
   public var issueDate: Date? { nil }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How long an item is still good, when the wall clock cannot be relied on.
+/// How long an item is still valid when the wall clock is unreliable.
 ///
-/// Once the server's time is known, the wall clock is not asked any more. Until then the shorter
-/// of two answers counts: what the wall clock says now, and what it said when the item was seen
-/// first, less the time since then. A clock that is set back cannot make an item last longer, and
-/// one that is set forward costs a refresh that was not needed.
+/// Once the server's time is known, the wall clock is no longer used. Until then the shorter of two
+/// results counts: by the wall clock now, and by the wall clock when the item was first seen, less
+/// the time since then. Setting the clock back cannot make an item last longer, and setting it
+/// forward only causes an unnecessary refresh.
 struct ExpiryJudge {
   private struct Sight {
     let expiration: Date
@@ -17,14 +17,14 @@ struct ExpiryJudge {
   private var sight: Sight?
   private var issue: (expiration: Date, lifetime: Duration)?
 
-  /// Takes over the time of a server.
+  /// Records the time of a server.
   mutating func learn(serverTime: Date, uptime: Duration) {
     server = (serverTime, uptime)
-    // It was judged by a clock that is not believed any more.
+    // It was computed with a clock that is no longer trusted.
     sight = nil
   }
 
-  /// How long until a date, below zero after it.
+  /// Returns the time until a date, below zero after it.
   mutating func timeLeft(until expiration: Date, now: Date, uptime: Duration) -> Duration {
     let now = server.map { $0.time + ((uptime - $0.uptime) / .seconds(1)) } ?? now
     let left = Duration(secondsUpToCenturies: expiration.timeIntervalSince(now))
@@ -35,12 +35,13 @@ struct ExpiryJudge {
     return left
   }
 
-  /// An item was issued that lasts so long.
+  /// Records that an item with this lifetime was issued.
   mutating func recordIssue(until expiration: Date, lifetime: Duration) {
     issue = (expiration, lifetime)
   }
 
-  /// How long an item lasts in all, if it says so, or if this process saw it issued.
+  /// Returns an item's whole lifetime, if its issue date is known, or if this process saw it
+  /// issued.
   func lifetime(since issueDate: Date?, until expiration: Date) -> Duration? {
     if let issueDate {
       return max(.zero, Duration(secondsUpToCenturies: expiration.timeIntervalSince(issueDate)))
@@ -50,7 +51,8 @@ struct ExpiryJudge {
 }
 
 extension Duration {
-  /// A number of seconds; what is longer than some centuries, or no number, becomes that.
+  /// Makes a duration of a number of seconds, limited to some centuries; NaN becomes the negative
+  /// limit.
   fileprivate init(secondsUpToCenturies seconds: Double) {
     let limit = 1e10
     self = .seconds(seconds.isNaN ? -limit : max(-limit, min(limit, seconds)))

@@ -1,7 +1,7 @@
 /// A refresh by a handler of iOS-SessionTools, which stores the item itself.
 ///
-/// Tried once, because such a handler cannot say what its failure means. Nobody is signed in or
-/// out by it but by what it does.
+/// It is tried once, because such a handler cannot say what its failure means. Only the handler's
+/// own calls sign a user in or out.
 struct HandlerRefresh<Item: Codable>: RefreshWork {
   let session: Session<Item>
   let storage: any ItemStorage<Item>
@@ -20,11 +20,14 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     RefreshError.unableToRefresh(error: session.programIsEnding)
   }
 
+  /// Calls the handler, unless the item has been refreshed meanwhile.
+  ///
   /// - Throws: The handler's ``RefreshError``, `timedOut`, or what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
-    // It cannot say that it waits for the refresh of another session, which needs a slot as well.
+    // The handler cannot say that it waits for the refresh of another session, which also needs a
+    // slot.
     slot?.makeRoom()
-    // With nothing stored there is nothing that two could spend.
+    // Without a stored item there is nothing that two handlers could spend.
     guard try await session.containsItem() else { return try await call() }
     let time = ObservedTime()
     return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) {
@@ -65,9 +68,9 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   }
 }
 
-/// A handler between the thread that set it and those that call it.
+/// A handler shared by the thread that set it and those that call it.
 ///
-/// Unchecked: the old type of handlers says nothing about threads, and never did.
+/// Unchecked, because the old handler type says nothing about threads.
 struct HeldHandler: @unchecked Sendable {
   let call: RefreshHandler
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// One refresh of several that did not work, with what was to be refreshed.
+/// One failed refresh of several, with its target.
 public struct RefreshFailure<Target> {
-  /// What was to be refreshed.
+  /// The target that was to be refreshed.
   public let target: Target
-  /// Why it was not.
+  /// Why it was not refreshed.
   public let error: RefreshError
 }
 
@@ -14,14 +14,14 @@ extension Sequence where Element == any Refreshable {
   /// Refreshes all at the same time and calls the completion once, when the last has ended.
   ///
   /// Each is refreshed as often as it is in the sequence. ``UserSession``s of one item take turns,
-  /// in the order of the sequence: each refreshes what the one before has stored, with its own
-  /// refresher or handler, and has a result of its own. The others have their turn also when one
-  /// fails.
+  /// in the order of the sequence: each refreshes the item that the one before has stored, with its
+  /// own refresher or handler, and has its own result. If one fails, the others still take their
+  /// turns.
   ///
-  /// The completion runs on the thread that ended last; for an empty sequence at once, on this
-  /// one. An element whose completion is called twice counts once, and one that drops it
-  /// uncalled is an error. The errors are in the order of the sequence;
-  /// `refreshAll(completion:)` also says whose they are.
+  /// The completion runs on the thread that ended last; for an empty sequence at once, on the
+  /// calling thread. An element that calls its completion twice counts once, and releasing the
+  /// completion uncalled is an error. The errors are in the order of the sequence;
+  /// `refreshAll(completion:)` also reports their targets.
   public func refresh(completion: @escaping RefreshAllCompletion) {
     RefreshRound.run(Array(self)) { errors in
       let errors = errors.compactMap(\.self)
@@ -29,8 +29,8 @@ extension Sequence where Element == any Refreshable {
     }
   }
 
-  /// Refreshes all at the same time and calls the completion once with those that failed, in
-  /// the order of the sequence.
+  /// Refreshes all at the same time and calls the completion once with the failures, in the order
+  /// of the sequence.
   ///
   /// The completion runs as that of `refresh(completion:)` does.
   public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
@@ -38,7 +38,7 @@ extension Sequence where Element == any Refreshable {
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
   }
 
-  /// Refreshes all at the same time and gives those that failed, in the order of the sequence.
+  /// Refreshes all at the same time and returns the failures, in the order of the sequence.
   public func refreshAll() async -> [RefreshFailure<Element>] {
     let targets = Array(self)
     return failures(of: targets, with: await RefreshRound.run(targets))
@@ -49,20 +49,20 @@ extension Sequence where Element: Refreshable {
   /// Refreshes all at the same time and calls the completion once, when the last has ended.
   ///
   /// Each is refreshed as often as it is in the sequence. ``UserSession``s of one item take turns,
-  /// in the order of the sequence: each refreshes what the one before has stored, with its own
-  /// refresher or handler, and has a result of its own. The others have their turn also when one
-  /// fails.
+  /// in the order of the sequence: each refreshes the item that the one before has stored, with its
+  /// own refresher or handler, and has its own result. If one fails, the others still take their
+  /// turns.
   ///
-  /// The completion runs on the thread that ended last; for an empty sequence at once, on this
-  /// one. An element whose completion is called twice counts once, and one that drops it
-  /// uncalled is an error. The errors are in the order of the sequence;
-  /// `refreshAll(completion:)` also says whose they are.
+  /// The completion runs on the thread that ended last; for an empty sequence at once, on the
+  /// calling thread. An element that calls its completion twice counts once, and releasing the
+  /// completion uncalled is an error. The errors are in the order of the sequence;
+  /// `refreshAll(completion:)` also reports their targets.
   public func refresh(completion: @escaping RefreshAllCompletion) {
     map { $0 as any Refreshable }.refresh(completion: completion)
   }
 
-  /// Refreshes all at the same time and calls the completion once with those that failed, in
-  /// the order of the sequence.
+  /// Refreshes all at the same time and calls the completion once with the failures, in the order
+  /// of the sequence.
   ///
   /// The completion runs as that of `refresh(completion:)` does.
   public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
@@ -70,14 +70,14 @@ extension Sequence where Element: Refreshable {
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
   }
 
-  /// Refreshes all at the same time and gives those that failed, in the order of the sequence.
+  /// Refreshes all at the same time and returns the failures, in the order of the sequence.
   public func refreshAll() async -> [RefreshFailure<Element>] {
     let targets = Array(self)
     return failures(of: targets, with: await RefreshRound.run(targets))
   }
 }
 
-/// A session that joins a refresh of its item which another session makes.
+/// A session that joins a refresh of its item made by another session.
 protocol SharedRefreshable: Refreshable, RefreshingSession {}
 
 private func failures<Target>(
@@ -97,7 +97,7 @@ private final class RefreshRound: Sendable {
     var unfinishedCount: Int
   }
 
-  /// Unchecked: it is called once, by whoever finishes last.
+  /// Unchecked: it is called once, by the refresh that finishes last.
   private struct Held: @unchecked Sendable {
     let call: Completion
   }
@@ -110,7 +110,7 @@ private final class RefreshRound: Sendable {
     self.completion = Held(call: completion)
   }
 
-  /// Refreshes all and gives one answer for each, in their order.
+  /// Refreshes all targets and reports one result for each, in their order.
   static func run(_ targets: [any Refreshable], completion: @escaping Completion) {
     guard !targets.isEmpty else {
       completion([])
@@ -129,8 +129,8 @@ private final class RefreshRound: Sendable {
     if !sessions.isEmpty { round.takeTurns(sessions) }
   }
 
-  /// Refreshes sessions: those of one item one after the other, since it would be chance which of
-  /// them join the refresh of another.
+  /// Refreshes sessions; those of one item one after the other, since otherwise chance would decide
+  /// which of them join the refresh of another.
   private func takeTurns(_ sessions: [(position: Int, session: any SharedRefreshable)]) {
     // Not on the cooperative pool, whose threads may all wait for the completion.
     let executor = QueueExecutor("session-tools.refresh-all")
@@ -154,7 +154,7 @@ private final class RefreshRound: Sendable {
     }
   }
 
-  /// Refreshes all and waits.
+  /// Refreshes all targets and waits for the results.
   static func run(_ targets: [any Refreshable]) async -> [RefreshError?] {
     await withCheckedContinuation { continuation in
       run(targets) { continuation.resume(returning: $0) }

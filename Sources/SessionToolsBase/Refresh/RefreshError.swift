@@ -1,8 +1,8 @@
-/// Why a refresh did not work.
+/// Why a refresh failed.
 public enum RefreshError: Error {
   /// There is nothing to refresh with.
   case noToken
-  /// It was tried and failed with this error.
+  /// The refresh was tried and failed with this error.
   case unableToRefresh(error: any Error)
 }
 
@@ -10,7 +10,7 @@ public enum RefreshError: Error {
 public enum RefreshHandlerError: Error, Hashable {
   /// The session has no handler.
   case missing
-  /// The handler let go of its completion without calling it.
+  /// The handler released its completion without calling it.
   case abandoned
 }
 

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// One refresh under way, and those who wait for it.
+/// One refresh under way, and its waiters.
 ///
-/// It belongs to none of them: whoever gives up leaves the others as they are.
+/// It belongs to none of its waiters: one that gives up does not affect the others.
 final class RefreshFlight: Sendable {
-  /// The refreshes that the current task is a part of, by way of their handlers.
+  /// The refreshes that the current task is part of, through their handlers.
   @TaskLocal static var around: [RefreshFlight] = []
 
   private struct State {
     var task: Task<Void, Never>?
     var result: Result<RefreshEnding, any Error>?
-    /// The item to refresh, until it may be another one.
+    /// The item to refresh, until it may have been replaced.
     var subject: SecretBytes?
-    /// What is stored, as far as the refresh knows, and the look at the store that it is from.
+    /// The stored item, as known to the refresh, and the number of the store access that found it.
     var stored: (bytes: SecretBytes, look: Int)?
     var lookCount = 0
     var nextNumber = 0
@@ -35,7 +35,7 @@ final class RefreshFlight: Sendable {
     state = Mutex(State(subject: subject))
   }
 
-  /// Ends it, and lets all who wait go on.
+  /// Ends the refresh, and resumes all waiters.
   func end(with result: Result<RefreshEnding, any Error>) {
     let waiters = state.withLock { state in
       state.result = result
@@ -46,34 +46,34 @@ final class RefreshFlight: Sendable {
     for waiter in waiters { waiter.give(.ended) }
   }
 
-  /// Whether it is over.
+  /// Whether the refresh has ended.
   var isEnded: Bool { state.withLock { $0.result != nil } }
 
-  /// What does it.
+  /// Sets the task that makes the refresh.
   func set(_ task: Task<Void, Never>) {
     state.withLock { $0.task = task }
   }
 
-  /// Asks the handler to end, which then has failed.
+  /// Asks the handler to end by cancelling its task; the try then counts as failed.
   func cancel() {
     state.withLock { $0.task }?.cancel()
   }
 
   // MARK: - The item
 
-  /// The item that is being refreshed, for those who would read it from the same store object.
+  /// Returns the item being refreshed, for callers that would read it from the same store object.
   func subject(for reader: ObjectIdentifier) -> SecretBytes? {
     state.withLock { $0.result == nil && reader == self.reader ? $0.subject : nil }
   }
 
-  /// The item has been changed.
+  /// Records that the item was changed.
   func forgetSubject() {
     state.withLock { $0.subject = nil }
   }
 
-  /// The refresh is about to read or to store the item.
+  /// Records that the refresh is about to read or store the item.
   ///
-  /// - Returns: The number of this look at the store.
+  /// - Returns: The number of this store access.
   func beginLook() -> Int {
     state.withLock { state in
       state.lookCount += 1
@@ -81,14 +81,14 @@ final class RefreshFlight: Sendable {
     }
   }
 
-  /// The refresh has read or stored the item.
+  /// Records that the refresh has read or stored the item.
   func endLook(_ number: Int, with bytes: SecretBytes?) {
     state.withLock { $0.stored = bytes.map { ($0, number) } }
   }
 
   // MARK: - Waiting
 
-  /// Begins to wait for the end, for one who would read the item from a store object.
+  /// Begins to wait for the end, for a caller that would read the item from a store object.
   ///
   /// - Throws: `tooManyWaiters` or `reentrant`.
   func wait(
@@ -98,18 +98,18 @@ final class RefreshFlight: Sendable {
     if Self.around.contains(where: { $0 === self }) {
       throw SessionError(
         SessionError.reentrant, session: session,
-        "the refresh handler asked for a valid item, for which it would wait for ever: "
-          + "let it use the item of its request")
+        "the refresh handler asked for a valid item, and would wait forever: "
+          + "use the item of its request")
     }
     switch enter(policy.largestWaiterCount) {
     case .ended: return RefreshWait(flight: self, session: session, timeout: policy.timeout)
     case .full:
       throw SessionError(
         SessionError.tooManyWaiters, session: session,
-        "\(policy.largestWaiterCount) tasks wait for the refresh already")
+        "\(policy.largestWaiterCount) tasks are already waiting for the refresh")
     case .waiting(let number, let arrival, let end):
       let alarm = clock.alarm(after: policy.timeout) { end.give(.timedOut) }
-      // What another store object gives says nothing about what this one would.
+      // The item of another store object says nothing about that of this one.
       let isReader = reader != nil && reader == self.reader
       return RefreshWait(
         flight: self, session: session, timeout: policy.timeout,
@@ -117,7 +117,7 @@ final class RefreshFlight: Sendable {
     }
   }
 
-  /// What it ended with, as far as that is known; no more waits for it.
+  /// Removes a waiter, and returns the refresh's result if it has ended.
   fileprivate func leave(_ number: Int?) -> Result<RefreshEnding, any Error>? {
     state.withLock { state in
       if let number { state.waiters[number] = nil }
@@ -125,7 +125,7 @@ final class RefreshFlight: Sendable {
     }
   }
 
-  /// What is stored, for those who have waited since before it was read or stored: later ones may
+  /// Returns the stored item, for waiters that came before it was read or stored: later ones may
   /// have seen newer changes.
   fileprivate func stored(since arrival: Int) -> SecretBytes? {
     state.withLock { state in
@@ -145,9 +145,9 @@ final class RefreshFlight: Sendable {
   }
 }
 
-/// One who waits for a refresh.
+/// A waiter for a refresh.
 ///
-/// An object, because thousands may wait, and each would have several copies on its way.
+/// A class, because thousands may wait, and a structure would be copied several times for each.
 final class RefreshWait: Sendable {
   enum End: Sendable {
     case ended, timedOut, cancelled
@@ -156,9 +156,9 @@ final class RefreshWait: Sendable {
   private let flight: RefreshFlight
   private let session: String
   private let timeout: Duration
-  /// How often the refresh had looked at the store before; `nil` when the item is not handed over.
+  /// The number of store accesses before this wait; `nil` when the item is not handed over.
   private let arrival: Int?
-  /// What is waited for; `nil` when the refresh is over.
+  /// The end that it waits for; `nil` when the refresh is over.
   private let end: FirstAnswer<End>?
   private let number: Int?
   private let alarm: Alarm?
@@ -173,13 +173,14 @@ final class RefreshWait: Sendable {
 
   /// Waits for the end.
   ///
-  /// - Returns: What the refresh came to.
-  /// - Throws: What the refresh ended with; `timedOut` or `CancellationError`.
+  /// - Returns: The result of the refresh.
+  /// - Throws: The error that the refresh ended with; `timedOut` or `CancellationError`.
   func outcome() async throws -> RefreshedItem {
     try outcome(after: await end?.value(whenCancelled: .cancelled))
   }
 
-  /// Apart, so that each who waits keeps less (see `Session.validItem`).
+  /// Returns the outcome; a separate function, so that each waiter holds less memory (see
+  /// `Session.validItem`).
   @inline(never)
   private func outcome(after end: End?) throws -> RefreshedItem {
     alarm?.cancel()
@@ -190,20 +191,20 @@ final class RefreshWait: Sendable {
     if end == .cancelled { throw CancellationError() }
     throw SessionError(
       SessionError.timedOut, session: session,
-      "the refresh has not ended within \(timeout); it goes on")
+      "the refresh has not ended within \(timeout); it continues")
   }
 }
 
-/// What a refresh came to, for one who waited for it.
+/// The result of a refresh, for a waiter.
 struct RefreshedItem: Sendable {
-  /// Whether the item is another one.
+  /// Whether the item is a new one.
   let isNew: Bool
-  /// What is stored; `nil` when it has to be read.
+  /// The stored item; `nil` when it must be read.
   let bytes: SecretBytes?
 }
 
 extension RefreshEnding {
-  /// Whether the item is another one.
+  /// Whether the item is a new one.
   ///
   /// - Throws: `rejected` when it was removed.
   fileprivate var isNew: Bool {

@@ -1,29 +1,30 @@
-/// Lets a refresh that fails be tried again with growing pauses, and so many times at most.
+/// The limits for retrying a failed refresh: growing pauses, and a largest number of tries in a
+/// period.
 struct RefreshLimiter {
-  /// What to do about a try.
+  /// Whether and when a try may be made.
   enum Verdict {
     case now
     case after(Duration)
-    /// As often as is allowed; the next may be made then.
+    /// The allowed number of tries is used up; the next may be made after this time.
     case exhausted(Duration)
   }
 
-  /// What could not be refreshed; `nil` when that is whatever is stored now.
+  /// The version that could not be refreshed; `nil` when that is whichever is stored now.
   private var version: ItemVersion?
   private var failures: [Duration] = []
   private var next: Duration = .zero
-  /// What the last try failed with.
+  /// The error of the last try.
   private(set) var lastError: (any Error)?
 
-  /// The number of tries that failed since the last that worked.
+  /// The number of tries that failed since the last success.
   private(set) var failureCount = 0
 
-  /// What to do about a try to refresh a version of the item.
+  /// Decides about a try to refresh a version of the item.
   mutating func verdict(
     for version: ItemVersion, at uptime: Duration, _ policy: RefreshPolicy
   ) -> Verdict {
-    // Others have signed in, perhaps, or have a token that can be refreshed: how long the older one
-    // was to wait says nothing of this one. Only the number of tries does.
+    // Another user may have signed in, or the new token may be refreshable: only the number of
+    // tries of the older version applies to this one, not its pause.
     if let other = self.version, other != version { next = .zero }
     self.version = version
     failures.removeAll { uptime - $0 >= policy.tryWindow }
@@ -33,7 +34,7 @@ struct RefreshLimiter {
     return next > uptime ? .after(next - uptime) : .now
   }
 
-  /// A try failed to refresh a version of the item; `nil` is the one that is stored now.
+  /// Records a failed try to refresh a version of the item; `nil` is the one stored now.
   mutating func recordFailure(
     _ error: any Error, of version: ItemVersion?, at uptime: Duration, retryAfter: Duration?,
     _ policy: RefreshPolicy
@@ -48,7 +49,7 @@ struct RefreshLimiter {
     next = uptime + max(pause, retryAfter ?? .zero)
   }
 
-  /// A try worked, or somebody else is signed in.
+  /// Forgets all tries, because one succeeded or another user is signed in.
   mutating func forget() {
     self = RefreshLimiter()
   }

@@ -1,22 +1,21 @@
 public import Foundation
 
-/// What a refresh handler is asked to do.
+/// A request to a refresh handler.
 public struct RefreshRequest<Item> {
   /// The item to refresh, as it is stored now.
   public let item: Item
 
-  /// Whether what refreshes the item, such as a refresh token that can be used once, may have been
-  /// used already: the process was killed, or the connection broke, after it may have been sent and
-  /// before the answer was stored.
+  /// Whether the item's refresh token, or the like, may already have been used.
   ///
-  /// Use it once more: servers forgive that, or have not seen it. When they reject it, that is
-  /// final.
+  /// That is so when the process was killed, or the connection broke, after the token may have been
+  /// sent and before the response was stored. Use it once more: servers forgive that, or have not
+  /// seen it. If they reject it, that is final.
   public let mayBeSpent: Bool
 
-  /// Which try this is since the last that worked, from 1.
+  /// The number of this try since the last success, from 1.
   public let tryNumber: Int
 
-  /// Asks for a refresh, for tests of handlers.
+  /// Makes a request, for tests of handlers.
   public init(item: Item, mayBeSpent: Bool = false, tryNumber: Int = 1) {
     self.item = item
     self.mayBeSpent = mayBeSpent
@@ -26,22 +25,23 @@ public struct RefreshRequest<Item> {
 
 extension RefreshRequest: Sendable where Item: Sendable {}
 
-/// What came of a refresh.
+/// The result of a refresh.
 public enum RefreshOutcome<Item> {
-  /// The item in the place of the older one, and the server's time if it told: the `Date` of its
-  /// answer.
+  /// A new item that replaces the older one, and the server's time if known: the `Date` of its
+  /// response.
   case refreshed(Item, serverTime: Date? = nil)
 
-  /// It did not work this time: no network, a server that is busy. The item stays.
+  /// The refresh failed for now, such as without a network, or with a busy server; the item stays.
   ///
   /// - `retryAfter`: How long the server asked to wait, if it did.
   /// - `wasSent`: `false` when the request certainly did not leave the machine, so that nothing
   ///   was spent.
   case transientFailure(any Error, retryAfter: Duration? = nil, wasSent: Bool = true)
 
-  /// The server said that there is nothing to refresh any more, such as by `invalid_grant`
-  /// (RFC 6749, section 5.2): the user is signed out, unless another process has stored a newer
-  /// item meanwhile.
+  /// The server permanently rejected the refresh, such as by `invalid_grant` (RFC 6749, section
+  /// 5.2).
+  ///
+  /// The user is signed out, unless another process has stored a newer item meanwhile.
   case rejected(any Error)
 }
 

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// How many refreshes of this process are under way; the others wait in the order in which they came,
-/// without a thread or a task.
+/// The limit on this process's refreshes under way; the others wait in order of arrival, without a
+/// thread or a task.
 final class RefreshSlots: Sendable {
-  /// Those of all sessions of this process.
+  /// The slots for all sessions of this process.
   static let shared = RefreshSlots()
 
   /// The process is ending: no refresh begins.
@@ -16,14 +16,14 @@ final class RefreshSlots: Sendable {
 
   private struct State {
     var isClosed = false
-    /// Those of which the next has to wait for one to end.
+    /// The number of refreshes that count towards the limit.
     var usedCount = 0
-    /// Those and the ones that made room for others.
+    /// The number of those and of the refreshes that made room for others.
     var underWayCount = 0
     var waiters = FIFO<Waiter>()
     var closings: [FirstAnswer<Void>] = []
 
-    /// Takes those out that may begin.
+    /// Removes and returns the waiters that may begin.
     mutating func admit() -> [Waiter] {
       var admitted: [Waiter] = []
       while let next = waiters.first, usedCount < next.largestCount {
@@ -38,10 +38,10 @@ final class RefreshSlots: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins something as soon as fewer than so many are under way.
+  /// Begins an operation as soon as fewer than a number of them are under way.
   ///
   /// - Parameters:
-  ///   - largestCount: How many may be.
+  ///   - largestCount: That number.
   ///   - begin: Called once, at once or later, on any thread; must not block.
   func take(
     of largestCount: Int, _ begin: @escaping @Sendable (Result<RefreshSlot, Closed>) -> Void
@@ -55,7 +55,7 @@ final class RefreshSlots: Sendable {
     if isClosed { begin(.failure(Closed())) } else { admit() }
   }
 
-  /// Waits until fewer than so many are under way.
+  /// Waits until fewer than a number of operations are under way.
   ///
   /// - Throws: ``Closed``.
   func take(of largestCount: Int) async throws -> RefreshSlot {
@@ -81,7 +81,7 @@ final class RefreshSlots: Sendable {
     for closing in closings { closing.give(()) }
   }
 
-  /// Gives no slot any more, and waits until nothing is under way or the task is cancelled.
+  /// Gives no more slots, and waits until nothing is under way or the task is cancelled.
   func close() async {
     let closing = FirstAnswer<Void>()
     let waiters = state.withLock { state in
@@ -94,7 +94,7 @@ final class RefreshSlots: Sendable {
   }
 }
 
-/// That a refresh is under way, until this is given back.
+/// A slot of a refresh under way, until it is given back.
 final class RefreshSlot: Sendable {
   private let slots: RefreshSlots
   private let isUsed = Atomic(true)
@@ -108,12 +108,12 @@ final class RefreshSlot: Sendable {
     giveBack()
   }
 
-  /// Lets the next begin, though this one is still under way.
+  /// Lets the next refresh begin, though this one is still under way.
   func makeRoom() {
     if isUsed.exchange(false, ordering: .acquiringAndReleasing) { slots.makeRoom() }
   }
 
-  /// Ends, and lets the next begin.
+  /// Ends the refresh, and lets the next one begin.
   func giveBack() {
     makeRoom()
     if isUnderWay.exchange(false, ordering: .acquiringAndReleasing) { slots.recordEnd() }

@@ -1,17 +1,18 @@
-/// Is called when a refresh ended: with `nil` when it worked.
+/// A closure that is called when a refresh has ended, with `nil` if it succeeded.
 public typealias RefreshCompletion = (_ error: RefreshError?) -> Void
 
-/// Is called when several refreshes ended: with the errors, or with `nil` when all worked.
+/// A closure that is called when several refreshes have ended, with the errors, or `nil` if all
+/// succeeded.
 public typealias RefreshAllCompletion = (_ errors: [RefreshError]?) -> Void
 
-/// Refreshes something and calls the completion when done, on any thread.
+/// A closure that refreshes something and calls the completion when done, on any thread.
 public typealias RefreshHandler = (_ completion: @escaping RefreshCompletion) -> Void
 
 /// When a refresh should happen.
 public enum RefreshStrategy: Sendable {
-  /// Whenever it is asked for.
+  /// Whenever it is requested.
   case always
-  /// When what there is has expired or is about to.
+  /// When the item has expired or is about to.
   case ifNeeded
   /// Not at all.
   case never
@@ -26,12 +27,12 @@ public protocol Refreshable {
 extension Refreshable {
   /// Refreshes and waits for the end: ``refresh(completion:)`` for `async` functions.
   ///
-  /// A completion that is called twice counts once, and one that is dropped uncalled is an
-  /// error. Cancelling the task does not cancel the refresh. Not called `refresh`, because
-  /// Swift would then prefer it in `async` functions that call a method of that name of their
-  /// own without `await`.
+  /// A completion that is called twice counts once, and releasing it uncalled is an error.
+  /// Cancelling the task does not cancel the refresh. The function is not called `refresh`, because
+  /// Swift would then prefer it in `async` functions that call their own method of that name
+  /// without `await`.
   ///
-  /// - Throws: What the refresh ended with.
+  /// - Throws: The error that the refresh ended with.
   public func refreshNow() async throws(RefreshError) {
     let error = await withCheckedContinuation { continuation in
       let answer = SingleCompletion { continuation.resume(returning: $0) }

@@ -1,23 +1,22 @@
 import CLinux
 public import Foundation
 
-/// What a session knows of time.
+/// The clocks of a session.
 ///
-/// Two clocks, because neither is enough: the wall clock is compared with dates that a server
-/// gave, and may be set by anyone at any time; the other one never jumps, and tells how long
-/// something has been.
+/// There are two, because neither is enough: the wall clock is compared with dates from a server,
+/// and may be set by anyone at any time; the other one never jumps, and measures elapsed time.
 public protocol SessionClock: Sendable {
   /// The wall clock.
   var now: Date { get }
 
-  /// The time since the machine was started, which never jumps and goes on while it sleeps.
+  /// The time since the machine was started, which never jumps and continues while it sleeps.
   var uptime: Duration { get }
 
-  /// Tells this start of the machine from all others: only within one can times by ``uptime`` be
-  /// compared.
+  /// The identifier of this start of the machine: times by ``uptime`` can be compared only within
+  /// one start.
   var bootIdentifier: String { get }
 
-  /// Waits.
+  /// Waits for a time.
   ///
   /// - Throws: `CancellationError` when the task is cancelled meanwhile.
   func sleep(for duration: Duration) async throws
@@ -29,14 +28,14 @@ extension SessionClock {
 }
 
 extension SessionClock {
-  /// Does something after a time, unless the task is cancelled before.
+  /// Calls a closure after a time, unless the task is cancelled first.
   package func after(
     _ duration: Duration, _ body: @escaping @Sendable () -> Void
   ) -> Task<Void, Never> {
-    // By a moment, because it may take a while until the task runs.
+    // A fixed moment, because it may take a while until the task runs.
     let end = uptime + duration
     return Task {
-      // It only fails when it is cancelled.
+      // It fails only when it is cancelled.
       if (try? await sleep(for: max(.zero, end - uptime))) != nil { body() }
     }
   }
@@ -44,7 +43,7 @@ extension SessionClock {
 
 /// The clocks of the machine.
 public struct SystemSessionClock: SessionClock {
-  /// The clocks of the machine.
+  /// Makes the clocks of the machine.
   public init() {}
 
   /// `CLOCK_REALTIME`.
@@ -57,17 +56,18 @@ public struct SystemSessionClock: SessionClock {
 
   /// Waits by the clock of ``uptime``, which on Linux is Swift's `ContinuousClock`.
   ///
-  /// What is longer than a century is a century.
+  /// Durations longer than a century are shortened to one.
   ///
   /// - Throws: `CancellationError` when the task is cancelled meanwhile.
   public func sleep(for duration: Duration) async throws {
-    // The clock cannot reckon with what is close to the most that a `Duration` holds.
+    // The clock cannot calculate with durations close to the largest one.
     let century = Duration.seconds(100 * 365 * 86_400)
     try await Task.sleep(for: min(duration, century), clock: .continuous)
   }
 }
 
-/// Where it cannot be read, nothing of an earlier process is of this start.
+/// The kernel's identifier of this start, or a random one if that cannot be read, which matches no
+/// time recorded by an earlier process.
 private let systemBootIdentifier: String = {
   let path = "/proc/sys/kernel/random/boot_id"
   let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? UUID().uuidString

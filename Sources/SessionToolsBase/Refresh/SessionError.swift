@@ -1,4 +1,4 @@
-/// Why a session has no item that is good now, told apart by what to do next.
+/// Why a session has no valid item; the code says which action it calls for.
 ///
 /// A store that cannot be read is a ``StoreError`` instead. A cancelled task gets
 /// `CancellationError`.
@@ -7,13 +7,13 @@ public struct SessionError: Error, Sendable {
   public let code: Code
   /// The session, by its storage identifier.
   public let session: String
-  /// What happened, one sentence without its full stop.
+  /// What happened: one sentence without its full stop.
   public let reason: String
   /// When to try again, if that is known.
   public let retryAfter: Duration?
   /// What the refresh handler reported, if it is the cause.
   ///
-  /// For programs to look at; not part of the description, because it may quote a secret.
+  /// For programs to examine; not part of the description, because it may quote a secret.
   public let underlying: (any Error)?
 
   init(
@@ -39,20 +39,20 @@ public struct SessionError: Error, Sendable {
 }
 
 extension SessionError {
-  /// Nobody is signed in: ask for credentials.
+  /// No user is signed in: ask for credentials.
   public static let notSignedIn = Code("notSignedIn")
-  /// The server rejected the item for good, and the user was signed out: ask for credentials.
+  /// The server permanently rejected the item, and the user was signed out: ask for credentials.
   public static let rejected = Code("rejected")
-  /// It did not work now and may work later; the item is still there: try again.
+  /// The refresh failed now and may work later; the item is still there: try again.
   public static let temporarilyFailed = Code("temporarilyFailed")
-  /// The item has expired, and nothing says how to refresh it, or that it should be.
+  /// The item has expired, and there is no refresher, or no refresh was requested.
   public static let expired = Code("expired")
-  /// The refresh took longer than the policy's timeout; it may still end well: try again.
+  /// The refresh took longer than the policy's timeout, but may still succeed: try again.
   public static let timedOut = Code("timedOut")
-  /// A refresh handler asked the session that it refreshes for a valid item, which would wait for
+  /// A refresh handler asked the session that it refreshes for a valid item, and would wait for
   /// itself: use the item of the request.
   public static let reentrant = Code("reentrant")
-  /// As many as the policy allows are waiting already: try again later.
+  /// As many callers as the policy allows are already waiting: try again later.
   public static let tooManyWaiters = Code("tooManyWaiters")
 }
 
@@ -72,6 +72,6 @@ extension SessionError: CustomStringConvertible {
 }
 
 extension Duration {
-  /// Rounded up, for people; a server may have said any number.
+  /// The seconds, rounded up, for people; a server may have sent any number.
   package var wholeSeconds: Int { Int(min(max(self / .seconds(1), 0), 1e15).rounded(.up)) }
 }

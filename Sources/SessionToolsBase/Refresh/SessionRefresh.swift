@@ -2,7 +2,7 @@ import Foundation
 
 /// A refresh that waits for its turn, and is then made.
 ///
-/// Small, because thousands may wait: what a refresh needs is put together when it begins.
+/// Kept small, because thousands may wait: the parts of a refresh are put together when it begins.
 struct WaitingRefresh<Item: Codable>: RefreshWork {
   let session: Session<Item>
   let shared: SharedSessionState
@@ -13,9 +13,9 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   var largestConcurrentCount: Int { session.refresher?.policy.largestConcurrentCount ?? 1 }
   var endOfProcess: any Error { session.programIsEnding }
 
-  /// Refreshes until it worked, was found needless, or has failed often enough.
+  /// Refreshes until it succeeds, is found unnecessary, or has failed often enough.
   ///
-  /// - Throws: `notSignedIn`, `temporarilyFailed`, what the store throws.
+  /// - Throws: `notSignedIn`, `temporarilyFailed`, or what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     guard let refresher = session.refresher, let handler = refresher.refresh else {
       throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
@@ -26,11 +26,11 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   }
 }
 
-/// One refresh of a session's item, from what is stored to what is stored.
+/// One refresh of a session's item, from reading it to storing the new one.
 ///
-/// The order of its steps is what keeps people signed in: what is stored is read again when nobody
-/// else can refresh it; that a token may be spent is durable before it is sent; the new item is
-/// durable before anyone gets it; and only a rejection of what is still stored removes anything.
+/// The order of its steps keeps users signed in: the stored item is read again when no one else can
+/// refresh it; the spent marker is durable before the token is sent; the new item is durable before
+/// any caller gets it; and only a rejection of the item that is still stored removes anything.
 struct SessionRefresh<Item: Codable> {
   let waiting: WaitingRefresh<Item>
   let storage: any ItemStorage<Item>
@@ -51,7 +51,7 @@ struct SessionRefresh<Item: Codable> {
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     var slot = slot
     while true {
-      // Between two tries, others may: they may have the network that this process has not.
+      // Between two tries, others may refresh: they may have a network that this process lacks.
       let time = ObservedTime()
       let step: Step = try await storage.whileRefreshing(timeout: policy.longestExclusion) {
         waiting.tellWait(time)
@@ -111,7 +111,7 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  /// What is stored now; waits for no person, because others wait for this refresh.
+  /// Returns the stored item; does not wait for a user, because others wait for this refresh.
   private func snapshot() async throws -> ItemSnapshot<Item>? {
     let look = flight?.beginLook() ?? 0
     let snapshot = try await UnattendedRead.make { try await storage.snapshot() }
@@ -124,7 +124,7 @@ struct SessionRefresh<Item: Codable> {
   private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
     switch wish {
     case .ifNeeded(let seen):
-      // What was issued while this one waited is good enough, however short it lasts.
+      // An item issued while this refresh waited suffices, however short it lasts.
       snapshot.version == seen
         ? session.isDue(snapshot.item, shared, refresher)
         : !session.isGood(snapshot.item, shared, refresher)
@@ -133,7 +133,7 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  /// How long to wait before the next try; `nil` when it is time.
+  /// Returns the pause before the next try; `nil` when it may be made now.
   ///
   /// - Throws: `temporarilyFailed` when it is not worth waiting.
   private func pauseBeforeTry(for snapshot: ItemSnapshot<Item>) throws -> Duration? {
@@ -163,7 +163,7 @@ struct SessionRefresh<Item: Codable> {
         session: waiting.name, count: shared.failures.count, reason: SessionEvent.reason(error)))
   }
 
-  /// What the handler says, who is asked to end when it takes too long.
+  /// Returns the handler's result; a handler that takes too long is asked to end.
   private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
     let flight = flight
     let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
@@ -221,7 +221,7 @@ struct SessionRefresh<Item: Codable> {
     guard !session.isGood(item, shared, refresher) else { return shared.recordSuccess() }
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
-      "the refreshed item had expired already: set the clock, or pass the server's time")
+      "the refreshed item has already expired: set the clock, or pass the server's time")
     recordFailure(error, of: nil)
   }
 
@@ -257,20 +257,20 @@ struct SessionRefresh<Item: Codable> {
     shared.recordSuccess()
     let refusal = SessionError(
       SessionError.rejected, session: session.storageIdentifier,
-      "the server rejected it for good, and the user was signed out", underlying: error)
+      "the server permanently rejected the item, and the user was signed out", underlying: error)
     return .ended(.wasRejected(refusal, session, UserIdentifier(of: snapshot.item)))
   }
 }
 
-/// What a refresh is wanted for.
+/// The purpose of a refresh.
 enum RefreshWish: Hashable {
   /// An item that does not expire soon, in the storage of this one.
   case ifNeeded(ItemVersion)
-  /// An item that is another one than this; any new one, where it was none that could be read.
+  /// An item other than this one; any new item, if no item could be read.
   case otherThan(ItemVersion?)
-  /// Whatever a handler of iOS-SessionTools does.
+  /// The effect of a handler of iOS-SessionTools, whatever it is.
   case always
 
-  /// Whether any good item will do.
+  /// Whether any valid item will do.
   var isForGoodItem: Bool { if case .ifNeeded = self { true } else { false } }
 }

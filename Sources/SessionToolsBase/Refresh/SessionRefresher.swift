@@ -12,46 +12,46 @@ public import Foundation
 /// }
 /// ```
 ///
-/// What the handler throws is a transient failure: only `rejected` signs anyone out.
+/// Errors that the handler throws are transient failures: only `rejected` signs a user out.
 public struct SessionRefresher<Item>: Sendable {
   /// Refreshes an item.
   ///
-  /// It is never called twice at a time for one item, whatever tasks, threads and processes ask,
-  /// where the session's container is on a store (``StoreBackedContainer``); on others, not twice
-  /// in this process.
+  /// It is never called twice at the same time for one item: among all tasks, threads and processes
+  /// where the session's container is on a store (``StoreBackedContainer``), otherwise within this
+  /// process.
   public typealias Handler =
     @Sendable (_ request: RefreshRequest<Item>) async throws -> RefreshOutcome<Item>
 
-  /// Decides about an item that was changed while it was refreshed.
+  /// Merges a refreshed item with one that was changed meanwhile.
   ///
-  /// It gets what was refreshed, what came of that, and what is stored now, and gives what is to be
-  /// stored; `nil` when what is stored now is somebody else's, or from another sign-in.
+  /// It receives the item that was refreshed, the result, and the item stored now, and returns the
+  /// item to store; `nil` when the stored item belongs to another user or another sign-in.
   public typealias Merge =
     @Sendable (_ sent: Item, _ refreshed: Item, _ stored: Item) -> Item?
 
-  /// How often, how long and how early.
+  /// How often, how long and how early items are refreshed.
   public var policy: RefreshPolicy
-  /// The clocks; those of the machine, but for tests.
+  /// The clocks; those of the machine, except in tests.
   public var clock: any SessionClock
   /// When an item expires; `nil` when it never does.
   public let expiration: @Sendable (Item) -> Date?
-  /// When an item was issued, by the same clock; `nil` when that is not known.
+  /// When an item was issued, by the same clock; `nil` when that is unknown.
   public let issue: @Sendable (Item) -> Date?
   let merge: Merge?
   /// `nil` where items only expire.
   let refresh: Handler?
 
-  /// Says how items are refreshed.
+  /// Describes how items are refreshed.
   ///
   /// - Parameters:
-  ///   - policy: How often, how long and how early.
+  ///   - policy: How often, how long and how early items are refreshed.
   ///   - clock: The clocks.
-  ///   - expiration: When an item expires, by the server's clock; without it, as ``Expiring`` says,
-  ///     and an item that does not conform never does.
-  ///   - issue: When an item was issued, by the same clock; without it, as ``Expiring`` says.
-  ///   - merge: Decides about an item that was changed while it was refreshed. Needed where items hold
-  ///     more than what is refreshed, such as a profile beside the tokens; without it, what was stored
-  ///     meanwhile stays, and what was refreshed is dropped.
+  ///   - expiration: When an item expires, by the server's clock; by default as ``Expiring`` says,
+  ///     and never for an item that does not conform.
+  ///   - issue: When an item was issued, by the same clock; by default as ``Expiring`` says.
+  ///   - merge: Merges a refreshed item with one that was changed meanwhile. Needed where items
+  ///     hold more than the tokens, such as a profile; without it, the changed item stays, and the
+  ///     refreshed one is dropped.
   ///   - refresh: Refreshes an item.
   public init(
     policy: RefreshPolicy = RefreshPolicy(), clock: any SessionClock = SystemSessionClock(),
@@ -67,7 +67,7 @@ public struct SessionRefresher<Item>: Sendable {
     self.refresh = refresh
   }
 
-  /// Only knows when items expire that say so.
+  /// Makes a refresher that cannot refresh, and only knows when ``Expiring`` items expire.
   init() {
     policy = RefreshPolicy()
     clock = SystemSessionClock()

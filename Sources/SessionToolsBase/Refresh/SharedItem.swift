@@ -2,18 +2,19 @@
 struct SharedItem: Sendable {
   /// `nil` when there is no item.
   let bytes: SecretBytes?
-  /// Whether it is as the refresh under way found it.
+  /// Whether it is the item that the refresh under way found.
   var isSubject = false
-  /// The read that is to be ended by the task that made it.
+  /// The read that must be ended by the task that made it.
   var read: Int?
 }
 
 extension SharedSessionState {
   /// The item as it is stored, or as the refresh under way found it.
   ///
-  /// It is read once for all tasks that ask at the same time. To be ended.
+  /// It is read once for all tasks that ask at the same time. The caller must then call
+  /// `end(_:at:)`.
   ///
-  /// - Returns: What was read after this was asked.
+  /// - Returns: The result of a read that began after this call.
   /// - Throws: What the store throws.
   func storedItem(at address: ItemAddress, by reader: ObjectIdentifier) async throws -> SharedItem {
     let arrival = reads.beginCount
@@ -33,7 +34,7 @@ extension SharedSessionState {
         }
       }
     }
-    // What a cancelled task gets is up to its read, as without others.
+    // A cancelled task gets the result of its own read, as if it were alone.
     return SharedItem(bytes: try await address.store.value(for: address.key))
   }
 

@@ -6,17 +6,17 @@ import Synchronization
 final class SharedSessionState: Sendable {
   /// Which item of which container.
   enum Identity: Hashable {
-    /// Of a store that says which it is.
+    /// An item of a store that has an identity.
     case store(String, StoreKey)
-    /// Of a store that is an object, and says no more.
+    /// An item of a store that is an object without an identity.
     case object(ObjectIdentifier, StoreKey)
-    /// Of a container that is an object, and on no store.
+    /// An item of a container that is an object and not on a store.
     case container(ObjectIdentifier, String)
   }
 
   private struct State {
-    /// By whose they are: each session with a handler of iOS-SessionTools has its own, since that handler
-    /// may do anything, and all others share one.
+    /// The refreshes by owner: each session with a handler of iOS-SessionTools has its own, since
+    /// that handler may do anything, and all others share one.
     var flights: [ObjectIdentifier?: RefreshFlight] = [:]
     var limiter = RefreshLimiter()
     var judge = ExpiryJudge()
@@ -25,12 +25,12 @@ final class SharedSessionState: Sendable {
     var changes: ContainerChanges?
   }
 
-  /// Reads of the item that several share, by the store object that each would read from.
+  /// Reads of the item that several tasks share, by the store object that each would read from.
   let reads = SharedReads<ObjectIdentifier, SharedItem>()
 
   private let state = Mutex(State())
 
-  /// Changes that sessions make where there is no store; made when they are needed first.
+  /// Changes that sessions make where there is no store; created when first needed.
   var changes: ContainerChanges {
     state.withLock { state in
       let changes = state.changes ?? ContainerChanges()
@@ -41,16 +41,16 @@ final class SharedSessionState: Sendable {
 
   // MARK: - The one refresh
 
-  /// The refresh under way, or else this one.
+  /// Returns the refresh under way, or begins this one.
   ///
-  /// Others are told of it after it has ended, and before those who wait for it go on.
+  /// When it has ended, the result is announced before its waiters continue.
   ///
   /// - Parameters:
-  ///   - refresh: What is to be done when none is under way.
+  ///   - refresh: The refresh to begin if no refresh is under way.
   ///   - reader: The store object that the item is read from and stored in; `nil` where it is not
   ///     handed over.
-  ///   - subject: The item to refresh as that store gave it, so that those who come later join
-  ///     without reading it.
+  ///   - subject: The item to refresh as that store returned it, so that later callers join without
+  ///     reading it.
   /// - Returns: The refresh under way, to be waited for.
   func flight(
     _ refresh: any RefreshWork, reader: ObjectIdentifier?, subject: SecretBytes?
@@ -62,8 +62,8 @@ final class SharedSessionState: Sendable {
       return (flight, true)
     }
     guard isNew else { return flight }
-    // By way of its handler, another refresh waits for this one, with a slot of its own: all slots could
-    // be held by such.
+    // Another refresh waits for this one through its handler, and holds a slot: such refreshes
+    // could hold all slots.
     let around = RefreshFlight.around.filter { !$0.isEnded }
     guard around.isEmpty else {
       begin(flight, refresh, around: around, in: nil)
@@ -82,8 +82,8 @@ final class SharedSessionState: Sendable {
     _ flight: RefreshFlight, _ refresh: any RefreshWork, around: [RefreshFlight],
     in slot: RefreshSlot?
   ) {
-    // Detached: it may be begun by the end of another session's refresh, whose task-local values are of
-    // another request and perhaps another user.
+    // Detached: the end of another session's refresh may begin this one, and the task-local values
+    // there belong to another request and perhaps another user.
     let task = Task.detached(executorPreference: refreshThreads) {
       let time = ObservedTime()
       SessionEvent.tell(.refreshBegan(session: refresh.name))
@@ -114,12 +114,12 @@ final class SharedSessionState: Sendable {
 
   // MARK: - The item
 
-  /// The item that is being refreshed, for those who would read it from the same store object.
+  /// Returns the item being refreshed, for callers that would read it from the same store object.
   func subject(for reader: ObjectIdentifier) -> SecretBytes? {
     state.withLock { $0.flights[nil]?.subject(for: reader) }
   }
 
-  /// The item was changed: a refresh that is under way may be of another one.
+  /// Records that the item was changed: a refresh under way may be of another one.
   func itemHasChanged() {
     state.withLock { $0.flights[nil]?.forgetSubject() }
   }
@@ -132,7 +132,7 @@ final class SharedSessionState: Sendable {
     state.withLock { $0.limiter.verdict(for: version, at: uptime, policy) }
   }
 
-  /// What the verdict would be, for one who does not try.
+  /// Returns the verdict that would be given, for a caller that makes no try.
   func expectedVerdict(
     for version: ItemVersion, at uptime: Duration, _ policy: RefreshPolicy
   ) -> RefreshLimiter.Verdict {
@@ -157,7 +157,7 @@ final class SharedSessionState: Sendable {
     state.withLock { $0.limiter.forget() }
   }
 
-  /// Another user is signed in, or nobody: how the refreshes of the one before failed counts no more.
+  /// Forgets the refreshes of the previous user, because another user is signed in, or no user.
   func forgetRefresh() {
     state.withLock { state in
       state.unsaved = nil
@@ -177,20 +177,20 @@ final class SharedSessionState: Sendable {
     return state.withLock { $0.judge.timeLeft(until: expiration, now: now, uptime: uptime) }
   }
 
-  /// How long before it expires an item is to be refreshed: never more than half of the time that an
-  /// item is known to last.
+  /// Returns how long before it expires an item is refreshed: at most half of its lifetime, if that
+  /// is known.
   func leeway(_ wanted: Duration, issued: Date?, until expiration: Date) -> Duration {
     state.withLock { $0.judge.lifetime(since: issued, until: expiration) }
       .map { min(wanted, $0 / 2) } ?? wanted
   }
 
-  /// An item was issued just now.
+  /// Records that an item was issued just now.
   func recordIssue(until expiration: Date, clock: any SessionClock) {
     let left = timeLeft(until: expiration, clock: clock)
     state.withLock { $0.judge.recordIssue(until: expiration, lifetime: left) }
   }
 
-  // MARK: - What could not be stored
+  // MARK: - Unsaved items
 
   /// A refreshed item that could not be stored yet.
   var unsaved: UnsavedItem? {
@@ -200,7 +200,7 @@ final class SharedSessionState: Sendable {
 
   // MARK: - The end
 
-  /// Why nobody is signed in, when that is so.
+  /// Why no user is signed in, if that is so.
   var reason: SignOutReason {
     get { state.withLock { $0.reason } }
     set { state.withLock { $0.reason = newValue } }
@@ -208,8 +208,8 @@ final class SharedSessionState: Sendable {
 
   /// Removes the item for a reason.
   ///
-  /// It is known before the item is gone, for those who see that at once. One that is known already
-  /// is kept.
+  /// The reason is set before the item is removed, for those who see the removal at once. A reason
+  /// that is already known is kept.
   func leaving<Result>(
     _ reason: SignOutReason, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -238,47 +238,50 @@ final class SharedSessionState: Sendable {
   }
 }
 
-/// Where refreshes run: those who wait for them may hold all threads of the cooperative pool, and a
-/// handler may block.
+/// The threads of refreshes: waiters may hold all threads of the cooperative pool, and a handler
+/// may block.
 let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
 
-/// Where completions are called, which may block: apart from refreshes, so that these go on.
+/// The threads that call completions, which may block: separate from refreshes, so that these
+/// continue.
 let completionThreads = ThreadPool("session-answer", largestThreadCount: 32)
 
-/// An item that a server gave in exchange for one that it takes no more.
+/// An item that a server issued in exchange for one that it no longer accepts.
 struct UnsavedItem: Sendable {
   let commit: any ItemCommit
   let user: UserIdentifier?
 }
 
-/// What is to be done for a refresh.
+/// The work of a refresh.
 protocol RefreshWork: Sendable {
   /// The session, by its storage identifier.
   var name: String { get }
-  /// The session whose handler only it may call; `nil` where all of an item share a refresh.
+  /// The only session that may call its handler; `nil` where all sessions of an item share a
+  /// refresh.
   var owner: ObjectIdentifier? { get }
-  /// How many refreshes of this process may be under way when this one begins.
+  /// How many refreshes of this process may be under way, including this one.
   var largestConcurrentCount: Int { get }
-  /// What it fails with where no refresh begins any more.
+  /// The error when no more refreshes begin.
   var endOfProcess: any Error { get }
 
-  /// Refreshes.
+  /// Makes the refresh.
   ///
-  /// - Parameter slot: Is given back while nothing is under way; `nil` for a part of another refresh.
+  /// - Parameter slot: The slot, given back while the refresh pauses; `nil` for a part of another
+  ///   refresh.
   /// - Returns: How it ended.
-  /// - Throws: Why it did not end so.
+  /// - Throws: The error that the refresh failed with.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding
 }
 
-/// How a refresh ended that was made, or found to be needless.
+/// How a refresh ended that was made, or found to be unnecessary.
 enum RefreshEnding: Sendable {
-  /// The item is another one; the session is to say so, unless somebody else did.
+  /// The item is a new one; the session announces it, unless that was already done.
   case isNew((any RefreshingSession)?, UserIdentifier?)
   case wasGoodAlready
-  /// It was removed; this is the error for those who wait, and whose it was.
+  /// The item was removed: the error for the waiters, the session, and the user.
   case wasRejected(SessionError, any RefreshingSession, UserIdentifier?)
 
-  /// Tells those who do not wait.
+  /// Notifies those who do not wait.
   func tell() {
     switch self {
     case .isNew(let session, let user): session?.didRefresh(user)
@@ -293,9 +296,9 @@ enum RefreshEnding: Sendable {
 }
 
 extension RefreshWork {
-  /// Tells of a wait for another refresh of the item that has just ended.
+  /// Reports a wait for another refresh of the item, which has just ended.
   func tellWait(_ time: ObservedTime) {
-    // A shorter time is what it takes to find out that nothing has to be waited for.
+    // A shorter wait is only the time needed to find out that there is nothing to wait for.
     time.tell { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
   }
 }
@@ -311,27 +314,28 @@ extension SessionEvent.RefreshEnd {
   }
 }
 
-/// A session of any type, as far as a refresh knows it.
+/// A session of any type, as a refresh uses it.
 protocol RefreshingSession: AnyObject, Sendable {
   func sharedState() throws(StoreError) -> SharedSessionState
 
-  /// Refreshes, whether that is needed or not.
+  /// Refreshes, whether or not that is needed.
   func refreshAlways() async throws
 
-  /// The item of a user was refreshed by this session.
+  /// Announces that this session refreshed the item of a user.
   func didRefresh(_ user: UserIdentifier?)
 
-  /// The item of a user was removed, because the server rejected it when this session refreshed it.
+  /// Announces that a user's item was removed, because the server rejected it when this session
+  /// refreshed it.
   func wasRejected(_ error: any Error, _ user: UserIdentifier?)
 }
 
 /// The `id` of a user, whatever its type.
 ///
-/// Unchecked: it is compared and handed on, and nobody changes it.
+/// Unchecked: the value is compared and passed on, and never changed.
 struct UserIdentifier: Equatable, @unchecked Sendable {
   let value: AnyHashable
 
-  /// Of an item that is `Identifiable`.
+  /// Makes the identifier of an item that is `Identifiable`.
   init?(of item: Any) {
     guard let item = item as? any Identifiable else { return nil }
     value = Self.identifier(of: item)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A completion that is called exactly once, whatever is done with it: later calls count for
-/// nothing, and dropping it uncalled calls it with ``RefreshHandlerError/abandoned``.
+/// A completion that is called exactly once: later calls are ignored, and releasing it uncalled
+/// calls it with ``RefreshHandlerError/abandoned``.
 final class SingleCompletion: Sendable {
-  /// Unchecked: it is called by whoever takes it out of the mutex, and that is one.
+  /// Unchecked: only the one thread that takes it out of the mutex calls it.
   private struct Held: @unchecked Sendable {
     let call: RefreshCompletion
   }

@@ -23,11 +23,11 @@ enum SpentNotice {
   }
 }
 
-/// Which of the items that were stored one after the other under one name.
+/// The version of an item, among those stored one after the other under one name.
 enum ItemVersion: Hashable, Sendable {
-  /// The bytes, as far as two of them have to be told apart.
+  /// The bytes, identified by their length and fingerprint.
   case bytes(count: Int, fingerprint: UInt128)
-  /// The number of a change, where bytes are not known.
+  /// The number of a change, where the bytes are unknown.
   case change(Int)
 
   init(_ bytes: SecretBytes) {

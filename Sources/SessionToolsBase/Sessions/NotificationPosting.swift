@@ -2,9 +2,8 @@ public import Foundation
 
 /// Something that posts notifications; `NotificationCenter` is one.
 ///
-/// Sendable, because a session may be used from any thread and posts on the one it was called
-/// on. The requirement is younger than the protocol (`@preconcurrency`): types written for
-/// Swift 5 conform as they are.
+/// It is Sendable, because a session may be used from any thread and posts on the calling one. The
+/// requirement was added later (`@preconcurrency`): types written for Swift 5 conform unchanged.
 @preconcurrency
 public protocol NotificationPosting: Sendable {
   /// Posts a notification.
@@ -15,25 +14,25 @@ public protocol NotificationPosting: Sendable {
 extension NotificationCenter: NotificationPosting {}
 
 extension Notification.Name {
-  /// Someone signed in to or out of a ``UserSession``, or its user changed.
+  /// A user signed in to or out of a ``UserSession``, or its user changed.
   ///
-  /// The notification's object is the session, and `Notification.userSessionState`
-  /// tells what happened.
+  /// The notification's object is the session, and `Notification.userSessionState` says what
+  /// happened.
   public static let userSessionStateDidChange = Notification.Name("userSessionStateDidChange")
 }
 
 extension Notification {
-  /// What happened to the session; `nil` for other notifications.
+  /// The change of the session's state; `nil` for other notifications.
   public var userSessionState: UserSessionStateChange? {
     userInfo?[UserSessionConstants.userSessionStateInfoKey] as? UserSessionStateChange
   }
 
-  /// The storage identifier of the session that it happened to; `nil` for other notifications.
+  /// The storage identifier of the changed session; `nil` for other notifications.
   public var userSessionIdentifier: String? {
     userInfo?[UserSessionConstants.sessionIdentifierInfoKey] as? String
   }
 
-  /// The `id` of the user whom it is about: of one who was signed out, too.
+  /// The `id` of the user concerned, including one who was signed out.
   ///
   /// `nil` when users are not `Identifiable`, or this one could not be read.
   public var userSessionUserIdentifier: AnyHashable? {

@@ -12,27 +12,27 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The blocking members read and write on the calling thread. Each has an `async` twin that
-/// holds no thread of the cooperative pool.
+/// The blocking members read and write on the calling thread. Each has an `async` twin that blocks
+/// no thread of the cooperative pool.
 ///
 /// Where the container is on a store (``StoreBackedContainer``), a change waits for a refresh that
-/// is about to store its item, in whatever process, and a refresh never stores an item in the place
-/// of one that was changed or removed meanwhile: whoever signed out stays signed out.
+/// is about to store its item, in any process, and a refresh never replaces an item that was
+/// changed or removed meanwhile: a user who signed out stays signed out.
 ///
-/// Unchecked, because Swift checks no class that may be subclassed: all stored properties are
-/// constants of Sendable types. A subclass that adds state of its own restates the promise.
+/// Unchecked, because Swift cannot check a class that may be subclassed: all stored properties are
+/// constants of Sendable types. A subclass with state of its own must make the same promise.
 open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
-  /// Where the item is kept.
+  /// The container of the item.
   public let container: AnySessionContainer<T>
   /// The item's name in the container.
   public let storageIdentifier: String
-  /// Who posts the notifications of subclasses; this class posts none.
+  /// The poster of subclasses' notifications; this class posts none.
   public let notificationPoster: (any NotificationPosting)?
-  /// What the item is encoded with, where the container keeps JSON.
+  /// The encoder of the item, where the container stores JSON.
   public let encoder: JSONEncoder
-  /// What the item is decoded with, where the container keeps JSON.
+  /// The decoder of the item, where the container stores JSON.
   public let decoder: JSONDecoder
-  /// How the item is refreshed, and when; `nil` when it is not.
+  /// How and when the item is refreshed; `nil` when it is not.
   public let refresher: SessionRefresher<T>?
   /// Where the item is, and what it shares with other sessions of it, once that is known.
   let resolution = Mutex(SessionResolution<T>())
@@ -90,7 +90,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   // MARK: - State
 
-  /// Whether someone is signed in, now; blocks while it reads.
+  /// Whether a user is signed in now; blocks while it reads.
   ///
   /// A store that is locked, unreachable or damaged, and an item that cannot be decoded, are
   /// `unavailable`, never `signedOut`.
@@ -103,10 +103,10 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
     }
   }
 
-  /// Whether someone is signed in, now: ``state`` without blocking.
+  /// Returns whether a user is signed in now: ``state`` without blocking.
   ///
-  /// Behind a gate that is locked it is `unavailable` at once, whatever the policy: nobody is asked for
-  /// the sake of it.
+  /// Behind a locked gate it is `unavailable` at once, whatever the policy: no user is prompted for
+  /// it.
   open func currentState() async -> SessionState<T> {
     do {
       if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }
@@ -120,55 +120,55 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Whether there is an item; `false` also when the container cannot tell.
   ///
-  /// Ask ``state`` or `containsItem()` where the difference matters.
+  /// Use ``state`` or `containsItem()` where the difference matters.
   open var hasItem: Bool {
-    // The old accessor has no way to say more.
+    // The old accessor cannot report more.
     (try? containsItem()) ?? false
   }
 
-  /// The item; `nil` when there is none, and also when it cannot be read.
+  /// The item; `nil` when it is absent, and also when it cannot be read.
   ///
-  /// Ask ``state`` or `item()` where the difference matters.
+  /// Use ``state`` or `item()` where the difference matters.
   open var currentItem: T? {
-    // The old accessor has no way to say more.
+    // The old accessor cannot report more.
     (try? item()) ?? nil
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: What keeps the container from telling.
+  /// - Throws: The error that keeps the container from knowing.
   open func containsItem() throws -> Bool {
     try storage().contains()
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
-  /// - Throws: What keeps the container from telling.
+  /// - Throws: The error that keeps the container from knowing.
   open func containsItem() async throws -> Bool {
     try await storage().contains()
   }
 
-  /// The item; `nil` when there is none, and for no other reason.
+  /// Returns the item; `nil` only when it is absent.
   ///
-  /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
+  /// - Throws: An error when the item cannot be read: locked, damaged, not decodable.
   open func item() throws -> T? {
     try storage().load()
   }
 
-  /// The item; `nil` when there is none, and for no other reason.
+  /// Returns the item; `nil` only when it is absent.
   ///
-  /// - Throws: What keeps the container from answering: locked, damaged, not decodable.
+  /// - Throws: An error when the item cannot be read: locked, damaged, not decodable.
   open func item() async throws -> T? {
     try await storage().load()
   }
 
   // MARK: - Writing
 
-  /// Stores an item in the place of the older one, if there is one.
+  /// Stores an item, replacing the older one if there is one.
   ///
-  /// `nil` changes nothing, and in particular removes nothing: that is ``deleteItem()``.
+  /// `nil` changes nothing, and in particular removes nothing: use ``deleteItem()`` for that.
   ///
-  /// - Throws: What kept the item from being stored.
+  /// - Throws: The error that kept the item from being stored.
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
     let shared = try sharedState()
@@ -177,9 +177,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
     shared.reason = .unknown
   }
 
-  /// Stores an item in the place of the older one: ``updateItem(_:)`` without blocking.
+  /// Stores an item, replacing the older one: ``updateItem(_:)`` without blocking.
   ///
-  /// - Throws: What kept the item from being stored.
+  /// - Throws: The error that kept the item from being stored.
   open func store(_ item: sending T) async throws {
     let shared = try await sharedState()
     defer { shared.itemHasChanged() }
@@ -187,11 +187,11 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
     shared.reason = .unknown
   }
 
-  /// Removes the item; no error when there is none.
+  /// Removes the item; an absent item is not an error.
   ///
-  /// - Throws: What kept the item from being removed.
+  /// - Throws: The error that kept the item from being removed.
   open func deleteItem() throws {
-    // Nothing is made for the sake of removing nothing; who cannot tell removes.
+    // Creates nothing if there is no item; if that is unknown, removes.
     guard (try? containsItem()) ?? true else { return }
     let shared = try sharedState()
     try shared.leaving(.loggedOut(nil)) {
@@ -203,7 +203,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Removes the item: ``deleteItem()`` without blocking.
   ///
-  /// - Throws: What kept the item from being removed.
+  /// - Throws: The error that kept the item from being removed.
   open func remove() async throws {
     guard (try? await containsItem()) ?? true else { return }
     let shared = try await sharedState()
@@ -216,12 +216,13 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   // MARK: - For subclasses of this package
 
-  /// The handler of iOS-SessionTools, where there is one.
+  /// The handler of iOS-SessionTools, if there is one.
   var oldHandler: HeldHandler? { nil }
 
-  /// The item of a user was refreshed by this session.
+  /// Announces that this session refreshed the item of a user.
   func didRefresh(_ user: UserIdentifier?) {}
 
-  /// The item was removed, because the server rejected it when this session refreshed it.
+  /// Announces that the item was removed, because the server rejected it when this session
+  /// refreshed it.
   func wasRejected(_ error: any Error, _ user: UserIdentifier?) {}
 }

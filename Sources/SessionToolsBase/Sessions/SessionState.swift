@@ -1,16 +1,17 @@
-/// Whether someone is signed in, with the third answer that a `Bool` does not have.
+/// Whether a user is signed in, with a third case that a `Bool` does not have.
 public enum SessionState<Item> {
-  /// There is an item, and this is it.
+  /// A user is signed in, with this item.
   case signedIn(Item)
-  /// The store is open and there is no item, for this reason as far as it is known.
+  /// The store is open and there is no item, for this reason if it is known.
   case signedOut(SignOutReason)
-  /// Nobody can tell: the store is locked, out of reach or damaged, or the item cannot be
-  /// decoded. Nothing was removed because of it.
+  /// The state is unknown: the store is locked, unreachable or damaged, or the item cannot be
+  /// decoded.
   ///
-  /// With the containers of this package the error is a ``StoreError``.
+  /// Nothing was removed because of it. With the containers of this package the error is a
+  /// ``StoreError``.
   case unavailable(any Error)
 
-  /// The item when someone is signed in.
+  /// The item if a user is signed in.
   public var item: Item? {
     guard case .signedIn(let item) = self else { return nil }
     return item
@@ -20,10 +21,10 @@ public enum SessionState<Item> {
 extension SessionState: Sendable where Item: Sendable {}
 
 extension SessionState {
-  /// Whether a listener that knows this state learns nothing from another.
+  /// Returns whether another state is no news to a listener that knows this one.
   ///
-  /// Items that cannot be compared are taken for different, and so are errors but those of a store
-  /// that are of one kind.
+  /// Items that cannot be compared count as different, and so do errors, except store errors with
+  /// the same code.
   func tellsTheSame(as other: SessionState) -> Bool {
     switch (self, other) {
     case (.signedOut, .signedOut): true

@@ -1,6 +1,7 @@
-/// Needs a Sendable type: the task that reads it keeps the last item to compare the next with.
+/// The items must be Sendable, because the reading task keeps the last one to compare with the
+/// next.
 extension Session where T: Sendable {
-  /// The state now, then the state after every change, whoever made it.
+  /// The current state, followed by the state after every change.
   ///
   /// ```swift
   /// for await state in session.states {
@@ -8,17 +9,17 @@ extension Session where T: Sendable {
   /// }
   /// ```
   ///
-  /// Changes of other processes are in it where the container's store sees them. While the state is
-  /// `unavailable` it is read again with growing pauses, at most every 15 s, so that a store that
-  /// cannot tell when it is unlocked is noticed as well. A listener that falls behind gets the newest
+  /// Changes by other processes are included where the container's store sees them. While the state
+  /// is `unavailable` it is polled with growing pauses of up to 15 s, so that the unlocking of a
+  /// store that cannot report it is also noticed. A listener that falls behind gets the newest
   /// state and misses those between, so that at most one unread item is held in memory; the same
-  /// state is not told twice in a row where items are `Equatable`. Each call gives a stream of its
-  /// own, which keeps the session alive and ends when its task is cancelled or the container's stream
+  /// state is not sent twice in a row where items are `Equatable`. Each access makes a new stream,
+  /// which keeps the session alive and ends when its task is cancelled or the container's stream
   /// ends.
   public var states: AsyncStream<SessionState<T>> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: SessionState<T>.self, bufferingPolicy: .bufferingNewest(1))
-    // Asked for before the first read, so that no change falls between the two.
+    // Requested before the first read, so that no change falls between the two.
     let changes = container.itemChanges(forIdentifier: storageIdentifier)
     let clock = refresher?.clock ?? SystemSessionClock()
     let reading = Task {
@@ -48,7 +49,7 @@ extension Session where T: Sendable {
   }
 }
 
-/// Has an unavailable state read again after a while.
+/// A poll of an unavailable state, with growing pauses.
 private struct Recheck {
   private static let first = Duration.seconds(1)
   private static let longest = Duration.seconds(15)

@@ -1,10 +1,10 @@
-/// Why nobody is signed in.
+/// Why no user is signed in.
 public enum SignOutReason: Sendable {
-  /// Nobody in this process knows: nobody has signed in yet, or another process signed the user
-  /// out, or it was before this one started.
+  /// The reason is not known in this process: no user has signed in yet, or the user was signed out
+  /// by another process or before this one started.
   case unknown
-  /// The user signed out, or was, because of the error if there is one.
+  /// The user signed out, or was signed out, because of the error if there is one.
   case loggedOut((any Error)?)
-  /// The server rejected what the session is refreshed with.
+  /// The server permanently rejected the session's refresh.
   case rejected(any Error)
 }

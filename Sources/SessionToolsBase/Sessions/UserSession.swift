@@ -13,7 +13,8 @@ import Synchronization
 /// Each change is announced as `Notification.Name.userSessionStateDidChange` with
 /// the session as its object, on the calling thread, after the change is stored and as durable
 /// as the container makes it. A change that failed is not announced. Changes made at the same
-/// time by several threads are each announced, in any order; ask the session how it stands.
+/// time by several threads are each announced, in any order; read the session for its current
+/// state.
 ///
 /// Unchecked for the reason ``Session`` gives; the one variable is behind a mutex.
 open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshable,
@@ -24,12 +25,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Makes a user's session; reads nothing.
   ///
   /// - Parameters:
-  ///   - container: Where the user is kept.
+  ///   - container: The container of the user.
   ///   - storageIdentifier: The user's name in the container.
-  ///   - notificationPoster: Who announces changes, such as `NotificationCenter.default`.
-  ///   - refreshHandler: What ``refresh(completion:)`` does.
-  ///   - itemEncoder: What the user is encoded with, where the container keeps JSON.
-  ///   - itemDecoder: What the user is decoded with, where the container keeps JSON.
+  ///   - notificationPoster: The poster of notifications, such as `NotificationCenter.default`.
+  ///   - refreshHandler: The handler that ``refresh(completion:)`` calls.
+  ///   - itemEncoder: The encoder of the user, where the container stores JSON.
+  ///   - itemDecoder: The decoder of the user, where the container stores JSON.
   public init(
     container: AnySessionContainer<T>, storageIdentifier: String,
     notificationPoster: (any NotificationPosting)?, refreshHandler: RefreshHandler? = nil,
@@ -44,12 +45,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Makes the session of a user whose item is refreshed; reads nothing.
   ///
   /// - Parameters:
-  ///   - container: Where the user is kept.
+  ///   - container: The container of the user.
   ///   - storageIdentifier: The user's name in the container.
-  ///   - notificationPoster: Who announces changes, such as `NotificationCenter.default`.
+  ///   - notificationPoster: The poster of notifications, such as `NotificationCenter.default`.
   ///   - refresher: How and when the user's item is refreshed.
-  ///   - itemEncoder: What the user is encoded with, where the container keeps JSON.
-  ///   - itemDecoder: What the user is decoded with, where the container keeps JSON.
+  ///   - itemEncoder: The encoder of the user, where the container stores JSON.
+  ///   - itemDecoder: The decoder of the user, where the container stores JSON.
   public override init(
     container: AnySessionContainer<T>, storageIdentifier: String,
     notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
@@ -88,9 +89,9 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   // MARK: - The user
 
-  /// The user; `nil` when nobody is signed in, and also when the user cannot be read.
+  /// The user; `nil` when no user is signed in, and also when the user cannot be read.
   ///
-  /// Ask ``Session/state`` where the difference matters.
+  /// Use ``Session/state`` where the difference matters.
   open var currentUser: T? { currentItem }
 
   /// Whether a user is signed in; `false` also when the container cannot tell.
@@ -100,12 +101,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Stores the user who signed in and announces `loggedIn`.
   ///
-  /// Where users are `Identifiable` and another one was signed in, `loggedOut(nil)` is
-  /// announced first.
+  /// Where users are `Identifiable` and another one was signed in, `loggedOut(nil)` is announced
+  /// first.
   ///
-  /// - Throws: What kept the user from being stored; nothing is announced then.
+  /// - Throws: The error that kept the user from being stored; nothing is then announced.
   open func userDidLogIn(_ user: T) throws {
-    // A user who cannot be read can be replaced; a store that cannot be read fails below.
+    // An unreadable user can be replaced; storing to an unreadable store fails below.
     let previous = storedUserIdentifier
     let identifier = UserIdentifier(of: user)
     try updateItem(user)
@@ -115,21 +116,21 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Removes the user and announces `loggedOut`.
   ///
-  /// - Parameter error: The reason, when an error is it.
-  /// - Throws: What kept the user from being removed; nothing is announced then.
+  /// - Parameter error: The error that caused it, if any.
+  /// - Throws: The error that kept the user from being removed; nothing is then announced.
   open func userDidLogOut(logoutError error: (any Error)?) throws {
     let user = storedUserIdentifier
     try sharedState().leaving(.loggedOut(error)) { try deleteItem() }
     announceLogOut(error, user)
   }
 
-  /// Stores what changed of the user and announces `updated`.
+  /// Stores the changed user and announces `updated`.
   ///
-  /// When nobody was signed in this is a sign-in: `loggedIn` is announced first.
+  /// If no user was signed in, this is a sign-in: `loggedIn` is announced first.
   ///
-  /// - Throws: What kept the user from being stored; nothing is announced then.
+  /// - Throws: The error that kept the user from being stored; nothing is then announced.
   open func userDidUpdate(_ user: T) throws {
-    // A store that cannot tell is not signed out; one that cannot be read fails below.
+    // An unreadable store does not count as signed out; storing to it fails below.
     let isSignIn = (try? containsItem()) == false
     try updateItem(user)
     announceUpdate(UserIdentifier(of: user), isSignIn: isSignIn)
@@ -137,7 +138,8 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Signs a user in: ``userDidLogIn(_:)`` without blocking.
   ///
-  /// Behind a gate that is locked nobody is asked who was signed in, so that one's end is not announced.
+  /// While the gate is locked the previous user is not read, so no `loggedOut` is announced for
+  /// them.
   ///
   /// - Throws: As ``userDidLogIn(_:)``.
   open func logIn(_ user: sending T) async throws {
@@ -150,7 +152,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Signs the user out: ``userDidLogOut(logoutError:)`` without blocking.
   ///
-  /// - Parameter error: The reason, when an error is it.
+  /// - Parameter error: The error that caused it, if any.
   /// - Throws: As ``userDidLogOut(logoutError:)``.
   open func logOut(_ error: (any Error)? = nil) async throws {
     let user = await storedUserIdentifier()
@@ -170,12 +172,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   // MARK: - Refreshing
 
-  /// What ``refresh(completion:)`` does in a session without a ``Session/refresher``; may be set at
-  /// any time from any thread.
+  /// The handler that ``refresh(completion:)`` calls in a session without a ``Session/refresher``;
+  /// may be set at any time from any thread.
   ///
-  /// It is called on a thread of its own, once for all who ask at the same time, and stores the user
-  /// itself, such as by ``userDidUpdate(_:)``. A session that is made with a ``SessionRefresher`` can
-  /// do more.
+  /// It is called on a thread of its own, once for all concurrent callers, and stores the user
+  /// itself, such as by ``userDidUpdate(_:)``. A session made with a ``SessionRefresher`` can do
+  /// more.
   open var refreshHandler: RefreshHandler? {
     get { handler.withLock { $0 }?.call }
     set {
@@ -186,13 +188,13 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   override var oldHandler: HeldHandler? { refreshHandler.map(HeldHandler.init) }
 
-  /// Refreshes, together with all who want it now, and calls the completion exactly once, on any
-  /// thread: ``Session/validItem(_:)`` with `.always` for code with completions.
+  /// Refreshes and calls the completion exactly once, on any thread: ``Session/validItem(_:)`` with
+  /// `.always` for code with completions.
   ///
-  /// The error is `noToken` when there is nobody to refresh, and `unableToRefresh` with what
-  /// ``Session/validItem(_:)`` throws. A session without a refresher and a ``refreshHandler`` answers
-  /// with ``RefreshHandlerError/missing``; a handler that lets go of its completion without calling
-  /// it, with ``RefreshHandlerError/abandoned``.
+  /// Concurrent callers share one refresh. The error is `noToken` when no user is signed in, and
+  /// otherwise `unableToRefresh` with what ``Session/validItem(_:)`` throws. A session with neither
+  /// a refresher nor a ``refreshHandler`` fails with ``RefreshHandlerError/missing``; a handler
+  /// that releases its completion without calling it, with ``RefreshHandlerError/abandoned``.
   open func refresh(completion: @escaping RefreshCompletion) {
     let answer = SingleCompletion(completion)
     guard refresher != nil || oldHandler != nil else {
@@ -257,7 +259,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private static var hasIdentity: Bool { T.self is any Identifiable.Type }
 
   private var storedUserIdentifier: UserIdentifier? {
-    // It is only announced.
+    // It is needed only for notifications.
     guard Self.hasIdentity, notificationPoster != nil, let user = (try? item()) ?? nil else {
       return nil
     }
@@ -266,7 +268,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   func storedUserIdentifier() async -> UserIdentifier? {
     guard Self.hasIdentity, notificationPoster != nil else { return nil }
-    // Nobody is asked who they are in order to sign out.
+    // A sign-out must not prompt the user to authenticate.
     let user = (try? await UnattendedRead.make { try await item() }) ?? nil
     return user.flatMap(UserIdentifier.init(of:))
   }

@@ -1,19 +1,19 @@
-/// What happened to a ``UserSession``.
+/// A change of a ``UserSession``.
 public enum UserSessionStateChange: Sendable {
   /// A user signed in.
   case loggedIn
-  /// The user signed out; because of the error, if there is one.
+  /// The user signed out, because of the error if there is one.
   case loggedOut((any Error)?)
-  /// What is stored of the user changed.
+  /// The stored user changed.
   case updated
 }
 
 /// Names used in the notifications of a ``UserSession``.
 public struct UserSessionConstants: Sendable {
-  /// Where the ``UserSessionStateChange`` is in the notification's `userInfo`.
+  /// The key of the ``UserSessionStateChange`` in the notification's `userInfo`.
   public static let userSessionStateInfoKey = "userSessionStateInfoKey"
-  /// Where the session's storage identifier is.
+  /// The key of the session's storage identifier.
   public static let sessionIdentifierInfoKey = "sessionIdentifierInfoKey"
-  /// Where the user's `id` is, when users are `Identifiable`.
+  /// The key of the user's `id`, when users are `Identifiable`.
   public static let userIdentifierInfoKey = "userIdentifierInfoKey"
 }

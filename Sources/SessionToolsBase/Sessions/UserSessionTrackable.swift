@@ -1,6 +1,6 @@
-/// Something that is told who the user is.
+/// A type that is notified when a user signs in, signs out or changes.
 public protocol UserSessionTrackable {
-  /// What is kept of a user.
+  /// The type of a user.
   associatedtype UserType
 
   /// The user who is signed in, if any.
@@ -8,39 +8,39 @@ public protocol UserSessionTrackable {
   /// Whether a user is signed in.
   var isLoggedIn: Bool { get }
 
-  /// A user signed in.
+  /// Records that a user signed in.
   ///
-  /// - Throws: What kept this from being stored.
+  /// - Throws: The error that kept this from being stored.
   func userDidLogIn(_ user: UserType) throws
-  /// The user signed out.
+  /// Records that the user signed out.
   ///
-  /// - Parameter error: The reason, when an error is it.
-  /// - Throws: What kept this from being stored.
+  /// - Parameter error: The error that caused it, if any.
+  /// - Throws: The error that kept this from being stored.
   func userDidLogOut(logoutError error: (any Error)?) throws
-  /// What is known of the user changed.
+  /// Records that the user changed.
   ///
-  /// - Throws: What kept this from being stored.
+  /// - Throws: The error that kept this from being stored.
   func userDidUpdate(_ user: UserType) throws
 }
 
-/// The shorter spellings, the same in all else.
+/// Shorter names for the same operations.
 extension UserSessionTrackable {
-  /// A user signed in: ``userDidLogIn(_:)``.
+  /// Records that a user signed in: ``userDidLogIn(_:)``.
   ///
   /// - Throws: As ``userDidLogIn(_:)``.
   public func didLogIn(_ user: UserType) throws {
     try userDidLogIn(user)
   }
 
-  /// The user signed out: ``userDidLogOut(logoutError:)``.
+  /// Records that the user signed out: ``userDidLogOut(logoutError:)``.
   ///
-  /// - Parameter error: The reason, when an error is it.
+  /// - Parameter error: The error that caused it, if any.
   /// - Throws: As ``userDidLogOut(logoutError:)``.
   public func didLogOut(_ error: (any Error)? = nil) throws {
     try userDidLogOut(logoutError: error)
   }
 
-  /// What is known of the user changed: ``userDidUpdate(_:)``.
+  /// Records that the user changed: ``userDidUpdate(_:)``.
   ///
   /// - Throws: As ``userDidUpdate(_:)``.
   public func didUpdate(_ user: UserType) throws {

@@ -1,15 +1,15 @@
 public import Foundation
 
 extension Session {
-  /// An item that is good now, refreshed if that is needed.
+  /// Returns a valid item, refreshing it first if necessary.
   ///
   /// However many tasks, threads and, on a store, processes ask at the same time, it is refreshed
-  /// once. The new item is durable before anyone gets it. An item that is about to expire and cannot
-  /// be refreshed now is given as long as it lasts. Cancelling the task leaves the refresh to the
-  /// others who wait.
+  /// once. The new item is durable before any caller gets it. An item that is about to expire and
+  /// cannot be refreshed now is returned until it expires. Cancelling the task leaves the refresh
+  /// to the other waiters.
   ///
-  /// - Parameter strategy: `.ifNeeded`, when it expires within the policy's leeway; `.always`,
-  ///   though it is good; or `.never`.
+  /// - Parameter strategy: `.ifNeeded`, to refresh when the item expires within the policy's
+  ///   leeway; `.always`, even if it is valid; or `.never`.
   /// - Returns: The item as it is stored.
   /// - Throws: ``SessionError``; ``StoreError`` when the store cannot be read or written;
   ///   `CancellationError`; with an old handler, its ``RefreshError``.
@@ -17,8 +17,7 @@ extension Session {
     try await validSnapshot(strategy).item
   }
 
-  /// Sends a request with a valid item; when the server takes it no more, once again with a newer
-  /// one.
+  /// Sends a request with a valid item, and once more with a newer one if the server rejects it.
   ///
   /// ```swift
   /// let (data, response) = try await session.withValidItem { account in
@@ -28,14 +27,14 @@ extension Session {
   /// }
   /// ```
   ///
-  /// If others have refreshed the item meanwhile, theirs is used, and no second one is asked for. If
-  /// another user has signed in meanwhile, nothing is sent in that name; users are told apart where
-  /// they are `Identifiable`.
+  /// If others have refreshed the item meanwhile, their item is used without another refresh. If
+  /// another user has signed in meanwhile, the request is not sent for that user; users are
+  /// distinguished where they are `Identifiable`.
   ///
   /// - Parameters:
   ///   - send: Sends the request with an item; called once or twice.
-  ///   - isRejected: Whether the answer says that the item is not good any more.
-  /// - Returns: The last answer.
+  ///   - isRejected: Returns whether the response says that the item is no longer valid.
+  /// - Returns: The last response.
   /// - Throws: What `send` throws, and as ``validItem(_:)``.
   public func withValidItem<Response>(
     _ send: (T) async throws -> Response, isRejected: (Response) throws -> Bool
@@ -52,7 +51,7 @@ extension Session {
     return try await send(newer.item)
   }
 
-  /// Tells what time it is at the server that issues the items, such as by the `Date` of an answer.
+  /// Records the time of the server that issues the items, such as from the `Date` of a response.
   ///
   /// From then on, items expire by that time, whatever the wall clock of this machine says.
   public func learn(serverTime: Date) async throws {
@@ -61,12 +60,11 @@ extension Session {
 
   // MARK: - Reading
 
-  // What is kept while others refresh is kept by each who waits, of whom there may be thousands: so
-  // no item is held then, and little is on the way from here to there. Memory of a task that was
-  // needed once stays with it until it ends, so what needs much of it is in functions that are not
-  // `async`, whose memory is the thread's.
+  // Thousands of callers may wait for one refresh, so each must hold little memory while it waits:
+  // no item, and few local variables. A task keeps the memory that it once needed until it ends, so
+  // steps that need much are in functions that are not `async`, which use the thread's memory.
 
-  /// What was found out about an item that is not to be used as it is.
+  /// The findings about an item that must not be used as it is.
   private struct Due {
     let version: ItemVersion
     /// Whether it has not expired yet.
@@ -90,7 +88,7 @@ extension Session {
     return try await snapshot(of: due, refreshed, shared)
   }
 
-  /// The item as it is stored, when it is to be used so.
+  /// Returns the stored item, if it can be used as it is.
   private func usableSnapshot(
     _ strategy: RefreshStrategy, _ shared: SharedSessionState, _ due: inout Due?
   ) async throws -> ItemSnapshot<T>? {
@@ -103,14 +101,14 @@ extension Session {
     return try usableSnapshot(try await storage.snapshot(), strategy, storage, shared, &due)
   }
 
-  /// The item that one task has read for all, when it is to be used so; nothing is due when it has
-  /// to be read again.
+  /// Returns the item that one task has read for all, if it can be used as it is; nothing is due if
+  /// the item must be read again.
   @inline(never)
   private func usableSnapshot(
     _ stored: SharedItem, by reader: ObjectIdentifier, _ storage: StoreItemStorage<T>,
     _ shared: SharedSessionState, _ due: inout Due?
   ) throws -> ItemSnapshot<T>? {
-    // At the end, so that the refresh begins before the others go on: they join it then without
+    // At the end, so that the refresh begins before the others continue: they then join it without
     // reading again.
     defer { shared.end(stored, by: reader) }
     let snapshot = try stored.bytes.flatMap { try storage.snapshot(of: $0) }
@@ -121,7 +119,7 @@ extension Session {
     return nil
   }
 
-  /// An item as it is stored, when it is to be used so.
+  /// Returns a stored item, if it can be used as it is.
   @inline(never)
   private func usableSnapshot(
     _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ storage: any ItemStorage<T>,
@@ -155,7 +153,7 @@ extension Session {
     return nil
   }
 
-  /// An item that is still good, after it could not be refreshed.
+  /// Returns an item that is still valid after its refresh failed.
   private func snapshot(
     of due: Due, after error: any Error, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
@@ -182,12 +180,12 @@ extension Session {
     guard hasMeansToRefresh else {
       throw SessionError(
         SessionError.expired, session: storageIdentifier,
-        "it cannot be refreshed, because the session has no refresher")
+        "the item cannot be refreshed, because the session has no refresher")
     }
     return try await snapshot(try await refresh(.otherThan(version), shared), shared)
   }
 
-  /// The item that a refresh has handed over, or else as it is stored now.
+  /// Returns the item that a refresh has handed over, or otherwise the stored item.
   private func snapshot(
     _ refreshed: RefreshedItem, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
@@ -199,7 +197,7 @@ extension Session {
     return snapshot
   }
 
-  /// Whether an item that is still good is good enough after a refresh failed so.
+  /// Returns whether a still valid item may be used after a refresh failed with this error.
   private static func mayUseItem(after error: any Error) -> Bool {
     if error is CancellationError { return false }
     guard let error = error as? SessionError else { return true }
@@ -209,7 +207,7 @@ extension Session {
 
   // MARK: - Refreshing
 
-  /// Refreshes, whether that is needed or not, and whoever is signed in.
+  /// Refreshes whether or not that is needed, whichever user is signed in.
   func refreshAlways() async throws {
     let shared = try await sharedState()
     // The session's own old handler, which may sign in, or mend what cannot be read.
@@ -226,7 +224,7 @@ extension Session {
     }
   }
 
-  /// Refreshes, together with all who want it now; an item whose bytes may be known.
+  /// Joins or begins a refresh; the bytes of its item may be known.
   private func wait(
     for wish: RefreshWish, subject: SecretBytes? = nil, _ storage: any ItemStorage<T>,
     _ shared: SharedSessionState
@@ -252,7 +250,7 @@ extension Session {
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }
 
-  /// The session's refresher, or one that only tells when items expire.
+  /// The session's refresher, or one that only knows when items expire.
   private var effectiveRefresher: SessionRefresher<T> {
     refresher ?? SessionRefresher()
   }
@@ -276,13 +274,13 @@ extension Session {
   // MARK: - Errors
 
   var notSignedIn: SessionError {
-    SessionError(SessionError.notSignedIn, session: storageIdentifier, "nobody is signed in")
+    SessionError(SessionError.notSignedIn, session: storageIdentifier, "no user is signed in")
   }
 
   var programIsEnding: SessionError {
     SessionError(
       SessionError.temporarilyFailed, session: storageIdentifier,
-      "the program is ending, and begins no refresh")
+      "the program is shutting down, and no new refresh is started")
   }
 
   private func expired(_ addition: String) -> SessionError {

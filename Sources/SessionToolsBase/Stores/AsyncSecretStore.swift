@@ -1,10 +1,10 @@
 /// A store whose natural operations are `async`; the blocking ones wait for them.
 ///
-/// Write ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
-/// ``SecretStore/asyncKeys(in:)`` and the two faces of exclusive access.
+/// Implement ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
+/// ``SecretStore/asyncKeys(in:)`` and both forms of exclusive access.
 ///
-/// A blocking call here holds its thread until the operation ends, so call it from threads of
-/// your own or of a dispatch queue: from a task it takes a thread of the pool out of use.
+/// A blocking call holds its thread until the operation ends, so make it from threads of your own
+/// or of a dispatch queue: from a task it occupies a thread of the cooperative pool.
 public protocol AsyncSecretStore: SecretStore {}
 
 extension AsyncSecretStore {
@@ -36,14 +36,14 @@ extension AsyncSecretStore {
     try waiting { store async throws(StoreError) in try await store.asyncKeys(in: namespace) }
   }
 
-  /// Whether there is an item, by reading it: for stores that have no cheaper way.
+  /// Returns whether there is an item, by reading it: for stores that have no cheaper way.
   ///
   /// - Throws: As ``SecretStore/asyncValue(for:)``.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await asyncValue(for: key) != nil
   }
 
-  /// Runs an asynchronous operation and holds the thread until it has ended.
+  /// Runs an asynchronous operation, blocking the thread until it has ended.
   ///
   /// - Throws: What the operation throws.
   package func waiting<Result: Sendable>(
@@ -61,6 +61,8 @@ extension AsyncSecretStore {
   }
 }
 
-/// On the cooperative pool what blocking calls wait for might never run: a program that makes such
-/// calls from tasks can have all threads of the pool waiting.
+/// The executor of operations that blocking calls wait for.
+///
+/// On the cooperative pool they might never run, because a program that makes such calls from tasks
+/// can block all threads of the pool.
 private let waitingExecutor = QueueExecutor("session-tools.async-store")

@@ -2,11 +2,11 @@ public import Dispatch
 
 /// A store whose natural operations block; the `async` ones run them on its queue.
 ///
-/// Write the blocking requirements, ``queue`` and the two faces of exclusive access.
+/// Implement the blocking requirements, ``queue`` and both forms of exclusive access.
 public protocol BlockingSecretStore: SecretStore {
-  /// Where the `async` operations run their blocking twins; asked for anew each time.
+  /// The queue on which the `async` operations run their blocking twins; read for each operation.
   ///
-  /// Give serial queues: on Linux concurrent ones share their threads with Swift's tasks, which
+  /// Return serial queues: on Linux concurrent ones share their threads with Swift's tasks, which
   /// would then wait for the store.
   var queue: DispatchQueue { get }
 }

@@ -1,9 +1,9 @@
-/// Names may hold anything. None of it may act on a terminal, or end a field or a line.
+/// Names may contain anything, but must not act on a terminal, or end a field or a line.
 extension String {
-  /// The text with what would act on a terminal made visible: `\n`, `\t`, `\u{1b}`.
+  /// Makes characters visible that would act on a terminal: `\n`, `\t`, `\u{1b}`.
   ///
-  /// Newlines are kept for texts that are several lines by themselves; backslashes are escaped for data,
-  /// which makes it reversible.
+  /// Newlines can be kept for texts of several lines; backslashes are escaped for data, which makes
+  /// the escaping reversible.
   package func escapingControls(
     keepingNewlines: Bool = false, escapingBackslashes: Bool = false
   ) -> String {
@@ -23,8 +23,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Controls, among them escape and the C1 set; formats, which reorder or hide text; and
-  /// separators of lines.
+  /// Whether the character is a control, including escape and the C1 set; a format, which reorders
+  /// or hides text; or a line separator.
   package var actsOnTerminals: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: true

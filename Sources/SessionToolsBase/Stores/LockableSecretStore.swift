@@ -1,18 +1,18 @@
-/// A store whose keys can be wiped from memory, and come back with a passphrase.
+/// A store whose keys can be wiped from memory and restored with a passphrase.
 public protocol LockableSecretStore: SecretStore {
-  /// Whether the keys are gone from memory.
+  /// Whether the keys have been wiped from memory.
   var isLocked: Bool { get }
 
-  /// Wipes the keys from memory; may wait for what is under way.
+  /// Wipes the keys from memory; may wait for operations under way.
   ///
-  /// Until the store is unlocked, everything that needs them throws `locked`.
+  /// Until the store is unlocked, every operation that needs them throws `locked`.
   func lock()
 
-  /// Opens the store again; blocks, for as long as it takes to derive a key, about a second.
+  /// Unlocks the store; blocks while a key is derived, about a second.
   ///
-  /// Nothing happens when it is unlocked, whatever the passphrase.
+  /// Does nothing if it is already unlocked, whatever the passphrase.
   ///
-  /// - Parameter passphrase: What the person typed, in UTF-8.
+  /// - Parameter passphrase: The user's passphrase, in UTF-8.
   /// - Throws: `wrongKey` when the passphrase is not one of the store's, and as opening does.
   func unlock(withPassphrase passphrase: SecretBytes) throws(StoreError)
 }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// A store in this process's memory, for tests, previews and sessions that end with it.
 ///
-/// Values are wiped when they are replaced, removed or when the store goes.
+/// Values are wiped when they are replaced or removed, or when the store is released.
 public final class MemoryStore: BlockingSecretStore, MigratableStore {
-  /// Where the `async` operations run.
+  /// The queue on which the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.memory")
   private let items = Mutex<[StoreKey: SecretBytes]>([:])
   private let coordinator = StoreCoordinator(store: "memory")
@@ -16,14 +16,14 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   /// Makes an empty store.
   public init() {}
 
-  /// All or nothing, visible to this process alone, gone when it ends.
+  /// Atomic, visible only to this process, and lost when it ends.
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
       largestValueByteCount: Int.max, protection: "memory of this process, nothing on disk")
   }
 
-  /// Of this object alone.
+  /// Returns the identity of this object alone.
   public func identity() -> String? { "memory \(number)" }
 
   /// Reads one value; `nil` when there is no such item.
@@ -46,7 +46,7 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
     }
   }
 
-  /// The keys of one namespace, or of all, in ascending order.
+  /// Returns the keys of one namespace, or of all, in ascending order.
   public func keys(in namespace: Namespace?) -> [StoreKey] {
     items.withLock { items in
       items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
@@ -71,7 +71,7 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
     try await coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// The names that this process changes from now on.
+  /// Returns a stream of the names that this process changes from now on.
   public func changes() -> AsyncStream<StoreEvent> {
     coordinator.changes()
   }

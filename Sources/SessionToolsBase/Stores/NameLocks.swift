@@ -1,14 +1,16 @@
 package import Dispatch
 import Synchronization
 
-/// Exclusive access to names within this process: first come, first served, for tasks and
-/// threads alike.
+/// Exclusive access to names within this process: first come, first served, for tasks and threads
+/// alike.
 package final class NameLocks<Key: Hashable & Sendable>: Sendable {
-  /// For each name that is held, those who wait for it.
+  /// The waiters for each name that is held.
   private let held = Mutex<[Key: [Waiter]]>([:])
   private let store: String
 
-  /// - Parameter store: Whom errors name.
+  /// Makes locks without holders.
+  ///
+  /// - Parameter store: The store that errors name.
   package init(store: String) {
     self.store = store
   }
@@ -22,7 +24,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     if !isTaken(key, by: waiter) {
       let time = ObservedTime()
       defer { tell(time) }
-      // Waits by itself: a timer's block would need a thread that all those who wait may have.
+      // Waits without a timer: its block would need a thread, and the waiters may hold all of them.
       if isResolved.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
         resolve(waiter, for: key, as: .timedOut)
       }
@@ -40,7 +42,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     let time = ObservedTime()
     defer { tell(time) }
     let interval = timeout.dispatchInterval
-    // A timer that never fires would hold the waiter for ever.
+    // A timer that never fires would keep the waiter alive forever.
     if interval != .never {
       timers.asyncAfter(deadline: .now() + interval) {
         self.resolve(waiter, for: key, as: .timedOut)
@@ -56,7 +58,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     try check(waiter)
   }
 
-  /// Gives a name to whoever waited longest.
+  /// Passes a name to the waiter that has waited longest.
   package func unlock(_ key: Key) {
     let next = held.withLock { held -> Waiter? in
       guard var waiters = held[key], !waiters.isEmpty else {
@@ -71,12 +73,12 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     next?.wake()
   }
 
-  /// How many wait for a name.
+  /// Returns how many wait for a name.
   package func waiterCount(for key: Key) -> Int {
     held.withLock { $0[key]?.count ?? 0 }
   }
 
-  /// Takes a name that is free; otherwise the waiter is the last in its queue.
+  /// Takes a name that is free, or appends the waiter to its queue; returns whether it was taken.
   private func isTaken(_ key: Key, by waiter: Waiter) -> Bool {
     held.withLock { held in
       guard held[key] != nil else {
@@ -89,7 +91,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Takes a waiter out of its queue; one that has the name already keeps it.
+  /// Removes a waiter from its queue; a waiter that already has the name keeps it.
   private func resolve(_ waiter: Waiter, for key: Key, as outcome: Outcome) {
     let isWaiting = held.withLock { held in
       guard let position = held[key]?.firstIndex(where: { $0 === waiter }) else { return false }
@@ -110,7 +112,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     case .timedOut:
       throw StoreError(
         StoreError.timedOut, store: store,
-        reason: "exclusive access to a name was not given in time")
+        reason: "exclusive access to a name was not available in time")
     case .cancelled, .waiting:
       throw StoreError(
         StoreError.cancelled, store: store,
@@ -119,7 +121,7 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   }
 }
 
-/// Serial, so that it has a thread of its own however many are blocked.
+/// Serial, so that it has its own thread however many others are blocked.
 private let timers = DispatchQueue(label: "session-tools.name-locks")
 
 private enum Outcome: UInt8, AtomicRepresentable {
@@ -136,7 +138,7 @@ private final class Waiter: Sendable {
 }
 
 extension Duration {
-  /// The same length for Dispatch; anything beyond 292 years is for ever, below zero is zero.
+  /// The same length for Dispatch; anything beyond 292 years is forever, below zero is zero.
   package var dispatchInterval: DispatchTimeInterval {
     guard self > .zero else { return .nanoseconds(0) }
     let (seconds, attoseconds) = components

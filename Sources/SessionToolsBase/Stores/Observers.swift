@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Those who listen to a store's changes.
+/// The listeners to a store's changes.
 package final class Observers: Sendable {
   private struct State {
     var nextIdentifier = 0
     var continuations: [Int: AsyncStream<StoreEvent>.Continuation] = [:]
   }
 
-  /// More than this many unread events are answered with one `resynchronize`.
+  /// More unread events than this are replaced by one `resynchronize`.
   private static let largestBacklog = 1024
 
   private let state = Mutex(State())
 
-  /// Makes a store's list of listeners, empty.
+  /// Makes an empty list of listeners.
   package init() {}
 
-  /// Whether anyone listens.
+  /// Whether there are no listeners.
   package var isEmpty: Bool {
     state.withLock { $0.continuations.isEmpty }
   }
 
-  /// A stream of what is told from now on.
+  /// Returns a stream of the events from now on.
   package func stream() -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: StoreEvent.self, bufferingPolicy: .bufferingNewest(Self.largestBacklog))
@@ -35,11 +35,11 @@ package final class Observers: Sendable {
     return stream
   }
 
-  /// Tells all who listen.
+  /// Sends an event to all listeners.
   package func tell(_ event: StoreEvent) {
     let continuations = state.withLock { Array($0.continuations.values) }
     for continuation in continuations {
-      // A listener who fell behind loses old events, so it must hear that it did.
+      // A listener that fell behind loses old events, so it must be notified of that.
       if case .dropped = continuation.yield(event), event != .resynchronize {
         continuation.yield(.resynchronize)
       }

@@ -1,14 +1,15 @@
 import Dispatch
 
-/// Runs a task on a thread beside the cooperative pool.
+/// An executor that runs tasks on a thread outside the cooperative pool.
 ///
-/// For work that others wait for who may hold all threads of that pool, and for what may block.
+/// For work that may block, and for work that others wait for, because they may hold all threads of
+/// that pool.
 package final class QueueExecutor: TaskExecutor {
   private let queue: DispatchQueue
 
   /// Makes a queue.
   ///
-  /// - Parameter label: Names it.
+  /// - Parameter label: The queue's label.
   package init(_ label: String) {
     queue = DispatchQueue(label: label)
   }

@@ -1,13 +1,13 @@
-/// A store that is only read, such as what another program keeps: every change is refused.
+/// A store that is only read, such as one kept by another program: every change is refused.
 ///
-/// There is no exclusive access either: nothing that the other program would respect.
+/// There is no exclusive access either, because the other program would not respect it.
 public protocol ReadOnlySecretStore: SecretStore {
-  /// What is thrown instead of a change: `accessDenied`.
+  /// The error thrown instead of making a change: `accessDenied`.
   var refusal: StoreError { get }
 }
 
 extension ReadOnlySecretStore where Self: BlockingSecretStore {
-  /// Refuses, but for an empty list.
+  /// Refuses any changes except an empty list.
   ///
   /// - Throws: `accessDenied`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
@@ -16,7 +16,7 @@ extension ReadOnlySecretStore where Self: BlockingSecretStore {
 }
 
 extension ReadOnlySecretStore where Self: AsyncSecretStore {
-  /// Refuses, but for an empty list.
+  /// Refuses any changes except an empty list.
   ///
   /// - Throws: `accessDenied`.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
@@ -25,7 +25,7 @@ extension ReadOnlySecretStore where Self: AsyncSecretStore {
 }
 
 extension ReadOnlySecretStore {
-  /// Refuses.
+  /// Refuses exclusive access.
   ///
   /// - Throws: `accessDenied`.
   public func withExclusiveAccess<Result>(
@@ -34,7 +34,7 @@ extension ReadOnlySecretStore {
     throw refusal
   }
 
-  /// Refuses.
+  /// Refuses exclusive access.
   ///
   /// - Throws: `accessDenied`.
   public func withExclusiveAccess<Result>(
@@ -43,6 +43,6 @@ extension ReadOnlySecretStore {
     throw refusal
   }
 
-  /// Tells nothing.
+  /// Returns a stream without events.
   public func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
 }

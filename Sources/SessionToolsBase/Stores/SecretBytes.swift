@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Bytes that are wiped from memory when the last reference to them goes.
+/// Bytes that are wiped from memory when the last reference to them is released.
 ///
-/// Never grown in place, so that no copy is left behind by a reallocation. Descriptions and mirrors
-/// show the length and nothing else.
+/// They are never grown in place, so that no copy is left behind by a reallocation. Descriptions
+/// and mirrors show only the length.
 ///
-/// What is wiped is this buffer. A `String` or `Data` made from it is a copy of its own that
-/// nobody wipes.
+/// Only this buffer is wiped. A `String` or `Data` made from it is a separate copy that is not
+/// wiped.
 ///
-/// Written once, before anyone else can see it, and only read after that: this makes the
-/// unchecked conformance true.
+/// The bytes are written once, before the object is shared, and only read after that: this makes
+/// the unchecked conformance true.
 public struct SecretBytes: @unchecked Sendable {
   /// Memory that is wiped, of which these bytes may be a part.
   private let buffer: ByteBuffer
@@ -33,11 +33,11 @@ public struct SecretBytes: @unchecked Sendable {
     self.init(in: buffer, 0..<bytes.count)
   }
 
-  /// Takes a part of a buffer, without a copy.
+  /// Uses a part of a buffer, without a copy.
   ///
   /// - Parameters:
-  ///   - buffer: Is wiped, and not written any more.
-  ///   - range: Lies within the buffer.
+  ///   - buffer: A wiped buffer that is not written any more.
+  ///   - range: The part, within the buffer.
   package init(in buffer: ByteBuffer, _ range: Range<Int>) {
     precondition(buffer.isSecret, "a buffer that is wiped")
     buffer.check(range)
@@ -49,8 +49,8 @@ public struct SecretBytes: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The most bytes the closure may write, 0 or more.
-  ///   - initialize: Appends the bytes; what it appended is the content.
-  /// - Throws: Only what the closure throws; the bytes written so far are wiped then.
+  ///   - initialize: Appends the bytes, which become the content.
+  /// - Throws: Only what the closure throws; the bytes written so far are then wiped.
   public init<Failure: Error>(
     capacity: Int, initializingWith initialize: (inout OutputRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
@@ -76,11 +76,11 @@ public struct SecretBytes: @unchecked Sendable {
     return try body(unsafe RawSpan(_unsafeStart: start, byteCount: range.count))
   }
 
-  /// The bytes as `Data` that shares this buffer, for decoders that take nothing else.
+  /// The bytes as `Data` that shares this buffer, for decoders that accept nothing else.
   ///
-  /// Only to be read: `Data` that nobody else refers to is changed in place, which would change
-  /// the secret under everyone who has it. The buffer lives, and is wiped, with the last such
-  /// `Data`. Up to 14 bytes, which `Data` always keeps inside itself, are copied.
+  /// The data must only be read: uniquely referenced `Data` is changed in place, which would change
+  /// the secret for all its users. The buffer lives until the last such `Data` is released, and is
+  /// then wiped. Up to 14 bytes, which `Data` always stores inline, are copied.
   package var sharedData: Data {
     guard !isEmpty else { return Data() }
     return unsafe Data(
@@ -88,14 +88,14 @@ public struct SecretBytes: @unchecked Sendable {
       deallocator: .custom { [buffer] _, _ in withExtendedLifetime(buffer) {} })
   }
 
-  /// A copy of the bytes that nobody wipes.
+  /// Returns a copy of the bytes that is not wiped.
   public func copyBytes() -> [UInt8] {
     buffer.bytes(range)
   }
 }
 
 extension SecretBytes: Equatable {
-  /// Compares in time that depends on the lengths only.
+  /// Compares in time that depends only on the lengths.
   public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
     guard left.byteCount == right.byteCount else { return false }
     return left.withBytes { leftBytes in
@@ -113,9 +113,10 @@ extension SecretBytes: Equatable {
 }
 
 extension SecretBytes {
-  /// A number that other bytes hardly ever have: FNV-1a of 128 bits.
+  /// A number that hardly ever is the same for other bytes: FNV-1a of 128 bits.
   ///
-  /// Anyone can make bytes with a given one. It is no digest to rely on, and as secret as the bytes.
+  /// Anyone can make bytes with a given fingerprint. It is not a cryptographic digest, and must be
+  /// kept as secret as the bytes.
   package var fingerprint: UInt128 {
     withBytes { bytes in
       var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
@@ -135,6 +136,6 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
   /// The length, never the content.
   public var debugDescription: String { description }
 
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

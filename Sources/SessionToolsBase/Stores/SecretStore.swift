@@ -1,29 +1,29 @@
-/// Bytes under names: what every backend implements.
+/// Bytes under names: the protocol that every backend implements.
 ///
-/// Every operation exists twice under the same name, blocking and `async`. In an `async`
-/// function Swift picks the `async` one, which never blocks a thread of the cooperative pool.
-/// A backend conforms to ``BlockingSecretStore`` or ``AsyncSecretStore``, writes the one kind
-/// and gets the other. Only as requirements the `async` ones begin with that word: Swift takes
-/// a blocking function for an `async` requirement of its name, rather than the default that
-/// moves it off the pool. <doc:WriteAStore> builds a whole store.
+/// Every operation exists twice under the same name, blocking and `async`. In an `async` function
+/// Swift picks the `async` one, which never blocks a thread of the cooperative pool. A backend
+/// conforms to ``BlockingSecretStore`` or ``AsyncSecretStore``, implements one kind and gets the
+/// other. Only as requirements do the `async` ones begin with `async`: for an `async` requirement
+/// of the same name Swift would use the blocking function, rather than the default that moves it
+/// off the pool. <doc:WriteAStore> builds a whole store.
 ///
 /// What every store promises:
 /// - `nil` means that the store is open and the item is absent, and nothing else. Locked,
 ///   unavailable, damaged and denied are errors.
 /// - Reads change nothing, create nothing and show no prompt.
-/// - When `apply` returned, the changes are as durable as ``StoreTraits`` says; when it threw
+/// - When `apply` has returned, the changes are as durable as ``StoreTraits`` says; when it threw
 ///   anything but `outcomeUnknown`, a store whose traits say `isAtomic` changed nothing.
 /// - No error ever removes an item.
 /// - Any number of threads and tasks may use it at the same time. A read sees every change that
 ///   returned before the read began.
 ///
 /// A blocking operation holds its thread until it ends: microseconds in memory, milliseconds on a
-/// disk, up to the store's own timeout where another process or a service is waited for. The
-/// codes listed here are those that a store throws as a rule; its documentation names others.
+/// disk, up to the store's own timeout where it waits for another process or a service. The codes
+/// listed here are those that stores usually throw; a store's documentation names others.
 public protocol SecretStore: Sendable {
   /// What this store can do and what protects it, now.
   ///
-  /// May read the disk. It throws nothing: what the store cannot find out is left out.
+  /// May read the disk. It does not throw: traits that the store cannot determine are left out.
   var traits: StoreTraits { get }
 
   /// Returns which items this store gives access to: the same text for every way to them, and
@@ -49,13 +49,13 @@ public protocol SecretStore: Sendable {
   /// - Throws: As ``value(for:)``, or `cancelled` where the store stops with its task.
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes?
 
-  /// Whether there is an item, without reading its value where the store can tell.
+  /// Returns whether there is an item, without reading its value if the store can.
   ///
   /// Blocks as ``value(for:)`` does.
   ///
-  /// - Throws: As ``value(for:)``: a store that cannot tell does not answer `false`.
+  /// - Throws: As ``value(for:)``: a store that does not know does not return `false`.
   func contains(_ key: StoreKey) throws(StoreError) -> Bool
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As ``asyncValue(for:)``.
   func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool
@@ -66,12 +66,12 @@ public protocol SecretStore: Sendable {
   /// holds. Lists that are applied at the same time are made one after the other where
   /// ``StoreTraits/isAtomic`` holds, in either order.
   ///
-  /// Removing an absent item is no error. An empty list does nothing. A value above
+  /// Removing an absent item is not an error. An empty list does nothing. A value above
   /// ``StoreTraits/largestValueByteCount`` is refused before any change of its list is made.
   ///
   /// - Throws: `locked`, `unavailable`, `valueTooLarge`, `noSpace`, `timedOut`, `corrupt`,
   ///   `accessDenied` or `io`, and nothing was changed where ``StoreTraits/isAtomic`` holds, or a
-  ///   first part of the list elsewhere; `outcomeUnknown`, and the changes may be there or not.
+  ///   first part of the list elsewhere; `outcomeUnknown`, and the changes may or may not be there.
   func apply(_ changes: [StoreChange]) throws(StoreError)
   /// Makes changes in the order given.
   ///
@@ -81,13 +81,13 @@ public protocol SecretStore: Sendable {
   /// - Throws: As ``apply(_:)``, or `cancelled`, and nothing was changed.
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError)
 
-  /// The keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// Blocks the thread while it reads.
   ///
   /// - Throws: As ``value(for:)``.
   func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey]
-  /// The keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// Suspends the task while it reads.
   ///
@@ -97,16 +97,16 @@ public protocol SecretStore: Sendable {
   /// Runs a closure while no one else has exclusive access to the same name.
   ///
   /// Excludes other tasks, threads and, where ``StoreTraits/excludesOtherProcesses`` holds,
-  /// processes that ask for the same name; it does not stop plain reads and changes. The
-  /// access ends with the closure, and with the process, however that dies. Asking for the
-  /// same name again inside the closure waits until the timeout.
+  /// processes that ask for the same name; it does not stop plain reads and changes. The access
+  /// ends with the closure, and with the process, however that dies. Asking for the same name again
+  /// inside the closure waits until the timeout.
   ///
-  /// Blocks the thread while it waits. Of those who wait, the store decides who is next.
+  /// Blocks the thread while it waits. The store decides which waiter is next.
   ///
   /// - Parameters:
   ///   - key: The name.
-  ///   - timeout: How long to wait for it; zero or less gives a name only if it is free.
-  ///   - body: What to do meanwhile, once.
+  ///   - timeout: How long to wait for the name; zero or less takes it only if it is free.
+  ///   - body: The closure, which runs at most once.
   /// - Returns: What the closure returns.
   /// - Throws: `timedOut`, and the closure did not run; `locked`, `io`, or what the closure throws.
   func withExclusiveAccess<Result>(
@@ -124,26 +124,26 @@ public protocol SecretStore: Sendable {
     to key: StoreKey, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
   ) async throws -> Result
 
-  /// The names that change from now on, whichever object changes them.
+  /// Returns a stream of the names that change from now on, whichever object changes them.
   ///
-  /// Returns at once. Each call gives a stream of its own; it ends when its task is cancelled or
+  /// Returns at once. Each call makes a new stream; it ends when its task is cancelled or
   /// the store goes away. Changes by other processes are in it where
   /// ``StoreTraits/seesOtherProcesses`` holds.
   ///
-  /// An event comes when its change can be read, and events come in the order of the changes. One
+  /// An event is sent when its change can be read, and events come in the order of the changes. One
   /// event may stand for several changes. A listener that fell too far behind gets
-  /// ``StoreEvent/resynchronize`` for what it missed.
+  /// ``StoreEvent/resynchronize`` for the events it missed.
   func changes() -> AsyncStream<StoreEvent>
 }
 
 /// One change of one item.
 public enum StoreChange: Sendable {
-  /// Stores a value, in the place of an older one if there is one.
+  /// Stores a value, replacing an older one if there is one.
   case put(SecretBytes, for: StoreKey)
   /// Removes the item if there is one.
   case remove(StoreKey)
 
-  /// The item that is changed.
+  /// The key of the changed item.
   public var key: StoreKey {
     switch self {
     case .put(_, for: let key), .remove(let key): key
@@ -151,14 +151,14 @@ public enum StoreChange: Sendable {
   }
 }
 
-/// What a change stream tells.
+/// An event of a change stream.
 public enum StoreEvent: Hashable, Sendable {
   /// These items were put or removed.
   case changed(Set<StoreKey>)
   /// Anything may have changed: the store was unlocked or rewritten, or events were missed.
   case resynchronize
 
-  /// Whether an item may have changed.
+  /// Returns whether an item may have changed.
   public func concerns(_ key: StoreKey) -> Bool {
     switch self {
     case .changed(let keys): keys.contains(key)

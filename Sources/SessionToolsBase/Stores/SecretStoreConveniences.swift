@@ -13,7 +13,7 @@ extension SecretStore {
     try await asyncValue(for: key)
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As the blocking twin.
   public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
@@ -29,7 +29,7 @@ extension SecretStore {
     try await asyncApply(changes)
   }
 
-  /// The keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: As the blocking twin.
   public func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
@@ -53,21 +53,21 @@ extension SecretStore {
     try await apply([.put(value, for: key)])
   }
 
-  /// Removes one item; no error when there is none.
+  /// Removes one item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
   public func remove(_ key: StoreKey) throws(StoreError) {
     try apply([.remove(key)])
   }
 
-  /// Removes one item; no error when there is none.
+  /// Removes one item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
   public func remove(_ key: StoreKey) async throws(StoreError) {
     try await apply([.remove(key)])
   }
 
-  /// Whether there is an item, by reading it: for stores that have no cheaper way.
+  /// Returns whether there is an item, by reading it: for stores that have no cheaper way.
   ///
   /// - Throws: As ``SecretStore/value(for:)``.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {

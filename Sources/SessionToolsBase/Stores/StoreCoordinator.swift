@@ -1,9 +1,12 @@
-/// Exclusive access and the change stream of one store: what a store needs beside its items.
+/// Exclusive access and the change stream of one store: the parts a store needs in addition to its
+/// items.
 ///
-/// A store of your own keeps one, forwards `withExclusiveAccess` in both forms and
-/// ``SecretStore/changes()`` to it, and reports each change that it made. <doc:WriteAStore> shows how.
+/// A store of your own keeps a coordinator, forwards both forms of `withExclusiveAccess` and
+/// ``SecretStore/changes()`` to it, and reports each change that it made. <doc:WriteAStore> shows
+/// how.
 ///
-/// It knows of this process only. Exclusive access holds among the tasks and threads that use the
+/// It works only within this process. Exclusive access holds among the tasks and threads that use
+/// the
 /// same coordinator; a store that excludes other processes takes a lock of the system inside the
 /// closure.
 public final class StoreCoordinator: Sendable {
@@ -48,18 +51,18 @@ public final class StoreCoordinator: Sendable {
     return try await body()
   }
 
-  /// A stream of the events that are reported from now on.
+  /// Returns a stream of the events that are reported from now on.
   ///
-  /// It ends when its task is cancelled, and when the coordinator goes away. Of more than 1,024
-  /// events that were not read yet, the oldest are dropped, and one `resynchronize` follows.
+  /// It ends when its task is cancelled, or when the coordinator is released. Of more than 1,024
+  /// unread events, the oldest are dropped, and one `resynchronize` follows.
   public func changes() -> AsyncStream<StoreEvent> {
     observers.stream()
   }
 
   /// Sends an event to all streams; never blocks.
   ///
-  /// Report a change when it can be read, and in the order in which changes are made: best while
-  /// the lock is held under which they are made.
+  /// Report a change when it can be read, and in the order in which changes are made, preferably
+  /// while holding the lock under which they are made.
   public func report(_ event: StoreEvent) {
     observers.tell(event)
   }

@@ -1,4 +1,4 @@
-/// What went wrong with a store, told apart by what to do next.
+/// An error of a store; its code says which action it calls for.
 ///
 /// Catch the cases you act on by their code:
 ///
@@ -10,26 +10,26 @@
 /// }
 /// ```
 ///
-/// The text of an error names the store, what happened and what mends it. It may name items,
+/// The text of an error names the store, the problem and the fix. It may name items,
 /// and never shows a value, a key or a passphrase.
 public struct StoreError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
   /// The store, as a person would name it: a path, or the kind of store.
   public let store: String
-  /// What happened, one sentence without its full stop.
+  /// What happened: one sentence without its full stop.
   public let reason: String
-  /// What to do about it, one sentence without its full stop, when there is something to do.
+  /// What to do about it: one sentence without its full stop; `nil` when there is nothing to do.
   public let remedy: String?
   /// The system's error number behind it, if there is one.
   public let errno: Int32?
   /// The error of another library behind it, if there is one.
   ///
-  /// For programs to look at; it is not part of the description, because such errors may
-  /// quote what they were given.
+  /// For programs to examine; it is not part of the description, because such errors may quote
+  /// their input.
   public let underlying: (any Error)?
 
-  /// Makes an error; stores outside this package use it as ours do.
+  /// Makes an error; stores outside this package use this initializer as well.
   public init(
     _ code: Code, store: String, reason: String, remedy: String? = nil, errno: Int32? = nil,
     underlying: (any Error)? = nil
@@ -54,47 +54,47 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError {
-  /// The store is locked: its keys are not in memory, or its keeper waits for a password.
+  /// The store is locked: its keys are not in memory, or its service waits for a password.
   public static let locked = Code("locked")
   /// There is no store there, or its service cannot be reached.
   public static let unavailable = Code("unavailable")
-  /// A person was asked to unlock the store and dismissed the question.
+  /// A user was asked to unlock the store and dismissed the prompt.
   public static let promptDismissed = Code("promptDismissed")
   /// The system refused access.
   public static let accessDenied = Code("accessDenied")
   /// The key or passphrase given does not open this store.
   public static let wrongKey = Code("wrongKey")
-  /// The token or hardware key that should open the store takes no guess any more, or not for a while.
+  /// The token or hardware key for the store accepts no more guesses, or none for a while.
   public static let keyBlocked = Code("keyBlocked")
-  /// The key that should open the store could not be found.
+  /// The key for the store could not be found.
   public static let keyMissing = Code("keyMissing")
-  /// What is stored was damaged or forged; nothing was removed because of it.
+  /// The stored data was damaged or forged; nothing was removed because of it.
   public static let corrupt = Code("corrupt")
-  /// The item is intact, but is not what the caller's type can be decoded from.
+  /// The item is intact, but cannot be decoded as the caller's type.
   public static let undecodable = Code("undecodable")
   /// The item could not be turned into bytes; nothing was stored.
   public static let unencodable = Code("unencodable")
   /// The store was made by a newer version of its format.
   public static let unsupportedVersion = Code("unsupportedVersion")
-  /// The value is larger than the store takes.
+  /// The value is larger than the store accepts.
   public static let valueTooLarge = Code("valueTooLarge")
   /// A service name, group, install or item identifier is empty or too long.
   public static let invalidName = Code("invalidName")
   /// A key, passphrase or parameter given cannot be used.
   public static let invalidKey = Code("invalidKey")
-  /// There is a store or an item already.
+  /// The store or item already exists.
   public static let alreadyExists = Code("alreadyExists")
-  /// Somebody else changed an item meanwhile; it was left as it is.
+  /// An item was changed by someone else meanwhile, and was left unchanged.
   public static let changed = Code("changed")
   /// Files of the store, or of a key, could be read or replaced by others.
   public static let unsafePermissions = Code("unsafePermissions")
-  /// The disk or the quota is full, or a limit on the size of files is reached; nothing was changed.
+  /// The disk or quota is full, or a file size limit is reached; nothing was changed.
   public static let noSpace = Code("noSpace")
-  /// What was waited for did not come in time; nothing was changed.
+  /// The operation was not finished in time; nothing was changed.
   public static let timedOut = Code("timedOut")
   /// The task was cancelled; nothing was changed.
   public static let cancelled = Code("cancelled")
-  /// The disk failed to confirm a change: it may be there after a restart or not.
+  /// The disk failed to confirm a change: it may or may not be there after a restart.
   public static let outcomeUnknown = Code("outcomeUnknown")
   /// Another system call failed.
   public static let io = Code("io")
@@ -110,8 +110,8 @@ extension StoreError.Code {
 extension StoreError: CustomStringConvertible {
   /// The store, what happened, and what to do, in one line.
   ///
-  /// Names and paths may hold anything: what would end the line, or act on a terminal, is written as
-  /// `\n` or `\u{1b}`.
+  /// Names and paths may contain anything: characters that would end the line, or act on a
+  /// terminal, are written as `\n` or `\u{1b}`.
   public var description: String {
     let end = remedy.map { ". \($0)." } ?? "."
     return "\(store): \(reason)\(end)".escapingControls()

@@ -1,19 +1,19 @@
-/// What a store can do, and what protects it.
+/// The abilities and the protection of a store.
 public struct StoreTraits: Hashable, Sendable {
-  /// Whether a list of changes is applied all or nothing, also across a crash.
+  /// Whether a list of changes is applied completely or not at all, also across a crash.
   public let isAtomic: Bool
-  /// Whether a change that returned is still there after a power cut.
+  /// Whether a change that returned is still there after a power failure.
   public let isDurable: Bool
-  /// Whether changes made by other processes are read and reported by the change stream.
+  /// Whether changes made by other processes can be read and are reported by the change stream.
   public let seesOtherProcesses: Bool
   /// Whether exclusive access to a name holds against other processes.
   public let excludesOtherProcesses: Bool
-  /// The largest value it takes, in bytes.
+  /// The size of the largest value the store accepts, in bytes.
   public let largestValueByteCount: Int
-  /// What protects the values at rest, in one line for a person.
+  /// The protection of the values at rest, in one line for a person.
   public let protection: String
-  /// The least that someone with the disk needs besides it; `nil` when nothing is on a disk, or
-  /// the store cannot tell.
+  /// The least that someone with the disk needs to read the values; `nil` when nothing is on a
+  /// disk, or the store does not know.
   public let atRest: AtRestProtection?
   /// Whether every change is refused.
   public let isReadOnly: Bool
@@ -35,18 +35,18 @@ public struct StoreTraits: Hashable, Sendable {
   }
 }
 
-/// What someone who has the disk needs besides it to read the values of a store, the least first.
+/// What someone with the disk needs to read a store's values, from least to most.
 public enum AtRestProtection: Int, Codable, Comparable, Sendable {
-  /// Nothing else: they are there as they are.
+  /// Nothing: they are stored unencrypted.
   case nothing
-  /// A key that is in a file, perhaps on the same disk.
+  /// A key in a file, perhaps on the same disk.
   case keyFile
-  /// The password of a keyring, which a login may have given it.
+  /// The password of a keyring, which a login may have supplied.
   case keyring
-  /// A passphrase that nothing keeps.
+  /// A passphrase that is stored nowhere.
   case passphrase
 
-  /// Whether the left one takes less.
+  /// Returns whether the left protection requires less.
   public static func < (left: AtRestProtection, right: AtRestProtection) -> Bool {
     left.rawValue < right.rawValue
   }

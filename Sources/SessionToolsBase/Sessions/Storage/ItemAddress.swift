@@ -13,11 +13,15 @@ struct ItemAddress: Sendable {
   /// cooperative pool while they wait for it.
   private static let executor = QueueExecutor("session-tools.changes")
 
+  /// Makes the names of an item in a container.
+  ///
   /// - Throws: `invalidName`.
   init(_ identifier: String, in container: StoreContainer<some Any>) throws(StoreError) {
     try self.init(container.key(identifier), in: container.store)
   }
 
+  /// Makes the names of an item in a store.
+  ///
   /// - Throws: `invalidName`.
   init(_ key: StoreKey, in store: any SecretStore) throws(StoreError) {
     self.store = store
@@ -32,7 +36,7 @@ struct ItemAddress: Sendable {
     type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
   }
 
-  /// Makes changes if what is stored is one of some versions.
+  /// Makes changes if the stored item is one of some versions.
   ///
   func apply(
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
@@ -62,11 +66,11 @@ struct ItemAddress: Sendable {
     try await exclusively(body)
   }
 
-  /// Changes several items, while no change is made to any of them that depends on what is stored.
+  /// Changes several items, while no change is made to any of them that depends on the stored item.
   ///
-  /// Takes the exclusive access to one item after the other and keeps it until the change is made.
-  /// All callers go by the same order, and a change of a single item waits for no other item, so
-  /// that they cannot wait in a circle. The items are of one store, in the order of their names.
+  /// Takes exclusive access to one item after the other and keeps it until the change is made. All
+  /// callers use the same order, and a change of a single item waits for no other item, so that
+  /// they cannot deadlock. The items are of one store, in the order of their names.
   ///
   /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
   static func change(_ items: [ItemAddress], _ body: () async throws -> Void) async throws {
@@ -93,7 +97,7 @@ struct ItemAddress: Sendable {
     } catch StoreError.timedOut where !isHeld {
       throw StoreError(
         StoreError.timedOut, store: "\(item.key)",
-        reason: "changes of the item by others did not end in time, and nothing was changed",
+        reason: "other changes of the item did not finish in time, and nothing was changed",
         remedy: "Try again")
     }
   }
