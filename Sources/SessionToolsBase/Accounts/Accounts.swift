@@ -133,7 +133,9 @@ public final class Accounts<User: Codable>: Sendable {
         remedy: "Sign in at most \(largestCount) users at a time")
     }
     let users = users.sorted { $0.key < $1.key }
-    let items = try users.map { try ItemAddress(storageIdentifier, in: container.items(of: $0.key)) }
+    let items = try users.map {
+      try ItemAddress(storageIdentifier, in: container.items(of: $0.key))
+    }
     let changes = try changes(storing: users.map { $0.value }, in: items)
     let sessions = users.map { session(of: $0.key) }
     var states: [SharedSessionState] = []

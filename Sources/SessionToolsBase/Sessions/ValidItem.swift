@@ -95,7 +95,9 @@ extension Session {
     let storage = try storage()
     if strategy == .ifNeeded, let inStore = storage.inStore, let reader = inStore.address.reader {
       let stored = try await shared.storedItem(at: inStore.address, by: reader)
-      if let usable = try usableSnapshot(stored, by: reader, inStore, shared, &due) { return usable }
+      if let usable = try usableSnapshot(stored, by: reader, inStore, shared, &due) {
+        return usable
+      }
       if due != nil { return nil }
     }
     return try usableSnapshot(try await storage.snapshot(), strategy, storage, shared, &due)
@@ -216,7 +218,9 @@ extension Session {
     _ = try await refresh(wish, shared)
   }
 
-  private func refresh(_ wish: RefreshWish, _ shared: SharedSessionState) async throws -> RefreshedItem {
+  private func refresh(
+    _ wish: RefreshWish, _ shared: SharedSessionState
+  ) async throws -> RefreshedItem {
     while true {
       let refreshed = try await wait(for: wish, try storage(), shared).outcome()
       // One that was under way may have been for an item that only expired soon.

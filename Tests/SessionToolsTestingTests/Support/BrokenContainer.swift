@@ -142,6 +142,22 @@ final class BrokenContainer: StoreBackedContainer {
     tell(isRemoval: true)
   }
 
+  func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
+    try await onThread { try self.containsItem(forIdentifier: identifier) }
+  }
+
+  func asyncLoadItem(
+    forIdentifier identifier: String, jsonDecoder: JSONDecoder
+  ) async throws -> sending String? {
+    try await onThread {
+      try self.loadItem(forIdentifier: identifier, jsonDecoder: JSONDecoder())
+    }
+  }
+
+  func asyncRemoveItem(forIdentifier identifier: String) async throws {
+    try await onThread { try self.removeItem(forIdentifier: identifier) }
+  }
+
   func asyncStoreItem(
     _ item: sending String, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
