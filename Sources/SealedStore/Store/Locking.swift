@@ -43,7 +43,7 @@ extension SealedFileStore: LockableSecretStore {
     if isInForkedChild { try withState { _ in } }
     let opened = try loader.open(by: .source(key))
     if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
-    // Not while a thread writes: it uses the state again after it has brought it up to date.
+    // This waits for a thread that writes, which uses the state again after refreshing it.
     let unused = writer.withLock { _ in
       state.withLock { slot -> KeyRing? in
         guard slot == nil else { return opened.keys }

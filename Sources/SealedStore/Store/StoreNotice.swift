@@ -36,7 +36,7 @@ public enum StoreNotice: Hashable, Sendable {
 }
 
 extension StoreNotice: CustomStringConvertible {
-  /// What happened, in a sentence for a person.
+  /// A description in one sentence, for people.
   public var description: String {
     switch self {
     case .headerReadFromCopy:

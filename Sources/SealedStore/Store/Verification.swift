@@ -91,7 +91,7 @@ private struct Verifier {
         journalByteCount: try directory.status(of: StoreFile.journal)?.byteCount ?? 0)
     }
     try checkMark(of: view)
-    // The survey goes on behind a break, so that the items there can be named.
+    // The survey continues behind a break, so that the items there can be named.
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
