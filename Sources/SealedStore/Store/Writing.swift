@@ -127,7 +127,7 @@ extension SealedFileStore {
     StoreError(
       StoreError.outcomeUnknown, store: path,
       reason: "the change is on the disk, but could not be confirmed: \(error.reason)",
-      remedy: "Read what is there, and look at the disk's health", errno: error.errno)
+      remedy: "Check the store's content, and check the disk's health", errno: error.errno)
   }
 
   /// Saves an anchor of how far the journal is confirmed.
@@ -179,7 +179,7 @@ extension SealedFileStore {
       StoreError.outcomeUnknown, store: path,
       reason: "the change was written, but not the reserve behind it, and could not be undone: "
         + error.reason,
-      remedy: "Read what is there, and look at the disk's health", errno: error.errno)
+      remedy: "Check the store's content, and check the disk's health", errno: error.errno)
   }
 
   /// Cuts off the written part of a change that failed, and returns whether the cut is durable.
