@@ -11,7 +11,7 @@ struct Header: Equatable {
   private static let checksumByteCount = 16
   private static let macByteCount = 32
 
-  /// An upper bound for a header of 16 slots; a larger file is not read.
+  /// The length of a header of 16 slots of the largest size; a larger file is not read.
   static let largestByteCount =
     slotsOffset
     + KeySlot.largestCount

@@ -8,7 +8,7 @@ struct JournalPart: Sendable {
   /// Whether no other record follows.
   var isLast = false
 
-  /// A part without records, which ends where it starts.
+  /// Creates a part without records, which ends where it starts.
   init(at start: RecordPosition) {
     end = start
   }

@@ -37,7 +37,7 @@ final class SharedWalk {
 
   /// Returns the next part; `nil` behind the last.
   ///
-  /// Until that part is ready, the caller's thread takes parts as well. Do not call this again
+  /// Until that part is ready, the caller's thread also takes parts. Do not call this again
   /// after an error.
   ///
   /// - Throws: `io`.

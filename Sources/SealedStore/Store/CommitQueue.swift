@@ -3,36 +3,36 @@ import Glibc
 import SessionToolsBase
 import Synchronization
 
-/// Changes that wait for the disk.
+/// A queue of changes that wait for the disk.
 ///
-/// Those that come while one is being synced are written together when it is done: one change,
-/// one write, one sync.
+/// Changes that come while another is being synced are written together when it is done: one
+/// change, one write, one sync.
 ///
-/// Whoever begins a batch leads it: when its turn comes, it commits the changes of all who
-/// joined. It waits a moment for those who were answered just now: commonly they have more to
-/// write, and would else wait for the sync after this one. When all have come, the last of them
-/// leads in its place, since that one is awake.
+/// The thread that begins a batch leads it: when the batch's turn comes, it commits the changes of
+/// all threads that joined. It first waits a moment for the threads whose commit just ended: they
+/// commonly have more to write, and would otherwise wait for the sync after this one. When all of
+/// them have come, the last one leads instead, since that thread is awake.
 final class CommitQueue: Sendable {
-  /// More than this is not written together.
+  /// The largest number of bytes that are written together.
   private static let largestBatchByteCount = 16 << 20
-  /// The part of the last commit's time that the next waits for others, and the most of it.
+  /// The share of the last commit's time for which the next one waits for others, up to a limit.
   private static let gatheringShare = 0.5
   private static let longestGathering = Duration.milliseconds(2)
-  /// For so long who waits for others lets them run, and does not sleep: they come within
-  /// microseconds, and to be woken takes tens of them.
+  /// The time for which a thread that waits for others yields and does not sleep: they come within
+  /// microseconds, and waking up takes tens of them.
   private static let longestYielding = Duration.microseconds(200)
 
   private struct State {
-    /// Those whose commit has not begun; the last is joined, the first may be gathering.
+    /// The batches whose commit has not begun; requests join the last, the first may be gathering.
     var batches: [Batch] = []
-    /// Whether someone gathers or commits.
+    /// Whether a thread is gathering or committing.
     var isLed = false
-    /// How many requests the last commit answered, when it ended, and how long it took.
+    /// The number of requests in the last commit, its end, and the time it took.
     var last = (count: 0, end: ContinuousClock.now, duration: Duration.zero)
   }
 
   private enum Place {
-    /// Commits without a batch, where nobody else is at work and nobody is waited for.
+    /// Commits without a batch, because no other thread is at work or expected.
     case alone
     case batch(Batch, place: Int, role: Role)
   }
@@ -49,10 +49,10 @@ final class CommitQueue: Sendable {
   /// Commits a list of changes, together with others.
   ///
   /// - Parameters:
-  ///   - changes: What to change.
-  ///   - byteCount: What they take in the journal.
+  ///   - changes: The changes.
+  ///   - byteCount: The number of bytes that they take in the journal.
   ///   - commit: Makes the changes of several requests durable, all or none.
-  /// - Throws: What the commit throws.
+  /// - Throws: The errors of the commit.
   func submit(
     _ changes: [StoreChange], byteCount: Int,
     commit: ([StoreChange]) throws(StoreError) -> Void
@@ -89,7 +89,7 @@ final class CommitQueue: Sendable {
     next?.turn?.signal()
   }
 
-  /// Joins the last batch, or begins one, whose leader is the first in it.
+  /// Joins the last batch, or begins one and leads it.
   private func join(_ changes: [StoreChange], _ byteCount: Int) -> Place {
     state.withLock { state in
       if !state.isLed, state.last.count <= 1 {
@@ -113,11 +113,11 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Waits for those who were answered by the last commit, if there were several at work.
+  /// Waits for the threads of the last commit, if there were several.
   ///
   /// - Parameters:
-  ///   - batch: What they may join, the first in the queue.
-  ///   - wasAnswered: Whether its leader is one of them.
+  ///   - batch: The batch that they may join, the first in the queue.
+  ///   - wasAnswered: Whether its leader is one of these threads.
   /// - Returns: Whether the leader still leads.
   private func gather(_ batch: Batch, wasAnswered: Bool) -> Bool {
     let patience = state.withLock { state -> Duration? in
@@ -147,7 +147,7 @@ final class CommitQueue: Sendable {
   }
 
   private func lead(_ batch: Batch, commit: ([StoreChange]) throws(StoreError) -> Void) {
-    // Nobody joins it any more.
+    // No other request joins the batch from here on.
     let requests = state.withLock { state in
       state.batches.removeFirst()
       return batch.requests
@@ -158,14 +158,14 @@ final class CommitQueue: Sendable {
     let result = Self.result { () throws(StoreError) in try commit(changes) }
     var results = Array(repeating: result, count: requests.count)
     if requests.count > 1, case .failure(let error) = result, error.code == StoreError.noSpace {
-      // What does not fit together may fit one by one, and one's own size is one's own fault.
+      // Requests that do not fit together may fit one by one, and each fails only for its own size.
       results = requests.map { request in
         Self.result { () throws(StoreError) in try commit(request) }
       }
     }
     batch.results.withLock { $0 = results }
     end(answered: requests.count, since: start)
-    // Wakes all of them at once.
+    // This wakes all waiting threads at once.
     batch.answered?.leave()
   }
 
@@ -181,22 +181,23 @@ final class CommitQueue: Sendable {
 
   /// Requests that are committed together.
   ///
-  /// What can change is only touched under the queue's lock: this makes the unchecked conformance
-  /// true.
+  /// Its variables are only used under the queue's lock, except ``answered`` once it no longer
+  /// changes. This makes the unchecked conformance correct.
   private final class Batch: @unchecked Sendable {
     var requests: [[StoreChange]]
     var byteCount: Int
-    /// With how many requests it is complete, once its leader has begun to wait for them.
+    /// The number of requests with which it is complete, once its leader waits for them.
     var completeCount: Int?
-    /// Whether it is decided who leads: whoever made it complete, or its leader after the waiting.
+    /// Whether its final leader is known: the thread that completed it, or its leader after a wait.
     var isTaken = false
-    /// Whether all have come that its leader waits for.
+    /// Whether all requests for which its leader waits have come.
     let isComplete = Atomic(false)
-    /// What became of each request, once they are answered.
+    /// The result of each request, once there are results.
     let results = Mutex<[Result<Void, StoreError>]>([])
-    /// Signalled when it is the batch's turn, if that has to be waited for.
+    /// Signaled when it is the batch's turn, if it must wait for its turn.
     let turn: DispatchSemaphore?
-    /// Left when there are results, if anyone waits for them; not changed once nobody can join.
+    /// Left when there are results, if a thread waits for them; not changed once no request can
+    /// join.
     private(set) var answered: DispatchGroup?
 
     init(_ changes: [StoreChange], _ byteCount: Int, hasToWait: Bool) {

@@ -3,29 +3,29 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// How many superseded bytes let a journal be compacted without being asked.
+  /// The numbers of superseded bytes above which a journal is compacted automatically.
   enum CompactionLimit {
-    /// After ``changeCount`` changes.
+    /// The limit after ``changeCount`` changes.
     static let deadByteCount = 1 << 20
-    /// Fewer changes are no reason to rewrite a journal.
+    /// The number of changes from which on the lower limit applies.
     static let changeCount = 1000
-    /// After any number of changes.
+    /// The limit after any number of changes.
     static let largestDeadByteCount = 16 << 20
-    /// When the store is locked.
+    /// The limit when the store is locked.
     static let deadByteCountWhenLocking = 256 << 10
   }
 
-  /// Rewrites the journal without what was superseded or removed.
+  /// Rewrites the journal without superseded and removed records.
   ///
-  /// Until then, a value that was removed or replaced stays readable for those who have the store's
-  /// key. It happens by itself when superseded and removed records take more than half of the
-  /// journal and more than 16 MiB, or more than 1 MiB after 1,000 changes; 256 KiB are enough when
-  /// the store is locked. In a smaller store it never happens by itself.
+  /// Until then, a value that was removed or replaced stays readable for anyone who has the store's
+  /// key. The journal is compacted automatically when superseded and removed records take more than
+  /// half of it and more than 16 MiB, or more than 1 MiB after 1,000 changes; 256 KiB are enough
+  /// when the store is locked. A smaller store is never compacted automatically.
   ///
-  /// Other processes go on reading the old file until they see the new one.
+  /// Other processes read the old file until they see the new one.
   ///
-  /// - Returns: The bytes that were freed.
-  /// - Throws: `locked`, `timedOut`, `corrupt` when any live record cannot be opened, `noSpace`,
+  /// - Returns: The number of bytes that were freed.
+  /// - Throws: `locked`, `timedOut`, `corrupt` when a live record cannot be opened, or `noSpace`,
   ///   and nothing was changed; `outcomeUnknown`, `accessDenied` or `io`.
   @discardableResult
   public func compact(progress: StoreProgress? = nil) throws(StoreError) -> Int {
@@ -34,7 +34,7 @@ extension SealedFileStore {
     }
   }
 
-  /// Compacts on another thread when that is worth it: what was asked for is answered first.
+  /// Compacts on another thread if it is worthwhile: the change that led to it returns first.
   func compactLaterIfDue() {
     let isDue = isCompactionDue { view in
       let dead = view.deadByteCount
@@ -49,9 +49,9 @@ extension SealedFileStore {
     }
   }
 
-  /// Compacts when little is to be gained, before the keys go.
+  /// Compacts even for a small gain, before the keys are wiped.
   ///
-  /// Not while another process writes: locking does not wait for it.
+  /// This does nothing while another thread or process writes: locking does not wait for it.
   func compactBeforeLocking() {
     let isDue = isCompactionDue { view in
       view.deadByteCount > CompactionLimit.deadByteCountWhenLocking
@@ -64,14 +64,17 @@ extension SealedFileStore {
       guard let slot, case .usable(let view) = slot.journal, view.damage == nil else {
         return false
       }
-      // What failed is tried again when there is as much more to gain, not at every change.
+      // A failed compaction is tried again when the journal has grown by as much, not at every
+      // change.
       return view.deadByteCount > view.live.byteCount && isWorthIt(view)
         && view.end.byteCount
           >= compaction.triedByteCount + CompactionLimit.deadByteCountWhenLocking
     }
   }
 
-  /// What was asked for has been done by then, so a failure here is only a notice.
+  /// Compacts automatically.
+  ///
+  /// The operation of the caller is done by then, so a failure here is only a notice.
   private func compactByItself(
     timeout: Duration?, _ isWorthIt: (JournalView) -> Bool
   ) {
@@ -110,19 +113,19 @@ extension SealedFileStore {
     let newByteCount = view.end.byteCount
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
-    // A journal that takes another's place has a change even when the store is empty.
+    // A journal that replaces another has a change even when the store is empty.
     return max(0, old.byteCount - newByteCount)
   }
 
-  /// Makes the mark of the journal durable, as it has to be when another takes its place.
+  /// Makes the mark of the journal durable, which it must be before another journal replaces it.
   ///
-  /// - Returns: What that journal keeps of it.
-  /// - Throws: `locked`, `noSpace`, `accessDenied` or `io`; no item is changed by it.
+  /// - Returns: The digest of the mark, for the head of the other journal.
+  /// - Throws: `locked`, `noSpace`, `accessDenied` or `io`; no item is changed.
   func durableMark() throws(StoreError) -> MarkDigest {
     let (file, bytes, digest) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       guard let mark = open.mark else { throw loader.corrupt("the mark is missing") }
-      // The journal may have none of its own yet.
+      // The journal may not have a mark of its own yet.
       mark.take(view.mark, chainKey: open.keys.chainKey)
       return (mark.file, mark.seenBytes, mark.digest)
     }
@@ -133,12 +136,12 @@ extension SealedFileStore {
   /// Writes all items into `journal.next`, sealed with the given keys, and syncs it.
   ///
   /// - Parameters:
-  ///   - predecessor: The mark of the journal whose place it takes.
-  ///   - version: How many changes were made to the store.
+  ///   - predecessor: The mark of the journal that it replaces.
+  ///   - version: The number of changes made to the store.
   ///   - store: The store's identifier.
-  ///   - keys: What seals the new journal.
-  ///   - progress: Told of every few items.
-  /// - Returns: What a reader of the journal would know.
+  ///   - keys: The keys that seal the new journal.
+  ///   - progress: Called after every few items.
+  /// - Returns: The view that a reader of the journal would have.
   /// - Throws: As ``writeJournal(_:of:head:keys:progress:)``, and `locked`.
   func rewriteJournal(
     after predecessor: MarkDigest, version: UInt64, store: StoreIdentifier, keys: KeyRing,
@@ -160,7 +163,7 @@ extension SealedFileStore {
 
   /// Writes items into `journal.next`, and syncs it.
   ///
-  /// - Throws: `corrupt` when one does not open, `noSpace`, `accessDenied` or `io`.
+  /// - Throws: `corrupt` when an item does not open, `noSpace`, `accessDenied` or `io`.
   func writeJournal(
     _ entries: [ItemIndex.Entry], of reader: ItemReader, head: JournalHead, keys: KeyRing,
     progress: StoreProgress?
@@ -181,18 +184,18 @@ extension SealedFileStore {
     }
   }
 
-  /// Puts `journal.next` in the journal's place: the moment at which it counts.
+  /// Renames `journal.next` over the journal: from this moment on the new journal counts.
   ///
-  /// If that worked, ``confirm(_:keys:_:)`` is to follow.
+  /// After this has succeeded, call ``confirm(_:keys:_:)``.
   ///
   /// - Parameters:
   ///   - view: The new journal.
-  ///   - old: Where the old one ends, if it has an end to rely on.
-  /// - Throws: `noSpace`, `accessDenied`, `io`, or what the anchor's keeper throws, and nothing
+  ///   - old: The end of the old journal, if it has a reliable one.
+  /// - Throws: `noSpace`, `accessDenied`, `io`, or an error of the anchor's keeper, and nothing
   ///   was changed; `outcomeUnknown`.
   func install(_ view: JournalView, after old: Mark?) throws(StoreError) {
     do throws(StoreError) {
-      // Whichever of the two is there after a crash, it is anchored.
+      // Either journal may be there after a crash, so both are anchored.
       let marks = [old, view.mark].compactMap(\.self)
       try options.anchor?.keep(StoreAnchor(store: view.head.store, marks: marks), path: path)
       withStateIfOpen { $0.isReplacingJournal = true }
@@ -202,7 +205,7 @@ extension SealedFileStore {
       let isUnknown = error.code == StoreError.outcomeUnknown || mayBeInPlace(view)
       withStateIfOpen { open in
         open.isReplacingJournal = false
-        // Either journal may be the one after a crash; both say the same. Look again.
+        // Either journal may be there after a crash; both have the same items. Look again.
         if isUnknown { open.discardJournal(error) }
       }
       guard isUnknown else {
@@ -213,8 +216,8 @@ extension SealedFileStore {
     }
   }
 
-  /// Whether a journal may have its name although the rename failed: some file systems report errors
-  /// of what they did.
+  /// Returns whether a journal may have its name although the rename failed: some file systems
+  /// report an error for a rename that they made.
   private func mayBeInPlace(_ view: JournalView) -> Bool {
     do throws(StoreError) {
       return try directory.status(of: StoreFile.journal)?.isSameFile(as: view.identity) ?? true
@@ -226,8 +229,8 @@ extension SealedFileStore {
   /// Writes the mark of a journal that was installed, and gives the journal to readers of this
   /// process.
   ///
-  /// - Throws: `outcomeUnknown` when the mark cannot be opened or written; the journal counts all
-  ///   the same.
+  /// - Throws: `outcomeUnknown` when the mark cannot be opened or written; the journal counts
+  ///   nevertheless.
   func confirm(
     _ view: JournalView, keys: KeyRing, _ takeOver: (inout OpenState) -> Void
   ) throws(StoreError) {
@@ -239,7 +242,7 @@ extension SealedFileStore {
       else { throw loader.corrupt("the mark is missing") }
       open = found
     } catch {
-      // The journal that is open has no name any more, and nothing may be written to it.
+      // The open journal no longer has a name, and nothing may be written to it.
       withStateIfOpen { $0.discardJournal(error) }
       throw unconfirmed(error)
     }
@@ -252,7 +255,7 @@ extension SealedFileStore {
 }
 
 extension OpenState {
-  /// Lets the next use read the files again.
+  /// Makes the next use read the files again.
   mutating func discardJournal(_ error: StoreError) {
     journal = .unusable(error)
     isReplacingJournal = false
@@ -265,7 +268,7 @@ extension OpenState {
   }
 }
 
-/// Runs one compaction after another on a thread of its own, and remembers what failed.
+/// A queue that runs one compaction after another, and remembers the last failure.
 package final class BackgroundCompaction: Sendable {
   private let queue = DispatchQueue(label: "session-tools.sealed-store.compact")
   private let isScheduled = Mutex(false)
@@ -273,13 +276,13 @@ package final class BackgroundCompaction: Sendable {
 
   package init() {}
 
-  /// How long the journal was when compacting it failed the last time.
+  /// The length of the journal when its compaction failed the last time; 0 after a success.
   var triedByteCount: Int {
     get { tried.withLock { $0 } }
     set { tried.withLock { $0 = newValue } }
   }
 
-  /// Runs a closure soon, unless one is to run already.
+  /// Runs a closure soon, unless one is scheduled already.
   package func schedule(_ body: @escaping @Sendable () -> Void) {
     let isFirst = isScheduled.withLock { isScheduled in
       defer { isScheduled = true }

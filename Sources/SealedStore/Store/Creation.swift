@@ -7,12 +7,12 @@ extension SealedFileStore {
   ///
   /// - Parameters:
   ///   - path: The store's directory: absent, or an empty one of mode 0700.
-  ///   - key: What opens the store.
-  ///   - options: What the caller chooses.
+  ///   - key: The source of the key for the slot.
+  ///   - options: The options of the open store.
   /// - Returns: The open store.
   /// - Throws: `alreadyExists` when there is a store or anything else, `unavailable` when the
-  ///   parent is missing, `unsafePermissions`, `accessDenied`, `noSpace`, `io`, or what the
-  ///   key source throws.
+  ///   parent is missing, `unsafePermissions`, `accessDenied`, `noSpace`, `io`, or an error of the
+  ///   key source.
   public static func create(
     at path: String, key: some KeySource, options: Options = Options()
   ) throws(StoreError) -> SealedFileStore {
@@ -33,7 +33,8 @@ extension SealedFileStore {
     identifier: StoreIdentifier
   ) throws(StoreError) -> SealedFileStore {
     let path = path.withoutTrailingSlashes
-    // The key first: it may ask, fail or take long, and nothing was written yet.
+    // The key is made first: its source may ask a person, fail or take long, and nothing was
+    // written yet.
     try checkVacancy(of: path, environment: environment)
     let slot = try key.makeSlot()
     try makeDirectory(path, fileSystem: environment.fileSystem)
@@ -41,7 +42,7 @@ extension SealedFileStore {
     let held = try LockFile(directory).lock(
       byte: LockFile.writerByte, timeout: options.lockTimeout)
     defer { held.unlock() }
-    // Once more: another process may have been faster.
+    // This is checked once more: another process may have been faster.
     try checkEmpty(directory)
     try write(
       slot, to: directory, identifier: identifier, anchor: options.anchor,
@@ -55,7 +56,7 @@ extension SealedFileStore {
       directory: directory, state: state, options: options, environment: environment)
   }
 
-  /// Fails early, before a key is made for a store that cannot be.
+  /// Fails early, before a key is made for a store that cannot be created.
   static func checkVacancy(
     of path: String, environment: StoreEnvironment
   ) throws(StoreError) {
@@ -90,7 +91,7 @@ extension SealedFileStore {
       do throws(SystemCallError) {
         try fileSystem.makeDirectory(path)
       } catch let error where error.errno == SystemCallError.fileExists {
-        // Whoever made it may have died before its name was durable.
+        // The process that made it may have died before its name was durable.
       }
       let parent = try fileSystem.openDirectory(path.parentPath + "/.")
       defer { fileSystem.close(parent) }
@@ -102,10 +103,10 @@ extension SealedFileStore {
     }
   }
 
-  /// Only what an interrupted creation leaves may be there: a lock, a mark, and a journal
-  /// without records.
+  /// Checks that a directory has only what an interrupted creation leaves: a lock, a mark, and a
+  /// journal without records.
   ///
-  /// A header is written after them, so whatever has one is a store.
+  /// A header is written after them, so a directory with a header is a store.
   private static func checkEmpty(_ directory: PrivateDirectory) throws(StoreError) {
     let names = Set(try directory.names())
     guard names.isDisjoint(with: [StoreFile.header, StoreFile.headerCopy])
@@ -149,11 +150,11 @@ extension SealedFileStore {
     try writeNew(
       StoreFile.mark, mark.encoded(chainKey: keys.chainKey), to: directory)
     try directory.synchronize()
-    // Before the header, which makes it a store: none is without its anchor.
+    // This is before the header, which makes it a store: no store is without its anchor.
     try anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: directory.path)
     let headers = HeaderFiles(directory: directory)
     try headers.write(header, headerKey: keys.headerKey)
-    // The store is there now; a copy that is missing is made by its first change.
+    // The store exists now; its first change makes a copy that is missing.
     try? headers.writeCopy(header, headerKey: keys.headerKey)
   }
 
@@ -166,7 +167,7 @@ extension SealedFileStore {
   }
 }
 
-/// Opens a store that was just made, without asking its key source again.
+/// A key source that opens a store that was just made, so that the store's own is not asked again.
 private struct NewSlotKey: KeySource {
   let slot: (parameters: KeySlotParameters, key: WrappingKey)
 

@@ -3,7 +3,7 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
-  /// - Throws: `locked`, `timedOut`, `io`, or what the closure throws.
+  /// - Throws: `locked`, `timedOut`, `io`, or an error of the closure.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
@@ -18,8 +18,8 @@ extension SealedFileStore {
 
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
-  /// - Throws: `locked`, `timedOut`, `cancelled` when the task was cancelled while waiting,
-  ///   `io`, or what the closure throws.
+  /// - Throws: `locked`, `timedOut`, `cancelled` when the task was canceled while waiting,
+  ///   `io`, or an error of the closure.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -32,11 +32,11 @@ extension SealedFileStore {
     return try await body()
   }
 
-  /// The byte of the lock file that stands for a name.
+  /// Returns the byte of the lock file that stands for a name.
   ///
   /// Every user of the machine sees the locks in /proc/locks, so the name is hashed together
-  /// with the store's identifier, which only this user can read. Not with a key: those change,
-  /// and then two who hold the same name would not know of each other.
+  /// with the store's identifier, which only this user can read. It is not hashed with a key: keys
+  /// change, and then two holders of the same name would not exclude each other.
   private func lockByte(of key: StoreKey) throws(StoreError) -> Int {
     let identifier = try withState { $0.header.store }
     let input = ByteBuffer(byteCount: 16 + key.canonicalByteCount)

@@ -4,7 +4,7 @@ import SessionToolsBase
 struct HeaderFiles {
   let directory: PrivateDirectory
 
-  /// What stands in one of the files.
+  /// The content of one of the files.
   enum Content: Equatable {
     case missing
     case defective(Header.Defect)
@@ -30,7 +30,7 @@ struct HeaderFiles {
     }
   }
 
-  /// The header, or its copy when the header is missing or damaged.
+  /// Reads the header, or its copy when the header is missing or damaged.
   ///
   /// - Throws: `unavailable` when there is no store, `corrupt` when neither can be used,
   ///   `unsupportedVersion`, `unsafePermissions`, `accessDenied` or `io`.
@@ -49,10 +49,10 @@ struct HeaderFiles {
       remedy: "Name an existing store, or make one here")
   }
 
-  /// Whether there is a store, or what is left of one.
+  /// Returns whether there is a store, or the remains of one.
   ///
-  /// A creation that was interrupted leaves a journal without records and no header; that is
-  /// no store yet.
+  /// A creation that was interrupted leaves a journal without records and no header; that is not a
+  /// store yet.
   ///
   /// - Throws: `accessDenied` or `io`.
   func isPresent() throws(StoreError) -> Bool {
@@ -66,9 +66,10 @@ struct HeaderFiles {
     return (journal?.byteCount ?? 0) > JournalHead.byteCount
   }
 
-  /// The header in a file; `nil` when it is missing or was damaged by accident.
+  /// Returns the header in a file; `nil` when it is missing or was damaged by accident.
   ///
-  /// What was made on purpose is never passed over for a copy that could be an older one.
+  /// A header that was changed on purpose is an error: its copy is not used, because that could be
+  /// an older one.
   private func usable(_ content: Content) throws(StoreError) -> Header? {
     switch content {
     case .header(let header): return header
@@ -78,7 +79,7 @@ struct HeaderFiles {
     case .defective(.unsupportedVersion(let version)):
       throw StoreError(
         StoreError.unsupportedVersion, store: directory.path,
-        reason: "the store has format version \(version), this is a program for version "
+        reason: "the store has format version \(version), but this program supports version "
           + "\(Header.formatVersion)",
         remedy: "Use a newer version of the program")
     }
@@ -86,7 +87,7 @@ struct HeaderFiles {
 
   /// Writes the header.
   ///
-  /// From then on it counts, whatever becomes of the copy.
+  /// From then on it counts, whatever happens to the copy.
   ///
   /// - Throws: `accessDenied`, `noSpace` or `io`, and nothing was changed; `outcomeUnknown`.
   func write(_ header: Header, headerKey: KeyBytes) throws(StoreError) {

@@ -1,13 +1,13 @@
 public import SessionToolsBase
 
 extension SealedFileStore {
-  /// Whether there is a store at a path, sound or not.
+  /// Returns whether there is a store at a path, sound or not.
   ///
-  /// `false` means that nothing is there, or a directory with nothing of a store, or a creation that
+  /// `false` means that there is nothing, a directory with nothing of a store, or a creation that
   /// was interrupted before it counted: nothing that ever held an item.
   ///
-  /// - Throws: `unsafePermissions`, `accessDenied`, `unavailable` or `io`: whoever cannot tell
-  ///   does not answer `false`.
+  /// - Throws: `unsafePermissions`, `accessDenied`, `unavailable` or `io`: when it is not known
+  ///   whether there is a store, this does not return `false`.
   public static func exists(at path: String) throws(StoreError) -> Bool {
     let fileSystem = LinuxFileSystem()
     let path = path.withoutTrailingSlashes
@@ -19,7 +19,7 @@ extension SealedFileStore {
     return try HeaderFiles(directory: .ofStore(at: path, fileSystem: fileSystem)).isPresent()
   }
 
-  /// The ways to open a store, which anyone who can read its files may list.
+  /// Returns the key slots of a store, which anyone who can read its files may list.
   ///
   /// - Throws: `unavailable` when there is no store, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied` or `io`.
@@ -28,7 +28,7 @@ extension SealedFileStore {
     return try HeaderFiles(directory: directory).read().header.keySlots
   }
 
-  /// The store's identifier, 32 hexadecimal digits, which anyone who can read its files may
+  /// Returns the store's identifier, 32 hexadecimal digits, which anyone who can read its files may
   /// know.
   ///
   /// It never changes.
@@ -39,22 +39,22 @@ extension SealedFileStore {
     return try HeaderFiles(directory: directory).read().header.store.bytes.hexadecimal
   }
 
-  /// The ways to open this store, as they are on disk now.
+  /// Returns the key slots of this store, as they are on disk now.
   ///
   /// - Throws: As ``keySlots(at:)``.
   public func keySlots() throws(StoreError) -> [KeySlot] {
     try HeaderFiles(directory: directory).read().header.keySlots
   }
 
-  /// Adds a way to open the store.
+  /// Adds a key slot to the store.
   ///
-  /// Rewrites the header alone, whatever the store's size.
+  /// Only the header is rewritten, whatever the store's size.
   ///
-  /// - Parameter key: What opens the new slot.
+  /// - Parameter key: The source of the key for the new slot.
   /// - Returns: The new slot.
-  /// - Throws: `invalidKey` when there are 16 already or the passphrase slots would cost more
+  /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
   ///   than ``Passphrase/Limits`` allow, `locked`, `timedOut`, `corrupt`,
-  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or what the key source throws.
+  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the key source.
   @discardableResult
   public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
     let slot = try key.makeSlot()
@@ -71,10 +71,10 @@ extension SealedFileStore {
     return slots[slots.count - 1]
   }
 
-  /// Puts another key in a slot's place, such as a new passphrase for an old one.
+  /// Replaces the key of a slot, such as an old passphrase by a new one.
   ///
-  /// The old key, with an old copy of the header, still opens what was written before: to
-  /// shut it out, use ``revoke(keeping:progress:confirm:)``.
+  /// The old key, with an old copy of the header, still opens the store: to shut it out, use
+  /// ``revoke(keeping:progress:confirm:)``.
   ///
   /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
   public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
@@ -88,10 +88,10 @@ extension SealedFileStore {
     }
   }
 
-  /// Removes a way to open the store.
+  /// Removes a key slot of the store.
   ///
-  /// The key, with an old copy of the header, still opens what was written before: to shut it
-  /// out, use ``revoke(keeping:progress:confirm:)``.
+  /// The key, with an old copy of the header, still opens the store: to shut it out, use
+  /// ``revoke(keeping:progress:confirm:)``.
   ///
   /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
   ///   ``addSlot(_:)``.
@@ -116,7 +116,7 @@ extension SealedFileStore {
       try withState { open throws(StoreError) in
         var header = open.header
         try change(&header, open.keys.storeKey)
-        // Until both are written, the next change has to make them equal.
+        // Until both are written, the next change must make them equal.
         writer.isTidy = false
         let headers = HeaderFiles(directory: directory)
         try headers.write(header, headerKey: open.keys.headerKey)
@@ -141,12 +141,12 @@ extension SealedFileStore {
       random: environment.random)
   }
 
-  /// Refuses a slot that would not be tried behind all the others.
+  /// Refuses a slot that would not be tried after all the others.
   private func checkCost(
     of slot: KeySlotParameters, beside others: [SlotRecord], for key: some KeySource
   ) throws(StoreError) {
     let tried = others.compactMap(\.parameters).filter { other in
-      // One that is refused by itself is not tried, and costs nothing.
+      // A slot that is refused by itself is not tried, and costs nothing.
       (try? key.checkCost(of: [other])) != nil
     }
     do throws(StoreError) {
@@ -154,7 +154,7 @@ extension SealedFileStore {
     } catch let error where error.code == StoreError.invalidKey {
       throw StoreError(
         StoreError.invalidKey, store: path, reason: error.reason,
-        remedy: "Remove a passphrase slot first, or let the new one cost less")
+        remedy: "Remove a passphrase slot first, or give the new one a lower cost")
     }
   }
 
@@ -163,7 +163,7 @@ extension SealedFileStore {
       throw StoreError(
         StoreError.invalidKey, store: path,
         reason: "there is no key slot \(number); there are \(header.slots.count)",
-        remedy: "Look at session-tools slots list \(path.shellQuoted)")
+        remedy: "List them with session-tools slots list \(path.shellQuoted)")
     }
   }
 }

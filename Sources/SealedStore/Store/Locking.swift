@@ -2,9 +2,9 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore: LockableSecretStore {
-  /// Whether the keys are gone from memory.
+  /// Whether the keys were wiped from memory.
   ///
-  /// `true` in a forked child, which is refused everything.
+  /// `true` in a forked child, which cannot use the store.
   public var isLocked: Bool {
     isInForkedChild || state.withLock { $0 == nil }
   }
@@ -18,13 +18,13 @@ extension SealedFileStore: LockableSecretStore {
   ///
   /// Until the store is unlocked, everything that needs them throws `locked`.
   ///
-  /// Compacts the journal first when 256 KiB of it, and more than half, are superseded or removed:
-  /// removed values do not stay on the disk longer than that needs.
+  /// It compacts the journal first when 256 KiB of it, and more than half, are superseded or
+  /// removed: removed values do not stay on the disk longer than necessary.
   ///
-  /// Waits for reads and the one change that are under way. The index, which holds no names,
-  /// goes as well, and so do names that a list kept; Swift's strings cannot be wiped. Locking a
-  /// locked store does nothing, and neither does a forked child, which waits for no thread of its
-  /// parent's: what memory it has goes with it.
+  /// It waits for reads and the one change that are under way. The index, which has no names, is
+  /// released, too, and so are names that a list kept; Swift's strings cannot be wiped. Locking a
+  /// locked store does nothing. In a forked child this does nothing either, because it would wait
+  /// for threads of the parent; the child's memory is gone when the child ends.
   public func lock() {
     guard !isInForkedChild else { return }
     compactBeforeLocking()
@@ -32,18 +32,18 @@ extension SealedFileStore: LockableSecretStore {
     keys?.wipe()
   }
 
-  /// Opens a locked store again, reading its files anew.
+  /// Opens a locked store again, and rereads its files.
   ///
   /// Nothing happens when it is unlocked.
   ///
   /// - Throws: As ``open(at:key:options:)``.
   public func unlock(with key: some KeySource) throws(StoreError) {
     guard isLocked else { return }
-    // In a forked child this is not for a key to mend.
+    // In a forked child no key helps, and this throws.
     if isInForkedChild { try withState { _ in } }
     let opened = try loader.open(by: .source(key))
     if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
-    // Not while a thread writes: it looks into the state after it has brought it up to date.
+    // This waits for a thread that writes, which uses the state again after refreshing it.
     let unused = writer.withLock { _ in
       state.withLock { slot -> KeyRing? in
         guard slot == nil else { return opened.keys }
@@ -51,7 +51,7 @@ extension SealedFileStore: LockableSecretStore {
         return nil
       }
     }
-    // Another thread unlocked first; its keys serve, ours go.
+    // Another thread unlocked the store first; its keys are used, and these are wiped.
     unused?.wipe()
     watcher.tellToResynchronize()
   }
@@ -63,11 +63,11 @@ extension SealedFileStore: LockableSecretStore {
     try unlock(with: Passphrase(utf8: passphrase))
   }
 
-  /// All or nothing, durable, shared with other processes, up to 16 MiB a value.
+  /// The store's traits: atomic, durable, shared with other processes, values of up to 16 MiB.
   public var traits: StoreTraits {
-    // A header that cannot be read is told by every other operation.
+    // Every other operation reports a header that cannot be read.
     let onDisk = try? keySlots()
-    // What opened the store still tells what someone with an older copy of the disk needs.
+    // The slots in memory still show what someone with an older copy of the disk needs.
     let known = onDisk ?? (try? withState { $0.header.keySlots }) ?? []
     return StoreTraits(
       isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
@@ -82,7 +82,7 @@ extension SealedFileStore: LockableSecretStore {
       + (texts.isEmpty ? "nothing that can be read" : texts.joined(separator: ", or "))
   }
 
-  /// What the easiest way takes.
+  /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.
   private static func atRest(_ ways: [KeySlotParameters?]) -> AtRestProtection? {
     guard !ways.contains(nil) else { return nil }
     return ways.compactMap { way in

@@ -1,17 +1,17 @@
 public import SessionToolsBase
 
 extension SealedFileStore {
-  /// How much of the journal is read for one excerpt, in bytes, from which on no more is.
+  /// The number of bytes of the journal from which on an excerpt gets no further values.
   private static let excerptByteCount = 4 << 20
 
-  /// The store's identifier, which a copy of its directory has as well.
+  /// Returns the store's identifier, which a copy of its directory has, too.
   ///
   /// - Throws: `locked`.
   public func identity() throws(StoreError) -> String? {
     "sealed " + (try withState { $0.header.store.bytes.hexadecimal })
   }
 
-  /// Whether both are at the same files, whatever their paths are.
+  /// Returns whether both stores have the same files, whatever their paths are.
   ///
   /// - Throws: `io`.
   package func isSameStore(as other: SealedFileStore) throws(StoreError) -> Bool {
@@ -21,12 +21,12 @@ extension SealedFileStore {
     return lock.isSameFile(as: otherLock)
   }
 
-  /// The keys of all items, those of damaged ones as far as a record with the name still opens.
+  /// Returns the keys of all items, including damaged ones if a record with the name still opens.
   ///
   /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
   public func listing() throws(StoreError) -> StoreListing {
     do throws(StoreError) {
-      // Read anew, and not names that were kept: what does not open is to be told of.
+      // All names are read again, and kept ones are not used: damage must be reported.
       return StoreListing(keys: try readAllKeys(progress: nil))
     } catch let error where error.code == StoreError.corrupt {
       return try damagedListing(error)
@@ -44,7 +44,7 @@ extension SealedFileStore {
     defer { keys.endUse() }
     let survey = try JournalSurvey(
       file, in: JournalHead.byteCount..<end, journal: journal, keys: keys, progress: nil)
-    // Behind a break anything may have been put, or removed: reading each tells.
+    // Behind a break anything may have been put or removed: reading each item shows it.
     let names = survey.names.filter { behind != nil || index[$0.key] != nil }
     let isComplete =
       index.entries.allSatisfy { names[$0.tag] != nil }
@@ -52,8 +52,8 @@ extension SealedFileStore {
     return StoreListing(keys: names.values.sorted(), damage: isComplete ? nil : damage)
   }
 
-  /// Reads the first of some values in the order in which they stand in the journal, up to some
-  /// megabytes of them.
+  /// Reads the first of some values, up to some megabytes, in the order of their places in the
+  /// journal.
   ///
   /// - Throws: `locked`, `corrupt` when one of them was changed, `accessDenied` or `io`.
   public func values(

@@ -1,15 +1,16 @@
 import SessionToolsBase
 
-/// The open mark of a store, and what was read from it last.
+/// The open mark of a store, and the bytes that were read from it last.
 ///
-/// Only touched under the lock of the store's state: this makes the unchecked conformance true.
+/// It is only used under the lock of the store's state. This makes the unchecked conformance
+/// correct.
 final class OpenMark: @unchecked Sendable {
   let file: OpenFile
   private let identity: FileStatus
-  // Filled again and again and never exchanged: what may be exchanged is retained for every read.
+  // These buffers are refilled and never replaced: a `var` would be retained for every read.
   /// The bytes that were seen last.
   let seen = ByteBuffer(byteCount: Mark.byteCount)
-  /// What ``isUnchanged()`` read, and how much that was.
+  /// The bytes that ``isUnchanged()`` read.
   private let current = ByteBuffer(byteCount: Mark.byteCount)
   private var currentByteCount = 0
 
@@ -23,7 +24,7 @@ final class OpenMark: @unchecked Sendable {
     guard identity.byteCount == Mark.byteCount, count == Mark.byteCount else { return nil }
   }
 
-  /// Whether the mark is still what was seen last.
+  /// Returns whether the mark still has the bytes that were seen last.
   ///
   /// - Throws: `io`.
   func isUnchanged() throws(StoreError) -> Bool {
@@ -31,12 +32,12 @@ final class OpenMark: @unchecked Sendable {
     return currentByteCount == Mark.byteCount && current.isEqual(0..<Mark.byteCount, seen)
   }
 
-  /// The mark that ``isUnchanged()`` read; `nil` when the chain key did not make it.
+  /// Returns the mark that ``isUnchanged()`` read; `nil` when the chain key did not make it.
   func changed(chainKey: KeyBytes) -> Mark? {
     currentByteCount == Mark.byteCount ? Mark(current, chainKey: chainKey) : nil
   }
 
-  /// Takes what ``isUnchanged()`` read for seen.
+  /// Takes the bytes that ``isUnchanged()`` read as the ones seen last.
   func take() {
     take(current)
   }
@@ -48,13 +49,13 @@ final class OpenMark: @unchecked Sendable {
   /// A copy of the bytes that were seen last.
   var seenBytes: [UInt8] { seen.bytes(0..<Mark.byteCount) }
 
-  /// Whether a file is the one that is open, still of its length.
+  /// Returns whether a file is the open one, and still has its length.
   func isSameFile(as status: FileStatus?) -> Bool {
     guard let status else { return false }
     return status.isSameFile(as: identity) && status.byteCount == Mark.byteCount
   }
 
-  /// Takes a mark that is about to be written durably.
+  /// Takes a mark that is about to be written durably as the one seen last.
   func take(_ mark: Mark, chainKey: KeyBytes) {
     take(mark.encoded(chainKey: chainKey))
   }
@@ -70,8 +71,9 @@ final class OpenMark: @unchecked Sendable {
 
   /// Makes a mark durable.
   ///
-  /// Written again, because after a sync that failed the kernel calls the page clean: syncing alone
-  /// would do nothing. Not under the lock of the state, since it takes as long as the disk.
+  /// The mark is written again, because after a failed sync the kernel marks the page as clean: a
+  /// sync alone would do nothing. Do not call this under the lock of the state: it takes as long as
+  /// the disk.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`.
   static func writeDurably(_ bytes: [UInt8], to file: OpenFile) throws(StoreError) {
@@ -79,6 +81,6 @@ final class OpenMark: @unchecked Sendable {
     try file.synchronize()
   }
 
-  /// What a journal keeps of this mark when it takes the place of the marked one.
+  /// The digest of this mark, for the head of a journal that replaces the marked one.
   var digest: MarkDigest { MarkDigest(of: seen) }
 }

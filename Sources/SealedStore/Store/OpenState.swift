@@ -1,19 +1,19 @@
 import SessionToolsBase
 
-/// What an unlocked store knows: its keys, its header, its mark, and its journal as far as that
+/// The state of an unlocked store: its keys, its header, its mark, and its journal up to where it
 /// counted at the last look.
 struct OpenState {
   enum Journal {
     case usable(JournalView)
-    // Indirect, so that a copy, and every read makes one, is a reference and no more.
+    // Indirect, so that a copy, which every read makes, is only a reference.
     indirect case unusable(StoreError)
   }
 
   var header: Header
   var keys: KeyRing
-  /// The number of the slot that opened the store, when one had to.
+  /// The number of the slot that opened the store, if a slot was used.
   var slot: Int?
-  /// The journal, or why it cannot be used.
+  /// The journal, or the error for which it cannot be used.
   var journal: Journal
   /// The mark, if there is one of the right length.
   var mark: OpenMark?
@@ -24,13 +24,13 @@ struct OpenState {
   var isRotationPending = false
   /// Whether the header had to be read from its copy.
   var isHeaderFromCopy = false
-  /// Whether this process is putting another journal in the place of the one it has open.
+  /// Whether this process is replacing the journal that it has open.
   ///
-  /// Its readers keep to the old one until that is done.
+  /// Its readers use the old journal until that is done.
   var isReplacingJournal = false
   private var namesChecked = CoarseInstant.now
 
-  /// For so long, a reader does not ask whether the names still lead to the open files.
+  /// The time between two checks of a reader whether the names still lead to the open files.
   private static let nameCheckNanoseconds: Int64 = 100_000_000
 
   init(
@@ -43,12 +43,12 @@ struct OpenState {
     self.mark = mark
   }
 
-  /// Has the next look ask whether the names still lead to the open files.
+  /// Makes the next look check whether the names still lead to the open files.
   mutating func expectOtherFiles() {
     namesChecked = .distantPast
   }
 
-  /// Whether something is wrong that may be so only because others were at work meanwhile.
+  /// Whether something is wrong, which may be only because others wrote meanwhile.
   var isInDoubt: Bool {
     switch journal {
     case .usable(let view): view.damage != nil
@@ -56,11 +56,11 @@ struct OpenState {
     }
   }
 
-  /// Brings the journal up to date with the mark, whoever wrote it.
+  /// Brings the journal up to date with the mark, whichever process wrote it.
   ///
   /// - Parameters:
-  ///   - loader: Reads the files again where that is needed.
-  ///   - hold: What the caller holds of the writer's lock.
+  ///   - loader: The loader that reads the files again if that is needed.
+  ///   - hold: The caller's hold of the writer's lock.
   /// - Returns: Whether that was possible; `false` when it needs the lock.
   /// - Throws: `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
   @inline(__always)
@@ -75,7 +75,7 @@ struct OpenState {
     return try refreshByLooking(from: loader, holding: hold)
   }
 
-  /// The same when more than the mark has to be looked at.
+  /// Does the same when more than the mark must be looked at.
   private mutating func refreshByLooking(
     from loader: StoreLoader, holding hold: WriterHold
   ) throws(StoreError) -> Bool {
@@ -99,7 +99,7 @@ struct OpenState {
     return isIntact ? true : try reload(with: loader, holding: hold)
   }
 
-  /// Whether what was damaged is as it was; everything is read again when anything happened to it.
+  /// Returns whether the damaged files are unchanged; if they are not, everything is read again.
   private func isSameDamage(
     _ view: JournalView, _ loader: StoreLoader
   ) throws(StoreError) -> Bool {
@@ -111,7 +111,7 @@ struct OpenState {
     return mark.isSameFile(as: found) ? try mark.isUnchanged() : false
   }
 
-  /// Whether the names lead to the open files, as far as that is to be asked now.
+  /// Returns whether the names lead to the open files; `true` also when no check is due.
   private mutating func areNamesCurrent(
     _ view: JournalView, _ mark: OpenMark, _ loader: StoreLoader, _ hold: WriterHold
   ) throws(StoreError) -> Bool {
@@ -130,8 +130,8 @@ struct OpenState {
     now.isLater(than: namesChecked, byNanoseconds: Self.nameCheckNanoseconds)
   }
 
-  /// Goes on to a mark that another process wrote; `false` when it is not for this journal, or the
-  /// journal does not go there.
+  /// Advances to a mark that another process wrote; `false` when it is not for this journal, or the
+  /// journal does not reach it.
   private mutating func follow(_ open: OpenMark, _ view: JournalView) throws(StoreError) -> Bool {
     guard let mark = open.changed(chainKey: keys.chainKey), mark.journal == view.head.journal,
       mark.byteCount >= view.end.byteCount
@@ -139,13 +139,13 @@ struct OpenState {
     view.fileByteCount = max(view.fileByteCount, mark.byteCount)
     do throws(StoreError) {
       if let found = try view.advance(to: .mark(mark), keys: keys) {
-        // A part of the change that breaks off may be in its index, and may not count.
+        // A part of the change that breaks off may be in the index, and must not count.
         journal = .unusable(
           StoreError(StoreError.corrupt, store: "journal", reason: found.reason))
         return false
       }
     } catch {
-      // Some of what it read before the error may be in its index, and may not count.
+      // Records that were read before the error may be in the index, and must not count.
       journal = .unusable(error)
       throw error
     }
@@ -156,8 +156,8 @@ struct OpenState {
 
   /// Takes the header that is on disk now, whose slots another process may have changed.
   ///
-  /// - Throws: `corrupt` when it is not the journal's, `unsafePermissions`, `accessDenied` or
-  ///   `io`.
+  /// - Throws: `corrupt` when the journal does not belong to it, `unsafePermissions`,
+  ///   `accessDenied` or `io`.
   mutating func refreshHeader(from loader: StoreLoader) throws(StoreError) {
     let path = loader.directory.path
     let onDisk = try HeaderFiles(directory: loader.directory).read().header
@@ -170,7 +170,7 @@ struct OpenState {
     header = onDisk
   }
 
-  /// Reads everything again with the keys there are.
+  /// Reads everything again with the present keys.
   ///
   /// - Returns: Whether that was possible; `false` when it needs the lock.
   /// - Throws: As ``StoreLoader/load(_:holding:after:)``.
@@ -187,7 +187,7 @@ struct OpenState {
     return true
   }
 
-  /// The journal, when it can be read.
+  /// Returns the journal if it can be read.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   func usableJournal() throws(StoreError) -> JournalView {
@@ -197,7 +197,7 @@ struct OpenState {
     }
   }
 
-  /// The journal, when it can be written and listed.
+  /// Returns the journal if it can be written and listed.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   func soundJournal(in directory: PrivateDirectory) throws(StoreError) -> JournalView {
@@ -207,10 +207,10 @@ struct OpenState {
   }
 }
 
-/// What somebody holds of the lock of a store's writer.
+/// A caller's hold of the writer's lock.
 enum WriterHold {
   case none
-  /// Together with others who only read.
+  /// Shared with others that only read.
   case shared
   case exclusive
 }

@@ -3,11 +3,12 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Reads one value; `nil` when there is no such item.
   ///
-  /// One look at the mark and one read of the journal. Of a store of up to 256 items, records of up to
-  /// 4 KiB are kept in memory, sealed as they are: to read one again is one look at the mark.
+  /// This takes one look at the mark and one read of the journal. Records of up to 4 KiB in a store
+  /// of up to 256 items are kept in memory, sealed as they are: reading one again takes one look at
+  /// the mark.
   ///
-  /// Blocks as long as those take. When another program wrote, what it wrote is read first; when a
-  /// program was interrupted while it wrote, that is settled first, which may wait for another
+  /// It blocks for as long as that takes. Changes by other programs are read first. If a program
+  /// was interrupted while it wrote, its change is settled first, which may wait for another
   /// program for up to ``Options/lockTimeout``.
   ///
   /// - Throws: `locked`, `corrupt` when the item's record, or a part of the journal that could
@@ -29,7 +30,7 @@ extension SealedFileStore {
     return value
   }
 
-  /// Reads a record and opens its value; `nil` when it is not the one of the entry.
+  /// Reads a record and opens its value; `nil` when the record is not that of the entry.
   private func read(_ found: FoundItem) throws(StoreError) -> SecretBytes? {
     let (view, entry) = (found.view, found.entry)
     guard
@@ -41,17 +42,17 @@ extension SealedFileStore {
     return value
   }
 
-  /// Whether there is an item, from the index alone.
+  /// Returns whether there is an item, from the index alone.
   ///
   /// - Throws: `locked`, `corrupt`, `accessDenied` or `io`.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
     try find(key, keepingKeys: false) != nil
   }
 
-  /// The keys of one namespace, or of all, in ascending order.
+  /// Returns the keys of one namespace, or of all, in ascending order.
   ///
-  /// Names are sealed apart from values, and no value is opened. Up to 10,000 names are kept in
-  /// memory then, until the store is changed or locked: to list them again is one look at the mark.
+  /// Names are sealed apart from values, and no value is opened. Up to 10,000 names are then kept
+  /// in memory until the store is changed or locked: listing them again takes one look at the mark.
   ///
   /// - Throws: `locked`, `corrupt` when anything that could be an item was changed,
   ///   `accessDenied` or `io`.
@@ -59,7 +60,7 @@ extension SealedFileStore {
     try keys(in: namespace, progress: nil)
   }
 
-  /// The keys of one namespace, or of all, in ascending order, telling how far it is.
+  /// Returns the keys of one namespace, or of all, in ascending order, and reports progress.
   ///
   /// - Throws: As ``keys(in:)-(Namespace?)``.
   public func keys(
@@ -76,7 +77,7 @@ extension SealedFileStore {
     return namespace == nil ? keys : keys.filter { $0.namespace == namespace }
   }
 
-  /// Ordinary names of so many items take about 2 MB.
+  /// The largest number of keys that are kept: so many ordinary names take about 2 MB.
   private static var largestKeptKeyCount: Int { 10_000 }
 
   /// Reads all keys, and keeps them if they are few.
@@ -106,7 +107,7 @@ extension SealedFileStore {
     var keys: [StoreKey] = []
     keys.reserveCapacity(namespace == nil ? sorted.count : 0)
     var isAscending = true
-    // So many at once that what is open stays small, and two threads have enough to do.
+    // The names are read in portions that take little memory and give two threads enough to do.
     for start in stride(from: 0, to: sorted.count, by: Self.largestKeptKeyCount) {
       let some = sorted[start..<min(start + Self.largestKeptKeyCount, sorted.count)]
       let pieceCount = (some.count + Self.namesInPiece - 1) / Self.namesInPiece
@@ -129,10 +130,10 @@ extension SealedFileStore {
     return (keys, mark)
   }
 
-  /// So many names are opened by one thread at a time.
+  /// The number of names that one thread opens at a time.
   private static var namesInPiece: Int { 1024 }
 
-  /// The names of some items, in ascending order.
+  /// Reads the names of some items, in ascending order.
   private func readNames(
     of entries: ArraySlice<ItemIndex.Entry>, in namespace: Namespace?,
     of journal: JournalIdentifier, _ file: OpenFile, _ ring: KeyRing
@@ -144,11 +145,11 @@ extension SealedFileStore {
       entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
     ) { record, entry throws(StoreError) in
       guard let key = record.key(by: &keyReader) else {
-        throw corruptRecord(entry.offset, "its name is not one")
+        throw corruptRecord(entry.offset, "its name is not valid")
       }
       if namespace == nil || key.namespace == namespace { keys.append(key) }
     }
-    // Runs that are in order are only merged in the end.
+    // In the end, pieces that are in order only need to be merged.
     keys.sortUnlessAscending()
     return keys
   }
@@ -169,7 +170,7 @@ extension SealedFileStore {
       let tag = view.tag(of: key, open.keys)
       let entry = view.entry(of: tag)
       if view.isDamaged, let damage = view.damage {
-        // Only an item whose newest record is known for sure is given out of a damaged journal.
+        // A damaged journal returns only items whose newest record is certain.
         guard entry != nil, let behind = damage.tagsBehind, !behind.contains(tag) else {
           throw damage.error(in: directory)
         }

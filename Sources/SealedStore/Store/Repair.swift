@@ -1,41 +1,41 @@
 import Foundation
 public import SessionToolsBase
 
-/// What a repair did.
+/// The result of a repair.
 public struct RepairReport: Hashable, Sendable {
-  /// Whether anything had to be done.
+  /// Whether a repair was needed.
   public let wasNeeded: Bool
-  /// The items the store has now.
+  /// The number of items that the store has now.
   public let itemCount: Int
-  /// The records that no longer open anywhere, as far as that is known: of changes that are gone
-  /// from the end of the journal, at least one record each.
+  /// The number of records that are known to be lost; at least one for each change that is missing
+  /// at the end of the journal.
   ///
   /// Each may have been a newer value, or the removal, of any item.
   public let lostRecordCount: Int
-  /// Whether the mark said how far the journal went; if it did not, any number of the last changes
-  /// may be missing, and nothing in the store tells.
+  /// Whether the mark showed how far the journal went; if it did not, any number of the last
+  /// changes may be missing, and nothing in the store shows that.
   public let isEndConfirmed: Bool
-  /// The damaged journal, kept as it was; `nil` when the journal needed no repair.
+  /// The path of the damaged journal, kept as it was; `nil` when the journal needed no repair.
   public let keptAt: String?
 }
 
 extension SealedFileStore {
-  /// Mends what can be mended: makes header and copy equal, and salvages every record that still
-  /// opens into a new journal, when journal or mark are damaged.
+  /// Repairs what can be repaired: makes header and copy equal and, when journal or mark are
+  /// damaged, salvages every record that still opens into a new journal.
   ///
-  /// The damaged journal is kept beside it.
+  /// The damaged journal is kept beside the new one.
   ///
-  /// For each item its newest record that opens counts, and a removal also when it does not open
-  /// but is where the chain has it. So an item whose newest value is lost goes back to an older
-  /// one, or is gone: look at ``RepairReport/lostRecordCount`` and at
-  /// what ``verify(progress:)`` said before. Where the mark is damaged, nothing tells whether the
-  /// journal's last changes are all there: look at ``RepairReport/isEndConfirmed``.
+  /// For each item its newest record that opens counts; a removal that the chain confirms also
+  /// counts when it does not open. So an item whose newest value is lost goes back to an older one,
+  /// or is gone: look at ``RepairReport/lostRecordCount`` and at the earlier report of
+  /// ``verify(progress:)``. If the mark is damaged, nothing shows whether the journal's last
+  /// changes are all there: look at ``RepairReport/isEndConfirmed``.
   ///
-  /// Other open stores answer `corrupt` afterwards, until they are opened again, when the repair
-  /// lost changes that they had seen.
+  /// If the repair lost changes that other open stores had seen, these throw `corrupt` until they
+  /// are opened again.
   ///
-  /// - Parameter progress: Told how many bytes of the journal are done.
-  /// - Returns: What was done.
+  /// - Parameter progress: Receives the number of bytes of the journal that are done.
+  /// - Returns: The result.
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
   public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
@@ -48,7 +48,7 @@ extension SealedFileStore {
       guard isBroken else { return (before, Salvage(lostRecordCount: 0, keptAt: nil)) }
       return (before, try self.salvageJournal(&writer, progress: progress))
     }
-    // Other files stay, and the mark of the journal before is replaced by the next change.
+    // Other files stay, and the next change replaces the mark of the previous journal.
     guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.place) })
     else {
       return RepairReport(
@@ -77,9 +77,9 @@ extension SealedFileStore {
     let (header, keys, chained, end) = try withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
-      // A journal that cannot be used at all is surveyed all the same.
+      // A journal that cannot be used at all is surveyed nevertheless.
       let view = try? open.usableJournal()
-      // Where only values were hit, mark or predecessor say where the journal ends.
+      // If only values were damaged, mark or predecessor show where the journal ends.
       let end = view.flatMap { $0.isDamaged ? nil : $0.mark }
       return (open.header, open.keys, view.map(ChainedPart.init), end)
     }
@@ -89,7 +89,7 @@ extension SealedFileStore {
     }
     let headBytes = ByteBuffer(byteCount: JournalHead.byteCount)
     let headByteCount = try file.read(at: 0, into: headBytes, 0..<headBytes.byteCount)
-    // It may have been cut since the head was read.
+    // The file may have been cut since the head was read.
     let byteCount = try file.status().byteCount
     guard min(headByteCount, byteCount) >= headBytes.byteCount else {
       throw noSalvage("the journal is cut off")
@@ -100,15 +100,15 @@ extension SealedFileStore {
     var candidates = [
       JournalIdentifier(bytes: Bytes16(headBytes, at: JournalHead.identifierOffset))
     ]
-    // The identifier may be right even where the rest of the head is not; the mark has it as well.
+    // The identifier may be right even if the rest of the head is not; the mark has it, too.
     if chained == nil, let mark { candidates.append(mark.journal) }
     let (journal, survey) = try survey(
       file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
     let confirmed = end ?? mark.flatMap { $0.journal == journal ? $0 : nil }
     let hasPredecessor = JournalHead(headBytes)?.predecessor != nil
     if survey.records.isEmpty {
-      // Whatever became of a head that is all there was; behind one that replaced another journal
-      // there was a change.
+      // A journal may have been only a head, whatever happened to that; but a journal that replaced
+      // another had a change.
       var isEmpty =
         byteCount == headByteCount && !hasPredecessor
         && (confirmed.map { $0.byteCount == byteCount } ?? true)
@@ -133,8 +133,8 @@ extension SealedFileStore {
         predecessor: MarkDigest(of: predecessor), chainKey: keys.chainKey),
       keys: keys, progress: nil)
     try write(predecessor, isMark: confirmed != nil)
-    // Nobody may read what was there before once this has been answered, be it with an error: the new
-    // journal may be there all the same.
+    // No open store may still read the old files once this has returned, even with an error: the
+    // new journal may be there nevertheless.
     defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
@@ -145,7 +145,7 @@ extension SealedFileStore {
       keptAt: directory.pathOfFile(keptName))
   }
 
-  /// One more than any version that was found.
+  /// Returns the highest version that was found, plus 1.
   private static func version(
     after chained: ChainedPart?, _ mark: Mark?, _ survey: JournalSurvey
   ) -> UInt64 {
@@ -154,10 +154,10 @@ extension SealedFileStore {
     return max((chained?.version ?? 0) &+ UInt64(ended), mark?.version ?? 0) &+ 1
   }
 
-  /// How many records are lost at least.
+  /// Counts the records that are lost at least.
   ///
   /// - Parameters:
-  ///   - survey: What opens.
+  ///   - survey: The records that open.
   ///   - last: The highest number of a record.
   ///   - head: The head of the journal, if it is right.
   ///   - mark: The mark, if it is right.
@@ -166,7 +166,7 @@ extension SealedFileStore {
     in survey: JournalSurvey, upTo last: UInt64, _ head: JournalHead?, mark: Mark?
   ) -> Int {
     let records = survey.records
-    // A number can be anything that a holder of the keys made it.
+    // A holder of the keys may have written any number.
     let found = Set(records.map(\.prefix.number)).filter { $0 <= last }
     var lost = max(0, Int(clamping: last) - found.count)
     guard let mark else { return lost }
@@ -179,10 +179,10 @@ extension SealedFileStore {
     return byteCount < mark.byteCount ? max(lost, 1) : lost
   }
 
-  /// The mark whose place the new one takes.
+  /// Returns the mark that the new one replaces.
   ///
-  /// Random bytes where nothing says how far the damaged journal goes: nobody can make such a mark
-  /// again to go back to this repair.
+  /// It is random bytes when nothing shows how far the damaged journal goes: no one can make such a
+  /// mark again to go back to this repair.
   private func predecessor(_ confirmed: Mark?, _ keys: KeyRing) -> ByteBuffer {
     if let confirmed { return confirmed.encoded(chainKey: keys.chainKey) }
     let bytes = ByteBuffer(byteCount: Mark.byteCount)
@@ -190,10 +190,12 @@ extension SealedFileStore {
     return bytes
   }
 
-  /// Makes the new journal's predecessor durable, once that journal is: from then on a crash may leave
-  /// nothing else that can be read.
+  /// Makes the new journal's predecessor durable, once that journal is durable.
   ///
-  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; what could be read before still can.
+  /// From then on, a crash may leave nothing that can be read except the new journal.
+  ///
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; items that could be read before
+  ///   still can be.
   private func write(_ predecessor: ByteBuffer, isMark: Bool) throws(StoreError) {
     do throws(StoreError) {
       if isMark, let file = try directory.open(StoreFile.mark, .readWrite) {
@@ -207,35 +209,35 @@ extension SealedFileStore {
     }
   }
 
-  /// How far the damaged journal has to go for the store's anchor, if it does.
+  /// Returns the mark of the damaged journal in the store's anchor, if it has one.
   private func anchored(_ journal: JournalIdentifier) throws(StoreError) -> Mark? {
     try options.anchor?.anchor(path: path)?.marks.first { $0.journal == journal }
   }
 
-  /// What the chain vouches for, from the beginning of the journal to where it breaks.
+  /// The part of the journal that the chain confirms, from its beginning to the break.
   private struct ChainedPart: Sendable {
     let head: JournalHead
     let byteCount: Int
     let number: UInt64
     let version: UInt64
     let index: ItemIndex
-    /// Whether nothing says that the journal went further.
+    /// Whether nothing shows that the journal went further.
     private let isWhole: Bool
 
-    /// - Parameter view: Only looked into here, under the state's lock.
+    /// - Parameter view: The view, which is only read here, under the state's lock.
     init(_ view: JournalView) {
       head = view.head
       byteCount = view.end.byteCount
       number = view.end.number
       version = view.end.version
       index = view.index
-      // Where the mark is damaged, only the first change has to be there.
+      // If the mark is damaged, only the first change must be there.
       isWhole =
         view.damage.map { $0.isOfMark && (view.head.predecessor == nil || view.end.number > 0) }
         ?? true
     }
 
-    /// Whether the whole journal is this part, and there is no item in it.
+    /// Returns whether this part is the whole journal, and has no item.
     func isWholeAndEmpty(
       _ file: OpenFile, byteCount fileByteCount: Int
     ) throws(StoreError) -> Bool {
@@ -244,7 +246,7 @@ extension SealedFileStore {
     }
   }
 
-  /// What opens as records of a journal, of the first identifier for which anything does.
+  /// Surveys a journal with the first identifier for which any record opens.
   private func survey(
     _ file: OpenFile, _ range: Range<Int>, asFirstOf journals: [JournalIdentifier],
     _ keys: KeyRing, _ progress: StoreProgress?
@@ -258,22 +260,22 @@ extension SealedFileStore {
     }
   }
 
-  /// For each item the record with the highest number, if that is no removal, and the highest number
-  /// of all records.
+  /// Returns for each item the record with the highest number, unless that is a removal, and the
+  /// highest number of all records.
   ///
   /// The last change behind the mark does not count unless it is whole: it may never have been
-  /// confirmed. A removal counts as well when it does not open, as long as the chain vouches for it.
+  /// confirmed. A removal that does not open also counts, if the chain confirms it.
   private static func newestRecords(
     _ survey: JournalSurvey, _ chained: ChainedPart?, confirmedByteCount: Int,
     isFirstChangeConfirmed: Bool
   ) -> (entries: [ItemIndex.Entry], lastNumber: UInt64) {
-    // The chain has settled its numbers: another record with one of them is of a change that was
-    // dropped.
+    // The chain confirms which records have its numbers: another record with one of these numbers
+    // belongs to a change that was dropped.
     var records = survey.records.filter { record in
       guard let chained else { return true }
       return record.offset < chained.byteCount || record.prefix.number > chained.number
     }.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
-    // The first change of a journal that took another's place was synced before it had its name.
+    // The first change of a journal that replaced another was synced before it had its name.
     let firstUnconfirmed =
       isFirstChangeConfirmed
       ? (records.firstIndex { $0.prefix.kind.contains(.last) } ?? records.endIndex - 1) + 1 : 0
@@ -289,12 +291,12 @@ extension SealedFileStore {
     return (entries, records.last?.prefix.number ?? 0)
   }
 
-  /// Where the last change begins when it is not whole; otherwise the end.
+  /// Returns where the last change begins if it is not whole; otherwise the end.
   ///
   /// - Parameters:
-  ///   - records: By their numbers.
-  ///   - first: The first record of which the change can be.
-  ///   - byteCount: How much of the file is confirmed.
+  ///   - records: The records in the order of their numbers.
+  ///   - first: The first record that can belong to the change.
+  ///   - byteCount: The number of bytes of the file that are confirmed.
   /// - Returns: A position among the records.
   private static func endOfWholeChanges(
     _ records: [JournalSurvey.Found], from first: Int, behind byteCount: Int
@@ -305,7 +307,7 @@ extension SealedFileStore {
       if start == records.count {
         isWhole = prefix.kind.contains(.last)
       } else {
-        // Of the change before: this one has lost its beginning.
+        // This record belongs to the change before: the last change has lost its beginning.
         if prefix.kind.contains(.last) { break }
         if prefix.number &+ 1 != records[start].prefix.number { isWhole = false }
       }

@@ -2,9 +2,9 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// Seals everything anew under a new random data key.
+  /// Seals everything again with a new random data key.
   ///
-  /// All slots go on opening the store.
+  /// All slots still open the store.
   ///
   /// - Throws: As ``compact(progress:)``.
   public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
@@ -16,39 +16,40 @@ extension SealedFileStore {
     }
   }
 
-  /// What a revocation keeps and drops.
+  /// The slots that a revocation keeps and drops.
   public struct RevocationPlan: Hashable, Sendable {
-    /// The slots whose keys were given: they go on opening the store.
+    /// The slots whose keys were given: they still open the store.
     public let kept: [KeySlot]
-    /// All others: they will open it no more, not even with an old copy of the header.
+    /// All other slots: they no longer open the store, not even with an old copy of the header.
     public let dropped: [KeySlot]
   }
 
-  /// Shuts out every key that is not given here: new store key, new data key, everything
-  /// sealed anew.
+  /// Shuts out every key that is not given here, with a new store key and a new data key with which
+  /// everything is sealed again.
   ///
-  /// What was copied before, together with a key that opened it, stays readable for whoever
-  /// has both.
+  /// A copy of the store that was made before stays readable for anyone who has it and a key that
+  /// opened it.
   ///
   /// - Parameters:
-  ///   - sources: The keys that go on opening the store; each must open a slot.
-  ///   - progress: Hears how far it is.
-  ///   - confirm: Is told which slots are kept and dropped before anything happens, and
-  ///     answers whether to go on. Other processes that write wait meanwhile, so do not ask a
-  ///     person here: ask with a first call that answers no. Do not call the store from it.
-  /// - Returns: Whether it was done.
-  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source, what a
-  ///   source throws, or as ``compact(progress:)``.
+  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - progress: Receives the progress of sealing everything again.
+  ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
+  ///     returns whether to continue. Other processes that write wait meanwhile, so do not ask a
+  ///     person here: make a first call that returns `false`, and ask after that. Do not call the
+  ///     store from it.
+  /// - Returns: Whether the keys were revoked.
+  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source, an
+  ///   error of a source, or as ``compact(progress:)``.
   @discardableResult
   public func revoke(
     keeping sources: [any KeySource], progress: StoreProgress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     var given = GivenKeys(of: sources)
-    // Locked or forked, before anybody is asked for a key.
+    // In a locked store or a forked child this fails before any source is asked for a key.
     var header = try withState { $0.header }
     while true {
-      // Without the writer's lock, because a source may take long, and may ask a person.
+      // This is without the writer's lock, because a source may take long, and may ask a person.
       try given.ask(for: header, path: path)
       let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
         let current = try self.withState { $0.header }
@@ -64,7 +65,7 @@ extension SealedFileStore {
 
   private enum Revocation {
     case ended(Bool)
-    /// By another process, since the sources were asked.
+    /// Another process added slots after the sources were asked.
     case slotsWereAdded(Header)
   }
 
@@ -86,7 +87,7 @@ extension SealedFileStore {
     return true
   }
 
-  /// The slots that the given keys open, by number, with a new store key in them.
+  /// Returns the slots that the given keys open, by number, with a new store key in them.
   private func rewrap(
     _ storeKey: KeyBytes, for given: GivenKeys, _ header: Header
   ) throws(StoreError) -> [Int: SlotRecord] {
@@ -116,8 +117,8 @@ extension SealedFileStore {
     return kept
   }
 
-  /// Runs a closure while the keys in memory stay what they are, and wipes them if it put
-  /// others in their place.
+  /// Runs a closure while the keys in memory are in use, and wipes them if the closure replaced
+  /// them.
   private func usingKeys(
     _ body: (Header, KeyRing) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -153,7 +154,7 @@ extension SealedFileStore {
       return rotated
     }
 
-    // If this fails and what it wrote cannot be removed, the next change does it.
+    // If this fails and the files that it wrote cannot be removed, the next change removes them.
     writer.isTidy = false
     // The new header is durable before the journal that needs it can count.
     try writeNextHeader(header, headerKey: keys.headerKey)
@@ -165,7 +166,7 @@ extension SealedFileStore {
       try install(view, after: old)
     } catch {
       if error.code == StoreError.outcomeUnknown {
-        // The new journal is in its place, though perhaps not for good, and needs this header
+        // The new journal is in its place, though perhaps not permanently, and needs this header
         // and these keys.
         withStateIfOpen { $0 = rotated(.unusable(error)) }
       } else {
@@ -173,7 +174,7 @@ extension SealedFileStore {
       }
       throw error
     }
-    // Before the headers, so that other threads of this process never look for the new keys.
+    // This precedes the headers, so that other threads of this process never look for the new keys.
     do throws(StoreError) {
       try confirm(view, keys: keys) { $0 = rotated(.usable(view)) }
     } catch {
@@ -186,7 +187,7 @@ extension SealedFileStore {
       writer.isTidy = true
       withStateIfOpen { $0.isRotationPending = false }
     } catch {
-      // The rotation counts, so it did not fail; what is left to do is the next change's.
+      // The rotation counts, so it did not fail; the next change does the rest.
       options.onNotice?(.rotationNotFinished(error.reason))
     }
   }

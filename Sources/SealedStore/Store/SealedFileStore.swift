@@ -2,33 +2,33 @@ public import Dispatch
 public import SessionToolsBase
 import Synchronization
 
-/// A store in one directory, every item sealed with XChaCha20-Poly1305, every change durable
-/// when it returns.
+/// A store in one directory, whose items are sealed with XChaCha20-Poly1305, and whose changes are
+/// durable when they return.
 ///
 /// ```swift
 /// let store = try SealedFileStore.create(at: path, key: KeyFile.create(at: keyPath))
 /// try store.put(SecretBytes(utf8: "s3cret"), for: StoreKey("token", in: "com.example.mail"))
 /// ```
 ///
-/// Safe for any number of tasks, threads and processes at the same time. Reads take no lock
-/// between processes and see every change that returned before they began, whoever made it.
-/// Changes made at the same moment in one process share one write and one sync.
+/// Any number of tasks, threads and processes may use a store at the same time. Reads take no lock
+/// between processes and see every change that returned before they began, whichever process made
+/// it. Changes made at the same moment in one process share one write and one sync.
 ///
 /// The format is described in the article <doc:FileFormat>.
 public final class SealedFileStore: BlockingSecretStore, MigratableStore {
-  /// What a caller may choose.
+  /// The options of an open store.
   public struct Options: Sendable {
-    /// How long to wait for another process that writes.
+    /// The longest time to wait for another process that writes.
     public var lockTimeout: Duration
-    /// Hears of what the store mended or met on the way.
+    /// A closure that receives the store's notices.
     ///
-    /// May be called on any thread, while the store is at work: do not call the store from it.
+    /// It may be called on any thread, while the store is at work: do not call the store from it.
     public var onNotice: (@Sendable (StoreNotice) -> Void)?
-    /// Keeps elsewhere how far the store was written, so that an older state of all its files is
-    /// noticed.
+    /// A keeper that records elsewhere how far the store was written, so that an older state of all
+    /// its files is detected.
     public var anchor: StoreAnchor.Keeper?
 
-    /// States options; 10 seconds, nobody who listens, and no anchor.
+    /// Creates options; by default 10 seconds, no closure for notices, and no anchor.
     public init(
       lockTimeout: Duration = .seconds(10), onNotice: (@Sendable (StoreNotice) -> Void)? = nil,
       anchor: StoreAnchor.Keeper? = nil
@@ -41,31 +41,32 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
 
   /// The largest value in bytes: 16 MiB.
   public static let largestValueByteCount = 16 << 20
-  /// The largest change in bytes of the journal, 1 GiB: it has to be in memory as a whole.
+  /// The largest change in bytes of the journal, 1 GiB: a change must be in memory as a whole.
   public static let largestChangeByteCount = 1 << 30
 
   /// The store's directory.
   public let path: String
-  /// Where an `async` read runs: on one of a few threads beside the pool of tasks.
+  /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
   public var queue: DispatchQueue { readLanes.queue }
 
   let environment: StoreEnvironment
   let options: Options
   let directory: PrivateDirectory
-  /// Reads the files anew.
+  /// The loader that reads the files again.
   let loader: StoreLoader
-  /// The process that opened the store; a forked child has the descriptors, but not the right.
+  /// The process that opened the store; a forked child has the descriptors, but may not use them.
   private let process = CurrentProcess.identifier
   /// `nil` while the store is locked.
   let state: Mutex<OpenState?>
-  /// What one writer at a time in this process has.
+  /// The state of the writer; this process has one writer at a time.
   let writer = Mutex(WriterState())
   let commits = CommitQueue()
   let compaction = BackgroundCompaction()
   private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)
-  /// Apart from reads, because a change may wait long for another process.
+  /// The threads for `async` changes, apart from reads because a change may wait long for another
+  /// process.
   ///
-  /// Several, so that changes can share a write.
+  /// There are several, so that changes can share a write.
   private let writeLanes = BlockingLanes("session-tools.sealed-store.write", count: 8)
   let names: NameLocks<StoreKey>
   let lockFile: LockFile
@@ -83,7 +84,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     loader = StoreLoader(directory, options, environment)
     names = NameLocks(store: directory.path)
     lockFile = LockFile(directory)
-    // Needed first by a change, and checked now: a store that others can lock is no private one.
+    // Only a change needs this file, but it is checked now: a store that others can lock is not
+    // private.
     _ = try directory.open(StoreFile.lock, .read)
     if state.isHeaderFromCopy { options.onNotice?(.headerReadFromCopy) }
     if !state.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
@@ -101,18 +103,18 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
 
   /// Opens an existing store.
   ///
-  /// Blocks for as long as the key source takes: a passphrase about a second.
+  /// Blocks for as long as the key source takes; a passphrase takes about a second.
   ///
   /// - Parameters:
   ///   - path: The store's directory.
-  ///   - key: What opens one of its slots.
-  ///   - options: What the caller chooses.
+  ///   - key: The source of the key for one of its slots.
+  ///   - options: The options of the open store.
   /// - Returns: The open store.
   /// - Throws: `unavailable` when there is no store, `wrongKey` when no slot opens, `corrupt`
-  ///   when the header is, `unsupportedVersion`, `unsafePermissions`, `accessDenied`, `io`, or
-  ///   what the key source throws; `timedOut`, as any read, when other processes replace the
-  ///   files for 30 seconds faster than they can be read. A damaged journal is no error here:
-  ///   reads tell of it, and ``verify(progress:)`` and ``repair(progress:)`` need the store open.
+  ///   when the header is, `unsupportedVersion`, `unsafePermissions`, `accessDenied`, `io`, or an
+  ///   error of the key source; `timedOut`, as for any read, when other processes replace the
+  ///   files for 30 seconds faster than they can be read. A damaged journal is not an error here:
+  ///   reads report it, and ``verify(progress:)`` and ``repair(progress:)`` need an open store.
   public static func open(
     at path: String, key: some KeySource, options: Options = Options()
   ) throws(StoreError) -> SealedFileStore {
@@ -129,9 +131,9 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
       directory: directory, state: state, options: options, environment: environment)
   }
 
-  /// Runs the blocking twin on one of a few threads beside the pool of tasks.
+  /// Makes changes like the blocking method, on one of a few threads outside of the pool of tasks.
   ///
-  /// - Throws: As the blocking twin.
+  /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try await withCheckedContinuation { continuation in
       writeLanes.queue.async {
@@ -141,9 +143,9 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     }.get()
   }
 
-  /// Runs a closure with the open state, which nobody else changes meanwhile.
+  /// Runs a closure with the open state, which no other thread changes meanwhile.
   ///
-  /// - Throws: `locked`, `unavailable` in a forked child, or what the closure throws.
+  /// - Throws: `locked`, `unavailable` in a forked child, or an error of the closure.
   @inline(__always)
   func withState<Result>(
     _ body: (inout OpenState) throws(StoreError) -> Result
@@ -152,17 +154,17 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
       throw StoreError(
         StoreError.unavailable, store: path,
         reason: "the store was opened by the parent of this forked process",
-        remedy: "Open the store anew in the child")
+        remedy: "Open the store again in the child")
     }
     return try state.withLock { slot throws(StoreError) -> Result in
       guard slot != nil else { throw lockedError }
-      // In its place: bound to a name, all of it would be copied, for every read.
+      // Used in place: bound to a name, the whole state would be copied for every read.
       // swift-format-ignore: NeverForceUnwrap
       return try body(&slot!)
     }
   }
 
-  /// Runs a closure with the open state, brought up to date with what other processes did.
+  /// Runs a closure with the open state, after taking over the changes of other processes.
   ///
   /// - Throws: As ``withState(_:)``, and `corrupt`, `accessDenied`, `io`, or `timedOut` when the
   ///   writer's lock is needed and another process holds it for too long.
@@ -180,8 +182,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     }
   }
 
-  /// Settles what stands behind the mark, or finds out under the writer's lock what is wrong, and
-  /// runs the closure; `nil` when a writer did so meanwhile.
+  /// Settles the part behind the mark, or finds out under the writer's lock what is wrong, and runs
+  /// the closure; `nil` when a writer settled it meanwhile.
   private func withSettledState<Result: Sendable>(
     _ body: (inout OpenState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -196,7 +198,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// Runs a closure with the writer's lock, as the only thread of this process that settles or
   /// writes; `nil` when the mark changed while another process had the lock.
   ///
-  /// - Throws: `timedOut`, `io`, or what the closure throws.
+  /// - Throws: `timedOut`, `io`, or an error of the closure.
   func settling<Result: Sendable>(
     _ body: (WriterHold) throws(StoreError) -> Result?
   ) throws(StoreError) -> Result? {
@@ -206,8 +208,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     }
   }
 
-  /// Whether this is another process than the one that opened the store: what was locked when it was
-  /// forked, stays locked.
+  /// Whether this process is not the one that opened the store: locks that were held when it was
+  /// forked stay locked in it.
   var isInForkedChild: Bool { CurrentProcess.identifier != process }
 
   private var lockedError: StoreError {

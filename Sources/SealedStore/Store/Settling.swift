@@ -1,14 +1,14 @@
 import SessionToolsBase
 
-/// Settling what stands behind the mark: whole changes count from then on, and the remains of one
-/// that was interrupted are dropped for good.
+/// Settling of the part behind the mark: whole changes count from then on, and the remains of an
+/// interrupted one are dropped permanently.
 extension StoreLoader {
-  /// Settles what stands behind the mark of a journal that is sound up to there.
+  /// Settles the part behind the mark of a journal that is sound up to the mark.
   ///
   /// - Parameters:
   ///   - state: The store as it was read.
-  ///   - hold: What the caller holds of the writer's lock.
-  ///   - last: What was seen of the store before.
+  ///   - hold: The caller's hold of the writer's lock.
+  ///   - last: The store at the last look.
   /// - Returns: Whether the state can be used; `false` when the lock is needed for that.
   /// - Throws: `corrupt`, `accessDenied`, `noSpace`, `outcomeUnknown` or `io`.
   func settle(
@@ -18,8 +18,8 @@ extension StoreLoader {
     view.fileByteCount = try view.file.status().byteCount
     switch hold {
     case .none:
-      // A process that wrote a later mark than was seen before is alive, and settled before what was
-      // there. (A mark of another version is one that was lost, or put back.)
+      // A process that wrote a later mark than was seen before is alive, and settled before it
+      // wrote. (A mark with a lower version was put back, or the disk lost a later one.)
       let isNews = last.mark.map { Mark.version(of: $0) < view.mark.version } ?? false
       let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
       if isNews { break }
@@ -67,9 +67,9 @@ extension StoreLoader {
     return true
   }
 
-  /// Where a journal has to come by.
+  /// Returns the positions that a journal must pass according to the anchor.
   ///
-  /// - Throws: What the anchor's keeper throws.
+  /// - Throws: The errors of the anchor's keeper.
   func anchors(of head: JournalHead) throws(StoreError) -> ExpectedPositions {
     guard let anchor = try options.anchor?.anchor(path: directory.path) else { return .none }
     let marks = anchor.marks.filter { $0.journal == head.journal }
@@ -83,22 +83,22 @@ extension StoreLoader {
   ) throws(StoreError) {
     let part = try UnmarkedPart(behind: view, fileByteCount: view.fileByteCount, keys: keys)
     if let offset = part.damageOffset {
-      view.damage = Damage("a change stands where none can be,", at: offset)
+      view.damage = Damage("there is a change where no crash leaves one,", at: offset)
       return
     }
     guard !part.isVacant else { return }
-    // What an anchor names was confirmed, and is not dropped as the remains of a write that was not.
+    // A change in an anchor was confirmed, and is not dropped as the remains of an unconfirmed one.
     guard view.anchors.arePassed(after: part.changeEnds) else { return }
-    // Nor are the remains in a journal that does not go on from what was read of the store before: the
-    // void change in their place would make up for what is missing.
+    // Nor are the remains in a journal that does not continue from what was read before: the void
+    // change in their place would make up for a change that is missing.
     guard view.seen.arePassed(after: part.changeEnds) else { return }
     let reached = Mark(journal: view.head.journal, position: part.changeEnds.last ?? view.end)
     guard last.accepts(reached) else { return }
-    // Before anything is written, as for a change.
+    // This is checked before anything is written, as for a change.
     for file in [view.file, mark.file] { try file.checkIsWritable() }
     if let (offset, bytes) = part.lastChange {
-      // After a failed sync the kernel calls lost pages clean: syncing alone would do nothing, and
-      // reading them again could give something else.
+      // After a failed sync the kernel marks lost pages as clean: a sync alone would do nothing,
+      // and reading them again could return other bytes.
       try view.file.write(bytes, 0..<bytes.byteCount, at: offset)
       try view.file.synchronizeData()
     }
@@ -108,7 +108,7 @@ extension StoreLoader {
       options.onNotice?(.unfinishedWriteDropped(byteCount: part.remainsByteCount))
     }
     if !view.isNameDurable {
-      // Whoever renamed the journal may have died before the directory's sync.
+      // The process that renamed the journal may have died before it synced the directory.
       try directory.synchronize()
       view.isNameDurable = true
     }
@@ -116,8 +116,8 @@ extension StoreLoader {
     if part.hasChanges { options.onNotice?(.interruptedChangeFinished) }
   }
 
-  /// Puts a void change in the place of what an interrupted write left, so that its bytes are of no
-  /// use to anyone who kept them.
+  /// Replaces the remains of an interrupted write by a void change, so that no one who kept their
+  /// bytes can put them back.
   private func dropRemains(behind view: JournalView, keys: KeyRing) throws(StoreError) {
     let void = SealedChange(
       of: [.void], journal: view.head.journal, after: view.end, fileByteCount: view.end.byteCount,
@@ -133,7 +133,8 @@ extension StoreLoader {
     view.append(void.entries[...], to: void.end)
   }
 
-  /// Counts what is certainly on the disk, for this process alone, where nothing can be written.
+  /// Counts the changes that are certainly on the disk, for this process only, when nothing can be
+  /// written.
   private func settleForReading(_ view: JournalView, keys: KeyRing) throws(StoreError) {
     let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
     guard try view.file.startOfTrailingZeros(in: behind) > behind.lowerBound else { return }
@@ -145,15 +146,15 @@ extension StoreLoader {
     let onDisk = try durableByteCount(of: view.file, in: behind)
     let part = try UnmarkedPart(behind: view, fileByteCount: onDisk, keys: keys)
     if let offset = part.damageOffset {
-      view.damage = Damage("a change stands where none can be,", at: offset)
+      view.damage = Damage("there is a change where no crash leaves one,", at: offset)
     } else {
       part.append(to: view)
     }
   }
 
-  /// Up to where the page cache holds what is on the disk.
+  /// Returns up to where the page cache is the same as the disk.
   ///
-  /// After a failed sync it may hold more.
+  /// After a failed sync it may hold more than the disk.
   private func durableByteCount(
     of file: OpenFile, in range: Range<Int>
   ) throws(StoreError) -> Int {
@@ -163,7 +164,7 @@ extension StoreLoader {
       }
       return try file.startOfDifference(from: direct, in: range)
     } catch let error where error.errno == SystemCallError.invalidArgument {
-      // The file system does not know direct reads.
+      // The file system does not support direct reads.
       guard try file.isCacheAuthoritative() else { throw error }
       return range.upperBound
     }
@@ -171,7 +172,7 @@ extension StoreLoader {
 }
 
 extension StoreError {
-  /// The error as one of what comes before a change: that failed, and changed nothing.
+  /// The error as one of the preparation of a change, which failed and changed nothing.
   var ofPreparation: StoreError {
     guard code == StoreError.outcomeUnknown, let errno else { return self }
     return StoreError(SystemCallError("sync", errno), path: store)

@@ -1,20 +1,20 @@
 public import SessionToolsBase
 
 extension KeyFile {
-  /// Where the key of a store is kept when nobody says otherwise:
+  /// Returns the default key file of a store:
   /// `$XDG_DATA_HOME/session-tools/keys/<store identifier>.key`, by default below
   /// `~/.local/share`.
   ///
-  /// It protects a copy of the store, such as a backup or a shared directory, from whoever has
-  /// not the user's home as well. Against somebody who has both it protects nothing.
+  /// It protects a copy of the store, such as a backup or a shared directory, from anyone who does
+  /// not also have the user's home directory. It does not protect against someone who has both.
   ///
-  /// - Parameter identifier: As ``SealedFileStore/identifier(at:)`` gives it.
+  /// - Parameter identifier: The store's identifier, from ``SealedFileStore/identifier(at:)``.
   /// - Returns: The key file, which may not exist.
   public static func standard(forStore identifier: String) -> KeyFile {
     KeyFile("\(standardDirectory)/\(identifier).key")
   }
 
-  /// Where ``standard(forStore:)`` looks.
+  /// The directory of the key files that ``standard(forStore:)`` returns.
   public static var standardDirectory: String {
     "\(UserDirectory.data.path)/session-tools/keys"
   }
@@ -24,7 +24,7 @@ extension SealedFileStore {
   /// Makes a new, empty store, and a new key file for it at its standard place.
   ///
   /// The key is durable before the store is begun. When this fails and there is no store, the
-  /// key file is removed; a process killed in between leaves one that opens nothing.
+  /// key file is removed; a process that is killed in between leaves a key file that opens nothing.
   ///
   /// - Returns: The open store and its key file.
   /// - Throws: As ``create(at:key:options:)``.
@@ -52,7 +52,7 @@ extension SealedFileStore {
         identifier: identifier)
       return (store, keyFile)
     } catch {
-      // Only a key that certainly opens nothing: what failed may have left a store all the same.
+      // Only a key that certainly opens nothing is removed: the failure may have left a store.
       if isStoreAbsent(identifier, at: path) {
         try? environment.fileSystem.remove(keyFile.path, in: .workingDirectory)
       }
@@ -60,7 +60,7 @@ extension SealedFileStore {
     }
   }
 
-  /// Whether it is certain that there is no store, or another one.
+  /// Returns whether it is certain that there is no store, or a different one.
   private static func isStoreAbsent(_ store: StoreIdentifier, at path: String) -> Bool {
     do throws(StoreError) {
       return try SealedFileStore.identifier(at: path) != store.bytes.hexadecimal

@@ -1,10 +1,10 @@
 public import SessionToolsBase
 
-/// How far a store is known to have been written, to be kept where nobody who can write the
-/// store's files can write as well.
+/// A record of how far a store was written, to be kept where no one who can write the store's files
+/// can write.
 ///
-/// Whoever can write files can put a whole store back to an older state, which no file in it
-/// tells. An anchor in a TPM, on a server or under another user's account does.
+/// Anyone who can write the files can put a whole store back to an older state, and no file in it
+/// shows that. An anchor in a TPM, on a server or under another user's account does.
 ///
 /// ```swift
 /// options.anchor = StoreAnchor.Keeper(
@@ -12,24 +12,24 @@ public import SessionToolsBase
 ///   save: { try vault.setAnchor($0.bytes) })
 /// ```
 ///
-/// It holds the store's identifier and, for its journal, identifier, length, version and chain value,
-/// for two journals while one takes the place of the other. Nothing of it is secret.
+/// It has the store's identifier and the identifier, length, version and chain value of its
+/// journal, or of two journals while one replaces the other. None of this is secret.
 public struct StoreAnchor: Hashable, Sendable {
-  /// Keeps the anchor of one store.
+  /// Closures that load and save the anchor of one store.
   ///
-  /// Both closures may be called on any thread while the store is at work, so do not call the
-  /// store from them. The newest anchor has to be there for every process that opens the store.
+  /// Both may be called on any thread while the store is at work, so do not call the store from
+  /// them. Every process that opens the store must be able to load the newest anchor.
   public struct Keeper: Sendable {
     let load: @Sendable () throws -> StoreAnchor?
     let save: @Sendable (StoreAnchor) throws -> Void
 
-    /// States how an anchor is kept.
+    /// Creates a keeper.
     ///
     /// - Parameters:
-    ///   - load: Gives what was saved last; `nil` when nothing ever was. Called whenever the journal
-    ///     is read from its start. When it throws, the store is not opened.
-    ///   - save: Keeps an anchor, durable when it returns. Called by every change before it returns,
-    ///     and before a new journal takes the place of the old one.
+    ///   - load: Returns the anchor that was saved last; `nil` when none was ever saved. Called
+    ///     whenever the journal is read from its start. When it throws, the store is not opened.
+    ///   - save: Saves an anchor, which is durable when this returns. Called by every change before
+    ///     the change returns, and before a new journal replaces the old one.
     public init(
       load: @escaping @Sendable () throws -> StoreAnchor?,
       save: @escaping @Sendable (StoreAnchor) throws -> Void
@@ -40,7 +40,7 @@ public struct StoreAnchor: Hashable, Sendable {
   }
 
   let store: StoreIdentifier
-  /// One; two while a journal takes the place of another.
+  /// One mark; two while a journal replaces another.
   let marks: [Mark]
 
   init(store: StoreIdentifier, marks: [Mark]) {
@@ -50,14 +50,14 @@ public struct StoreAnchor: Hashable, Sendable {
 
   /// Reads an anchor from its bytes.
   ///
-  /// - Throws: `corrupt` when they are none.
+  /// - Throws: `corrupt` when they are not those of an anchor.
   public init(bytes: [UInt8]) throws(StoreError) {
     let markByteCount = Mark.unsignedByteCount
     guard bytes.count == 16 + markByteCount || bytes.count == 16 + 2 * markByteCount else {
       throw StoreError(
         StoreError.corrupt, store: "anchor",
-        reason: "\(bytes.count) bytes are no anchor of a store",
-        remedy: "Give back the bytes that were saved")
+        reason: "\(bytes.count) bytes are not the anchor of a store",
+        remedy: "Pass the bytes that were saved")
     }
     let buffer = ByteBuffer(bytes)
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 0))
@@ -75,14 +75,14 @@ public struct StoreAnchor: Hashable, Sendable {
     return buffer.bytes(0..<byteCount)
   }
 
-  /// How many changes were made to the store.
+  /// The number of changes made to the store.
   public var version: UInt64 { marks.last?.version ?? 0 }
 }
 
 extension StoreAnchor.Keeper {
-  /// What was saved last.
+  /// Loads the anchor that was saved last.
   ///
-  /// - Throws: What the keeper throws, as `unavailable` when it is no `StoreError`: a store whose
+  /// - Throws: The keeper's error, as `unavailable` when it is not a `StoreError`: a store whose
   ///   anchor cannot be read is not opened without it.
   func anchor(path: String) throws(StoreError) -> StoreAnchor? {
     do {
@@ -92,7 +92,7 @@ extension StoreAnchor.Keeper {
     }
   }
 
-  /// Keeps an anchor.
+  /// Saves an anchor.
   ///
   /// - Throws: As ``anchor(path:)``.
   func keep(_ anchor: StoreAnchor, path: String) throws(StoreError) {
@@ -104,11 +104,11 @@ extension StoreAnchor.Keeper {
   }
 
   private static func storeError(_ error: any Error, _ what: String, path: String) -> StoreError {
-    // An unknown outcome would be taken for one of the store's own.
+    // `outcomeUnknown` would be mistaken for an error of the store itself.
     if let error = error as? StoreError, error.code != StoreError.outcomeUnknown { return error }
-    // The error's text is its author's, and may say more than a log should hold.
+    // The error's text is not under this library's control, and may contain more than a log should.
     return StoreError(
       StoreError.unavailable, store: path, reason: "\(what): \(type(of: error))",
-      remedy: "Look at what the program keeps the anchor in")
+      remedy: "Check the place where the program keeps the anchor")
   }
 }

@@ -1,14 +1,16 @@
 package import SessionToolsBase
 
-/// What a store takes from outside of itself: the file system, randomness and time.
+/// The environment of a store: the file system, randomness and time.
 package struct StoreEnvironment: Sendable {
   package var fileSystem: any FileSystem
   package var random: any RandomSource
-  /// How long files are read again that others replace meanwhile: each time takes longer than
-  /// reading them, so that a few times are enough unless the machine has no time for the reader.
+  /// The longest time for which files are read again that others replace meanwhile.
+  ///
+  /// Replacing them takes longer than reading them, so a few attempts are enough unless the machine
+  /// has no time for the reader.
   package var readingPatience: Duration
-  /// How long a repair keeps the writer's lock in the end: for so long, a store that is open may go
-  /// on with the files that were there before.
+  /// The time for which a repair keeps the writer's lock at its end: for this long an open store
+  /// may still use the files that were there before.
   package var repairLease: Duration
 
   package init(

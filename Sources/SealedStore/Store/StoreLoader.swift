@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Reads a store from its directory.
+/// A loader that reads a store from its directory.
 ///
-/// A class, because every read passes it on.
+/// It is a class because every read passes it on.
 final class StoreLoader: Sendable {
   let directory: PrivateDirectory
   let options: SealedFileStore.Options
@@ -19,18 +19,18 @@ final class StoreLoader: Sendable {
 
   /// Reads header, mark and journal, finds the keys, and settles what is behind the mark.
   ///
-  /// A journal that cannot be used is no error here: it is noted, so that the store can be
-  /// verified and repaired.
+  /// A journal that cannot be used is not an error here: the state has it as unusable, so that the
+  /// store can be verified and repaired.
   ///
   /// - Parameters:
-  ///   - search: Where the keys come from; keeps what was found.
-  ///   - hold: What the caller holds of the writer's lock.
-  ///   - last: What was seen of the store before.
-  /// - Returns: What an unlocked store knows; `nil` when that needs the writer's lock, or the source
-  ///   while it may not be asked.
+  ///   - search: The search for the keys, which keeps those that were found.
+  ///   - hold: The caller's hold of the writer's lock.
+  ///   - last: The store at the last look.
+  /// - Returns: The state of an unlocked store; `nil` when that needs the writer's lock, or the
+  ///   source while it may not be asked.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, `timedOut` when others replace the files faster
-  ///   than they can be read, or what a key source throws.
+  ///   than they can be read, or an error of a key source.
   func load(
     _ search: inout KeySearch, holding hold: WriterHold, after last: LastLook
   ) throws(StoreError) -> OpenState? {
@@ -42,12 +42,12 @@ final class StoreLoader: Sendable {
         let found = try StoreUnlocking.open(header, by: search.means, path: directory.path)
         opened = .success(found.keys)
         search.slot = found.slot ?? search.slot
-        // A passphrase is not stretched again when the files have to be read again.
+        // A passphrase is not stretched again when the files must be read again.
         search.means = .keys(found.keys)
       } catch let error where error.code == StoreError.wrongKey {
         switch (search.means, search.source) {
         case (.keys, .source):
-          // A revocation ended since the source was asked.
+          // A revocation ended after the source was asked.
           guard search.mayAsk else { return nil }
           search.means = search.source
           continue
@@ -72,7 +72,7 @@ final class StoreLoader: Sendable {
       if state.isInDoubt {
         // A change, a rotation or a compaction can fall between any two of these reads.
         if try isCurrent(header, files) {
-          // What is wrong now, while others may write, counts only when none can.
+          // While others may write, something may only seem wrong: look again with the lock.
           if hold == .none { return nil }
           state.furthest = last.furthest
           return state
@@ -91,7 +91,7 @@ final class StoreLoader: Sendable {
     }
   }
 
-  /// Opens a store, taking the writer's lock where something has to be settled first.
+  /// Opens a store, with the writer's lock if something must be settled first.
   ///
   /// - Throws: As ``load(_:holding:after:)``, and `timedOut` when another process holds the lock
   ///   for too long.
@@ -102,8 +102,8 @@ final class StoreLoader: Sendable {
     while true {
       let seen = try markBytes()
       if let state = try load(&search, holding: .none, after: last) { return state }
-      // A source may take long, and may ask a person: others are not to wait for that. Where it is
-      // needed again, because the keys were exchanged meanwhile, the next round asks it.
+      // A source may take long, and may ask a person: others must not wait for that. If it is
+      // needed again, because the keys were replaced meanwhile, the next round asks it.
       search.mayAsk = false
       let state = try whileSettling(with: lock, unlessMarkIsNot: seen) {
         hold throws(StoreError) in try load(&search, holding: hold, after: LastLook())
@@ -114,12 +114,12 @@ final class StoreLoader: Sendable {
     }
   }
 
-  /// Runs a closure with the writer's lock, exclusive where the store can be written.
+  /// Runs a closure with the writer's lock, which is exclusive if the store can be written.
   ///
-  /// Not when the mark changes while another holds it: who wrote that mark has settled what there
-  /// was to settle.
+  /// It does not run the closure when the mark changes while another process holds the lock: that
+  /// process has settled everything before it wrote the mark.
   ///
-  /// - Throws: `timedOut`, `io`, or what the closure throws.
+  /// - Throws: `timedOut`, `io`, or an error of the closure.
   func whileSettling<Result>(
     with lock: LockFile, unlessMarkIsNot seen: [UInt8]?,
     _ body: (WriterHold) throws(StoreError) -> Result?
@@ -142,7 +142,7 @@ final class StoreLoader: Sendable {
     return try body(hold)
   }
 
-  /// The bytes of the mark, whatever they are.
+  /// Reads the bytes of the mark, whatever they are.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func markBytes() throws(StoreError) -> [UInt8]? {
@@ -151,7 +151,7 @@ final class StoreLoader: Sendable {
     }
   }
 
-  /// Whether the files are still those that were read.
+  /// Returns whether the files are still those that were read.
   private func isCurrent(_ header: Header, _ files: FoundFiles) throws(StoreError) -> Bool {
     guard try HeaderFiles(directory: directory).read().header == header else { return false }
     let mark = try directory.status(of: StoreFile.mark)
@@ -166,7 +166,7 @@ final class StoreLoader: Sendable {
   }
 
   private struct FoundFiles {
-    /// Read first: so it is never ahead of the journal that is read.
+    /// The mark, which is read first so that it is never ahead of the journal that is read.
     let mark: OpenMark?
     let journal: Result<FoundJournal, StoreError>
   }
@@ -182,7 +182,7 @@ final class StoreLoader: Sendable {
     return FoundFiles(mark: openMark, journal: try openJournal())
   }
 
-  /// A store on a read-only file system can be read.
+  /// Opens a file for writing, or for reading: a store on a read-only file system can be read.
   private func openForWritingIfPossible(_ name: String) throws(StoreError) -> OpenFile? {
     do throws(StoreError) {
       return try directory.open(name, .readWrite)
@@ -228,14 +228,14 @@ final class StoreLoader: Sendable {
     return .usable(view)
   }
 
-  /// Walks to what the mark says; where the journal does not go there, it is damaged.
+  /// Walks to the position in the mark; a journal that does not reach it is damaged.
   private func walk(
     _ view: JournalView, to open: OpenMark?, keys: KeyRing
   ) throws(StoreError) {
     let mark = open.flatMap { Mark($0.seen, chainKey: keys.chainKey) }
     let head = view.head
     if let mark, mark.journal == head.journal {
-      // What was written since the mark was read does not count yet.
+      // Changes that were written after the mark was read do not count yet.
       guard let found = try view.advance(to: .mark(mark), keys: keys) else { return }
       let behind = try BrokenPart(view: view, journalBreak: found, mark: mark, keys: keys).tags()
       view.damage = Damage(found.reason, at: found.position.byteCount, tagsBehind: behind)
@@ -243,7 +243,7 @@ final class StoreLoader: Sendable {
       guard let found = try view.advance(to: .firstChange, keys: keys) else { return }
       view.damage = Damage(found.reason, at: found.position.byteCount)
     } else {
-      // For a repair, which takes what the chain vouches for.
+      // This is for a repair, which takes the part that the chain confirms.
       _ = try view.advance(to: .lastChange, keys: keys)
       view.damage =
         open == nil ? .markMissing : mark == nil ? .markChanged : .markOfAnotherJournal
@@ -253,11 +253,11 @@ final class StoreLoader: Sendable {
   private enum PendingRotation {
     case noRotation
     case pending(OpenState)
-    /// Its keys can only be found by the source, which may not be asked now.
+    /// Its keys can only be found with the source, which may not be asked now.
     case needsSource
   }
 
-  /// The state when the journal belongs to `header.next`.
+  /// Returns the state if the journal belongs to `header.next`.
   private func stateOfPendingRotation(
     _ header: Header, _ opened: Result<KeyRing, StoreError>, _ files: FoundFiles,
     _ search: inout KeySearch, _ last: LastLook
@@ -275,7 +275,7 @@ final class StoreLoader: Sendable {
     guard let found = try open(next, byFirstOf: means, orElse: !search.mayAsk) else {
       return .needsSource
     }
-    // The source is not asked once more when the files have to be read again.
+    // The source is not asked once more when the files must be read again.
     search.keysOfNext = found.keys
     guard journal.head.belongs(to: next, found.keys) else { return .noRotation }
     var state = OpenState(
@@ -286,9 +286,11 @@ final class StoreLoader: Sendable {
     return .pending(state)
   }
 
-  /// After a rotation the old keys open the next header, after a revocation only a slot does.
+  /// Opens the next header by the first of some means.
   ///
-  /// - Returns: The keys; `nil` when none of the means opens it, and there is another one.
+  /// After a rotation the old keys open it, after a revocation only a slot does.
+  ///
+  /// - Returns: The keys; `nil` when none of the means opens it, and there are other means.
   private func open(
     _ next: Header, byFirstOf means: [StoreUnlocking.Means], orElse hasOther: Bool
   ) throws(StoreError) -> (keys: KeyRing, slot: Int?)? {
@@ -310,17 +312,17 @@ final class StoreLoader: Sendable {
   }
 }
 
-/// Where the keys of a store come from, and what was found so far.
+/// A search for the keys of a store, with the keys that were found so far.
 struct KeySearch {
-  /// What the caller has.
+  /// The means of the caller.
   let source: StoreUnlocking.Means
-  /// What is tried first.
+  /// The means that are tried first.
   var means: StoreUnlocking.Means
   /// The number of the slot that opened.
   var slot: Int?
   /// Whether the source may be asked: not while the writer's lock is held.
   var mayAsk = true
-  /// The keys of the header that a rotation has not put in its place yet, once they are found.
+  /// The keys of a header that a rotation has not installed yet, once they are found.
   var keysOfNext: KeyRing?
 
   init(by source: StoreUnlocking.Means, slot: Int? = nil) {
@@ -330,25 +332,25 @@ struct KeySearch {
   }
 }
 
-/// What was seen of a store before it is read again.
+/// A store at the last look, before it is read again.
 struct LastLook {
-  /// The furthest mark.
+  /// The furthest mark that was seen.
   var furthest: Mark?
-  /// The bytes of the mark.
+  /// The bytes of the mark that was seen last.
   var mark: [UInt8]?
 
-  /// Where a journal has to come by.
+  /// Returns the positions that a journal must pass.
   func positions(in journal: JournalIdentifier) -> ExpectedPositions {
     ExpectedPositions([furthest].compactMap(\.self).filter { $0.journal == journal })
   }
 
-  /// Whether a store that goes as far as this did not go back, as far as versions tell: two journals
+  /// Returns whether a store with this mark did not go back, judged by the version: two journals
   /// have nothing else to compare.
   func accepts(_ mark: Mark) -> Bool { furthest.map { mark.version >= $0.version } ?? true }
 }
 
 extension JournalHead {
-  /// Whether the journal was made for a header, by a holder of its keys.
+  /// Returns whether the journal was made for a header, by a holder of its keys.
   func belongs(to header: Header, _ keys: KeyRing) -> Bool {
     store == header.store && isChained(by: keys.chainKey)
   }

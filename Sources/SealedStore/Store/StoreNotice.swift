@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Something a store mended or met on the way, that its owner may want to know.
+/// A notice of something that a store repaired or found, which its owner may want to know.
 ///
-/// Nothing is written to any log; hand a closure to ``SealedFileStore/Options`` to hear of it.
+/// Nothing is written to any log; pass a closure to ``SealedFileStore/Options`` to receive notices.
 /// Later versions may add cases, so a `switch` needs a `default`; ``description`` has a sentence
 /// for each.
 public enum StoreNotice: Hashable, Sendable {
@@ -10,53 +10,53 @@ public enum StoreNotice: Hashable, Sendable {
   case headerReadFromCopy
   /// Header and copy were made equal again.
   case headersMadeEqual
-  /// The copy of the header could not be written. The header counts all the same, and the
-  /// next change makes both equal.
+  /// The copy of the header could not be written. The header counts nevertheless, and the next
+  /// change makes both equal.
   case headerCopyNotWritten(String)
   /// A rotation that was interrupted has been finished.
   case rotationFinished
-  /// Everything is sealed anew, but the new header could not be put in its place. The store
-  /// opens all the same, and the next change does it.
+  /// Everything is sealed again, but the new header could not be installed. The store opens
+  /// nevertheless, and the next change installs the header.
   case rotationNotFinished(String)
-  /// What an interrupted write left was dropped. It was never confirmed.
+  /// The remains of an interrupted write were dropped. The write was never confirmed.
   case unfinishedWriteDropped(byteCount: Int)
   /// A change that was written and never confirmed, because its process or the machine stopped,
   /// counts now.
   case interruptedChangeFinished
-  /// The anchor could not be saved. The change before is durable all the same, and the next
-  /// change saves one.
+  /// The anchor could not be saved. The change before it is durable nevertheless, and the next
+  /// change saves an anchor.
   case anchorNotSaved(String)
-  /// Compaction was due and failed; the store goes on as it is.
+  /// Compaction was due and failed; the store can be used as it is.
   case compactionFailed(String)
   /// The system did not lock the pages with the keys, so they may reach swap.
   case keyMemoryNotLocked
-  /// Others can change a directory above the store, and so put another one in its place: why, and
-  /// the command that mends it.
+  /// Others can change a directory above the store, and so put another store in its place. The
+  /// notice has the reason, and the command that fixes it.
   case parentExposed(reason: String, remedy: String)
 }
 
 extension StoreNotice: CustomStringConvertible {
-  /// What happened, in a sentence for a person.
+  /// A description in one sentence, for people.
   public var description: String {
     switch self {
     case .headerReadFromCopy:
-      "The header is missing or damaged, so its copy was used; the next change mends it."
+      "The header is missing or damaged, so its copy was used; the next change repairs it."
     case .headersMadeEqual:
       "The header and its copy differed and were made equal again."
     case .headerCopyNotWritten(let reason):
-      "The copy of the header could not be written: \(reason). The next change does it."
+      "The copy of the header could not be written: \(reason). The next change writes it."
     case .rotationFinished:
       "A rotation that was interrupted has been finished."
     case .rotationNotFinished(let reason):
-      "The new header could not be put in place: \(reason). The next change does it."
+      "The new header could not be installed: \(reason). The next change installs it."
     case .unfinishedWriteDropped(let byteCount):
-      "An interrupted write left \(byteCount) bytes, which were dropped; it was never confirmed."
+      "An interrupted write left \(byteCount) bytes, which were dropped; they were never confirmed."
     case .interruptedChangeFinished:
       "A change that was interrupted before it was confirmed has been finished."
     case .anchorNotSaved(let reason):
       "The anchor was not saved: \(reason). The next change saves one."
     case .compactionFailed(let reason):
-      "The journal was not compacted: \(reason). The store goes on as it is."
+      "The journal was not compacted: \(reason). The store can be used as it is."
     case .keyMemoryNotLocked:
       "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
     case .parentExposed(let reason, let remedy):
@@ -66,7 +66,7 @@ extension StoreNotice: CustomStringConvertible {
 }
 
 extension SealedFileStore.Options {
-  /// The same, with notices that reach ``SessionEvent/observer`` as well.
+  /// Returns the same options, with notices that also reach ``SessionEvent/observer``.
   func tellingObserver(of path: String) -> Self {
     var options = self
     options.onNotice = { [onNotice] notice in

@@ -1,17 +1,18 @@
-/// Hears how far a long operation is.
+/// A receiver of the progress of a long operation.
 public struct StoreProgress: Sendable {
-  /// Called now and then with what is done and what there is in all, in items or bytes; on
-  /// the thread that does the work, which has the store's lock for changes: do not call the
-  /// store from it.
+  /// The closure, which receives from time to time what is done and the total, in items or bytes.
+  ///
+  /// It is called on the thread that does the work, which has the store's lock for changes: do not
+  /// call the store from it.
   public let report: @Sendable (_ done: Int, _ total: Int) -> Void
 
-  /// Takes a closure that is called every thousand items or so, or every mebibyte.
+  /// Takes a closure that is called about every thousand items, or every mebibyte.
   public init(_ report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) {
     self.report = report
   }
 }
 
-/// Tells of progress in steps of one size, however small those of the work are.
+/// A reporter of progress in steps of one size, however small the steps of the work are.
 struct ProgressSteps {
   private let progress: StoreProgress?
   private let total: Int

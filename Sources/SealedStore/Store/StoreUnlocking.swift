@@ -1,8 +1,8 @@
 import SessionToolsBase
 
-/// Finds the keys of a store from what its caller has.
+/// The search for the keys of a store, by the means of its caller.
 enum StoreUnlocking {
-  /// How a header's store key is found.
+  /// A means to find a header's store key.
   enum Means {
     /// With a key source, by trying one slot after the other.
     case source(any KeySource)
@@ -10,11 +10,11 @@ enum StoreUnlocking {
     case keys(KeyRing)
   }
 
-  /// The keys of a header.
+  /// Finds the keys of a header.
   ///
-  /// - Returns: The keys, and the number of the slot that opened, if one had to.
-  /// - Throws: `wrongKey` when nothing fits, what the source throws, or `corrupt` when a slot is
-  ///   for the key, and it or the rest of the header is not by the same hand.
+  /// - Returns: The keys, and the number of the slot that opened, if a slot was used.
+  /// - Throws: `wrongKey` when nothing fits, an error of the source, or `corrupt` when a slot is
+  ///   for the key, but someone without the keys changed it or the rest of the header.
   static func open(
     _ header: Header, by means: Means, path: String
   ) throws(StoreError) -> (keys: KeyRing, slot: Int?) {
@@ -27,7 +27,7 @@ enum StoreUnlocking {
       if slot == nil { throw wrongKey("the store's keys were replaced", path: path) }
       throw forged(path: path)
     }
-    // The ring that is in use goes on serving, so that locking the store wipes the only one.
+    // The ring that is in use is kept, so that locking the store wipes the only one.
     let keys: KeyRing
     if case .keys(let current) = means, current.dataKey.isEqual(to: dataKey) {
       keys = current
@@ -53,7 +53,7 @@ enum StoreUnlocking {
       } catch {
         // The next slot would cost another guess.
         if error.endsSearch { throw error.inSlot(position + 1, of: path) }
-        // Another slot may still open; if none does, this is what to tell.
+        // Another slot may still open; if none does, this is the error to throw.
         refusal = refusal ?? error.inSlot(position + 1, of: path)
         continue
       }
@@ -72,10 +72,10 @@ enum StoreUnlocking {
   private static func wrongKey(_ reason: String, path: String) -> StoreError {
     StoreError(
       StoreError.wrongKey, store: path, reason: reason,
-      remedy: "Look at what opens it with session-tools slots list \(path.shellQuoted)")
+      remedy: "List its key slots with session-tools slots list \(path.shellQuoted)")
   }
 
-  /// What a header says about its maker when a key fits a part of it and not the whole.
+  /// Returns the error for a header of which a key fits one part and not the whole: it was forged.
   static func forged(path: String) -> StoreError {
     StoreError(
       StoreError.corrupt, store: path,
@@ -85,10 +85,10 @@ enum StoreUnlocking {
 }
 
 extension StoreError {
-  /// Whether a key source that throws it is not to be asked for another slot: its guesses are counted.
+  /// Whether a key source that throws it must not be asked for another slot: it counts its guesses.
   var endsSearch: Bool { code == StoreError.wrongKey || code == StoreError.keyBlocked }
 
-  /// The same error with the store's path, where the source knew of the slot alone.
+  /// Returns the same error with the store's path, if the source knew only the slot.
   fileprivate func inSlot(_ number: Int, of path: String) -> StoreError {
     guard store == Passphrase.slotName else { return self }
     return StoreError(

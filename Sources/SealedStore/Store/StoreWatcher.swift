@@ -3,17 +3,17 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// The names that change from now on, whoever changes them.
+  /// Returns a stream of the names that change from now on, whichever process changes them.
   ///
-  /// Fed by the kernel's notifications, so nothing is polled. When the system allows no more
-  /// watches, only changes made through this object are told. Names are sealed: while the
-  /// store is locked nothing can be told, and unlocking tells to resynchronize.
+  /// The kernel's notifications feed the stream, so nothing is polled. When the system allows no
+  /// more watches, only changes made through this object are reported. Names are sealed: while the
+  /// store is locked nothing can be reported, and unlocking it reports `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
     watcher.stream(of: self)
   }
 }
 
-/// Tells those who listen which items changed, by reading on in the journal whenever the
+/// A watcher that reports changed items to observers, by reading the journal further whenever the
 /// kernel reports a write.
 final class StoreWatcher: Sendable {
   let observers = Observers()
@@ -23,7 +23,7 @@ final class StoreWatcher: Sendable {
     var seen: Place?
   }
 
-  /// How far the listeners were told.
+  /// The end of the changes that were reported to the observers.
   struct Place: Equatable {
     let journal: JournalIdentifier
     let end: JournalPosition
@@ -37,22 +37,22 @@ final class StoreWatcher: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "session-tools.watcher")
 
-  /// A stream of what changes from now on; begins to watch, if that was not done before.
+  /// Returns a stream of changes from now on, and begins to watch if there is no watch yet.
   func stream(of store: SealedFileStore) -> AsyncStream<StoreEvent> {
     state.withLock { state in
       let isFirst = observers.isEmpty
       let stream = observers.stream()
       if state.source == nil { state.source = source(of: store) }
-      // Others who listen are still to be told of what changed since the place that there is. A
-      // locked or damaged store has none yet: the first event resynchronizes.
+      // Earlier observers must still receive the changes since the place that there is. A locked or
+      // damaged store has no place yet: the first event resynchronizes.
       if isFirst { state.seen = try? store.currentPlace() }
       return stream
     }
   }
 
   private func source(of store: SealedFileStore) -> (any DispatchSourceRead)? {
-    // Without a watch the store's own changes are told all the same. By descriptor, because a
-    // relative path leads elsewhere once the working directory was changed.
+    // Without a watch the store's own changes are still reported. The directory is watched by its
+    // descriptor: a relative path leads elsewhere once the working directory was changed.
     let notifications = try? DirectoryNotifications(
       "/proc/self/fd/\(store.directory.descriptor.rawValue)")
     guard let notifications else { return nil }
@@ -63,7 +63,7 @@ final class StoreWatcher: Sendable {
       guard let self, let store else { return }
       self.tellChanges(of: store)
     }
-    // Keeps the descriptor open until the source is done with it.
+    // This keeps the descriptor open until the source is done with it.
     source.setCancelHandler { withExtendedLifetime(notifications) {} }
     source.activate()
     return source
@@ -76,13 +76,13 @@ final class StoreWatcher: Sendable {
     observers.finish()
   }
 
-  /// Tells that anything may have changed.
+  /// Reports that anything may have changed.
   func tellToResynchronize() {
     state.withLock { $0.seen = nil }
     observers.tell(.resynchronize)
   }
 
-  /// Tells of a change made through this object.
+  /// Reports a change made through this object.
   ///
   /// The kernel may have reported it before this object knew of it.
   func ownChangeWasMade(in store: SealedFileStore) {
@@ -99,7 +99,7 @@ final class StoreWatcher: Sendable {
       state.withLock { $0.seen = place }
       observers.tell(changed.map { .changed($0) } ?? .resynchronize)
     } catch {
-      // Locked, or damaged: those who look again get the reason.
+      // The store is locked or damaged: observers that read it get the reason.
       state.withLock { $0.seen = nil }
       observers.tell(.resynchronize)
     }
@@ -107,17 +107,17 @@ final class StoreWatcher: Sendable {
 }
 
 extension SealedFileStore {
-  /// How far the journal goes now; `nil` when only a reader that takes the lock can tell.
+  /// Returns the end of the journal; `nil` when only a reader with the writer's lock can find it.
   fileprivate func currentPlace() throws(StoreError) -> StoreWatcher.Place? {
     try withReportedState { _, view in StoreWatcher.Place(of: view) }
   }
 
-  /// Runs a closure with a journal that is sound, and as new as what the kernel has reported; `nil`
-  /// where the writer's lock is needed for that.
+  /// Runs a closure with a sound journal that has everything the kernel has reported; `nil` when
+  /// that needs the writer's lock.
   ///
-  /// The lock is never taken here: it would be waited for, and its file made again in a directory
-  /// that someone is removing. What was reported may be another file under a name, and is reported
-  /// once only.
+  /// The lock is never taken here: that could wait, and could make the lock file again in a
+  /// directory that someone is removing. The kernel may have reported another file under a name,
+  /// which it does only once, so the names are checked.
   private func withReportedState<Result: Sendable>(
     _ body: (inout OpenState, JournalView) -> Result
   ) throws(StoreError) -> Result? {
@@ -129,8 +129,8 @@ extension SealedFileStore {
     }
   }
 
-  /// Where the journal ends, and the items changed since a place; `nil` for either when it cannot be
-  /// told.
+  /// Returns the end of the journal, and the items changed since a place; `nil` for either when it
+  /// is not known.
   fileprivate func changes(
     since seen: StoreWatcher.Place?
   ) throws(StoreError) -> (StoreWatcher.Place?, Set<StoreKey>?) {
@@ -148,7 +148,7 @@ extension SealedFileStore {
       let record = try opener.read(
         from: file, at: start, fileByteCount: place.end.byteCount, .name)
       guard let record else { return (place, nil) }
-      // A void change is one of no item.
+      // A void change changes no item.
       if !record.isVoid {
         guard let key = record.key else { return (place, nil) }
         changed.insert(key)

@@ -2,14 +2,14 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// Reads every byte of the store, opens every record, and reports whatever is not as a writer
-  /// leaves it.
+  /// Reads every byte of the store, opens every record, and reports everything that differs from
+  /// what a writer leaves.
   ///
-  /// Changes nothing but what every opening settles: a change that was interrupted counts or is
-  /// dropped. Takes the writer's lock for that, and when something is wrong.
+  /// This changes only what every opening settles: an interrupted change counts from then on, or is
+  /// dropped. It takes the writer's lock for that, and when something is wrong.
   ///
-  /// - Parameter progress: Hears how many bytes of the journal are done.
-  /// - Returns: What was found. Damage is a finding and no error.
+  /// - Parameter progress: Receives the number of bytes of the journal that are done.
+  /// - Returns: The findings. Damage is a finding and not an error.
   /// - Throws: `locked`, `wrongKey` when the keys were replaced meanwhile, `corrupt` when
   ///   neither header nor copy can be used, `unsupportedVersion`, `unsafePermissions`,
   ///   `timedOut` when another process holds the lock for too long, `accessDenied` or `io`.
@@ -27,13 +27,13 @@ extension SealedFileStore {
     return try verifier.report(progress: progress)
   }
 
-  /// What is read from the files with the keys there are, which are in use from then on.
+  /// The state that was read from the files, and its keys, whose use was begun.
   private struct LoadedState: Sendable {
     let state: OpenState
     let keys: KeyRing
   }
 
-  /// Reads the files, with the writer's lock where that is needed.
+  /// Reads the files, with the writer's lock if it is needed.
   private func loaded(holding hold: WriterHold) throws(StoreError) -> LoadedState {
     while true {
       if let found = try load(holding: hold) { return found }
@@ -44,8 +44,8 @@ extension SealedFileStore {
 
   /// Reads the files; `nil` when that needs the writer's lock.
   ///
-  /// Keys are in use only once that is not to be waited for: a rotation that has the lock waits for
-  /// those who use the old ones.
+  /// The keys are not in use while a caller waits for that lock: a rotation that holds the lock
+  /// waits for all uses of the old keys.
   private func load(holding hold: WriterHold) throws(StoreError) -> LoadedState? {
     let (keys, slot, furthest) = try withState { open in
       open.keys.beginUse()
@@ -67,7 +67,7 @@ extension SealedFileStore {
   }
 }
 
-/// Collects what is to be reported.
+/// A collector of the findings of a verification.
 private struct Verifier {
   let directory: PrivateDirectory
   let open: OpenState
@@ -91,7 +91,7 @@ private struct Verifier {
         journalByteCount: try directory.status(of: StoreFile.journal)?.byteCount ?? 0)
     }
     try checkMark(of: view)
-    // Behind a break as well, so that the items there can be named.
+    // The survey continues behind a break, so that the items there can be named.
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
@@ -121,7 +121,7 @@ private struct Verifier {
         .rotation,
         open.isRotationPending
           ? "a rotation was interrupted; the next change finishes it"
-          : "a rotation was given up; the next program that opens and changes the store removes it",
+          : "a rotation was given up; the next program that opens and changes the store cleans up",
         isDamage: false)
     }
     let primary = try headers.content(of: StoreFile.header)
@@ -134,7 +134,7 @@ private struct Verifier {
     case .missing: add(.headerCopy, "the copy of the header is missing", isDamage: true)
     // Until a rotation is finished, both headers are the old ones, as they should be.
     case .header where open.isRotationPending: break
-    case .header: add(.headerCopy, "the copy of the header is another one", isDamage: false)
+    case .header: add(.headerCopy, "the copy of the header differs from it", isDamage: false)
     case .defective: add(.headerCopy, "the copy of the header is damaged", isDamage: true)
     }
   }
@@ -151,10 +151,10 @@ private struct Verifier {
     if let damage = view.damage {
       if damage.isOfMark { add(.mark, damage.reason, isDamage: true) }
     } else if let mark = open.mark, mark.digest == view.head.predecessor,
-      // Otherwise the journal was replaced while it was read, and is marked by now.
+      // Otherwise the journal was replaced while it was read, and has its own mark by now.
       try mark.isUnchanged()
     {
-      add(.mark, "the mark is that of the journal before, as a crash leaves it", isDamage: false)
+      add(.mark, "the mark is still that of the previous journal, after a crash", isDamage: false)
     }
   }
 
@@ -164,12 +164,12 @@ private struct Verifier {
   ) -> Set<StoreKey> {
     var damaged: Set<StoreKey> = []
     for gap in survey.gaps {
-      // Where the mark is damaged, nothing says that what is behind the last whole change counts.
+      // If the mark is damaged, nothing shows whether the bytes behind the last whole change count.
       if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
       guard let prefix = gap.prefix else {
         let range = gap.range
         add(
-          .journal, "bytes \(range.lowerBound) to \(range.upperBound - 1) are no record that opens",
+          .journal, "bytes \(range.lowerBound) to \(range.upperBound - 1) do not open as a record",
           isDamage: true)
         continue
       }
@@ -184,7 +184,7 @@ private struct Verifier {
           + "does not open", isDamage: true)
     }
     if !survey.gaps.isEmpty {
-      // One gap may be that of many records.
+      // One gap may cover many records.
       let opened = Set(survey.records.map(\.offset))
       for (tag, name) in survey.names {
         guard let entry = view.entry(of: tag) else { continue }

@@ -1,19 +1,19 @@
 public import SessionToolsBase
 
-/// What verifying a store found.
+/// The result of verifying a store.
 ///
-/// No value and no key is in it.
+/// It contains no value and no key.
 public struct VerificationReport: Hashable, Sendable {
-  /// One thing that is not as a writer leaves it.
+  /// Something that differs from what a writer leaves.
   public struct Finding: Hashable, Sendable {
-    /// Where something was found.
+    /// The part of the store that the finding is about.
     public let place: Place
-    /// What was found, one sentence without its full stop.
+    /// A description of the finding, one sentence without its period.
     public let description: String
     /// Whether confirmed data was changed or lost.
     ///
-    /// What is not damage needs no mending, or is mended by the first change of the next program that
-    /// opens the store.
+    /// A finding that is not damage needs no repair, or is repaired by the first change of the next
+    /// program that opens the store.
     public let isDamage: Bool
   }
 
@@ -27,26 +27,26 @@ public struct VerificationReport: Hashable, Sendable {
     case rotation
     /// The file `mark`.
     case mark
-    /// The records, and whether they go to where the mark says.
+    /// The records, and whether they reach the position in the mark.
     case journal
     /// Other files in the directory.
     case files
   }
 
-  /// What was found; empty for a store in perfect order.
+  /// The findings; empty for a store in perfect order.
   public let findings: [Finding]
-  /// The items whose newest record cannot be given out, as far as their names are known.
+  /// The items whose newest record cannot be read, if their names are known.
   public let damagedItems: [StoreKey]
-  /// The items there are, damaged ones included.
+  /// The number of items, including damaged ones.
   public let itemCount: Int
-  /// All records that open, superseded ones included.
+  /// The number of records that open, including superseded ones.
   public let recordCount: Int
-  /// The length of the newest records of all items.
+  /// The total length of the newest records of all items.
   public let liveByteCount: Int
-  /// The length of the journal, up to where it counts: its file has room behind it for the changes
-  /// to come.
+  /// The length of the journal up to where it counts; behind that its file has room for later
+  /// changes.
   public let journalByteCount: Int
 
-  /// Whether nothing that was confirmed was changed or lost.
+  /// Whether no confirmed data was changed or lost.
   public var isSound: Bool { !findings.contains(where: \.isDamage) }
 }

@@ -1,14 +1,14 @@
 import SessionToolsBase
 import Synchronization
 
-/// What the one writer of this process keeps from one change to the next.
+/// The state that the one writer of this process keeps from one change to the next.
 struct WriterState {
   /// Whether header and copy were compared and left-over files removed since the store was
   /// opened.
   var isTidy = false
   private var sealing: SealingMemory?
 
-  /// What changes are sealed with.
+  /// Returns the memory in which changes are sealed.
   mutating func sealingMemory(_ random: any RandomSource) -> SealingMemory {
     if let sealing { return sealing }
     let sealing = SealingMemory(random: random)
@@ -22,13 +22,14 @@ extension SealedFileStore {
   /// to date and sound, with nothing behind its mark.
   ///
   /// - Parameters:
-  ///   - needsHeader: Whether the header has to be up to date as well.
-  ///   - timeout: How long to wait for another process; the store's option when nothing is said.
-  ///   - isChange: Whether nothing is changed before the closure, whatever else is mended.
-  ///   - body: What to do.
-  /// - Returns: What the closure gives.
+  ///   - needsHeader: Whether the header must be up to date, too.
+  ///   - timeout: The longest time to wait for another process; by default the store's option.
+  ///   - isChange: Whether the closure makes a change: then a failure before it changed nothing,
+  ///     whatever else was repaired.
+  ///   - body: The closure.
+  /// - Returns: The result of the closure.
   /// - Throws: `timedOut` when another process holds the lock for too long, `locked`,
-  ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or what the closure throws.
+  ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the closure.
   func writing<Result: Sendable>(
     needsHeader: Bool = false, timeout: Duration? = nil, isChange: Bool = false,
     _ body: (inout WriterState) throws(StoreError) -> Result
@@ -44,10 +45,10 @@ extension SealedFileStore {
     }
   }
 
-  /// Runs a closure as the only writer among threads and processes, whatever the journal is
-  /// like.
+  /// Runs a closure as the only writer among threads and processes, whatever the state of the
+  /// journal.
   ///
-  /// - Throws: `timedOut`, `locked`, `io`, or what the closure throws.
+  /// - Throws: `timedOut`, `locked`, `io`, or an error of the closure.
   func holdingWriterLock<Result: Sendable>(
     timeout: Duration? = nil, _ body: (inout WriterState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -82,7 +83,7 @@ extension SealedFileStore {
       if open.isRotationPending { try finishRotation(&open, &writer) }
       let view = try open.soundJournal(in: directory)
       if !view.isNameDurable {
-        // Whoever renamed it may have died, or failed, before the directory's sync.
+        // The process that renamed it may have died, or failed, before it synced the directory.
         try directory.synchronize()
         view.isNameDurable = true
       }
@@ -93,7 +94,7 @@ extension SealedFileStore {
     }
   }
 
-  /// Makes header and copy equal again, and removes what a crash left.
+  /// Makes header and copy equal again, and removes files that a crash left.
   private func tidy(_ open: inout OpenState) throws(StoreError) {
     try open.refreshHeader(from: loader)
     let headers = HeaderFiles(directory: directory)
@@ -107,7 +108,8 @@ extension SealedFileStore {
       options.onNotice?(.headersMadeEqual)
     }
     if try directory.status(of: StoreFile.headerNext) != nil {
-      // The header that took its place, or the journal that did not, has to keep its name first.
+      // First the names must be durable: that of the header that equals this file, or that of the
+      // journal that does not need it.
       try directory.synchronize()
     }
     for name in [StoreFile.headerNext, StoreFile.journalNext, StoreFile.temporary] {
@@ -115,23 +117,23 @@ extension SealedFileStore {
     }
   }
 
-  /// Puts a rotation's header in the place of the old one, if nobody else did so meanwhile.
+  /// Replaces the old header by that of a rotation, if no other process did so meanwhile.
   private func finishRotation(
     _ open: inout OpenState, _ writer: inout WriterState
   ) throws(StoreError) {
     try open.reload(with: loader, holding: .exclusive)
     guard open.isRotationPending else { return }
-    // The journal's name first: a header that is durable before it would open nothing.
+    // The journal's name comes first: a header that is durable before it would open nothing.
     try directory.synchronize()
     try installHeader(open.header, headerKey: open.keys.headerKey, &writer)
     open.isRotationPending = false
     options.onNotice?(.rotationFinished)
   }
 
-  /// Puts a rotation's header in the place of the old one: the journal counts already.
+  /// Replaces the old header by that of a rotation, whose journal counts already.
   ///
-  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; the rotation is pending as
-  ///   before then.
+  /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; the rotation is still pending
+  ///   then.
   func installHeader(
     _ header: Header, headerKey: KeyBytes, _ writer: inout WriterState
   ) throws(StoreError) {
@@ -143,8 +145,8 @@ extension SealedFileStore {
     try directory.synchronize()
   }
 
-  /// A name under which there is nothing, or the same: what a file is kept for may have been
-  /// interrupted after it was kept.
+  /// Returns a name that is not used, or whose file has the same content: a repair may have been
+  /// interrupted after it kept the file.
   func unusedName(_ name: String, for file: OpenFile) throws(StoreError) -> String {
     var candidate = name
     var number = 1

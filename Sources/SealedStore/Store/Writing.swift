@@ -2,15 +2,15 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedFileStore {
-  /// Makes changes, all or none, durable when this returns.
+  /// Makes changes, all or none, which are durable when this returns.
   ///
-  /// Blocks for one write and one sync, and for as long as another process writes. Changes that
-  /// other threads ask for meanwhile share the next write and sync.
+  /// It blocks for one write and one sync, and for as long as another process writes. Changes that
+  /// other threads make meanwhile share the next write and sync.
   ///
   /// - Throws: `locked`; `valueTooLarge` above 16 MiB for a value or 1 GiB of the journal for
-  ///   all, `noSpace` or `timedOut`, and nothing was changed; `corrupt` when the journal is damaged;
-  ///   `outcomeUnknown` when the disk did not confirm the change: it is there afterwards or
-  ///   not, and the next use reads the file anew; `accessDenied` or `io`.
+  ///   all, `noSpace` or `timedOut`, and nothing was changed; `corrupt` when the journal is
+  ///   damaged; `outcomeUnknown` when the disk did not confirm the change: it may or may not be
+  ///   there afterwards, and the next use reads the file again; `accessDenied` or `io`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
     let byteCount = try checkedByteCount(of: changes)
@@ -24,7 +24,7 @@ extension SealedFileStore {
     }
   }
 
-  /// What changes take in the journal, if they are not too large.
+  /// Returns how many bytes changes take in the journal, if they are not too large.
   private func checkedByteCount(of changes: [StoreChange]) throws(StoreError) -> Int {
     var total = 0
     for change in changes {
@@ -60,15 +60,15 @@ extension SealedFileStore {
     let written = try records(of: changes, keys)
     guard !written.isEmpty else { return }
     do throws(StoreError) {
-      // Before anything is written: a change without its mark would count later.
+      // This is checked before anything is written: a change without its mark would count later.
       for file in [view.file, mark.file] { try file.checkIsWritable() }
     } catch {
-      // Opened again by the next use, which may be allowed to write.
+      // The next use opens the files again, and may be allowed to write.
       withStateIfOpen { $0.discardJournal(error) }
       throw error
     }
 
-    // `view` is only looked into under the state's lock; file and head never change.
+    // `view` is only read under the state's lock, except for file and head, which never change.
     let sealed = SealedChange(
       of: written, journal: view.head.journal, after: end, fileByteCount: fileByteCount,
       keys: keys, memory: writer.sealingMemory(environment.random))
@@ -78,7 +78,7 @@ extension SealedFileStore {
     } catch {
       withStateIfOpen { open in
         view.fileByteCount = end.byteCount
-        // Read again through another descriptor, whose syncs tell the truth.
+        // The next use reads the file again, through another descriptor, whose syncs are reliable.
         if !error.isCutOff { open.discardJournal(error.error) }
       }
       throw error.error
@@ -86,7 +86,7 @@ extension SealedFileStore {
     do throws(StoreError) {
       try view.file.synchronizeData()
     } catch {
-      // Never synced again through this descriptor: the kernel may call the lost pages clean.
+      // This descriptor is never synced again: the kernel may have marked the lost pages as clean.
       withStateIfOpen { $0.discardJournal(error) }
       throw error
     }
@@ -122,17 +122,17 @@ extension SealedFileStore {
     }
   }
 
-  /// What to throw when the mark of a change could not be written.
+  /// Returns the error for a change whose mark could not be written.
   func unconfirmed(_ error: StoreError) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: path,
       reason: "the change is on the disk, but could not be confirmed: \(error.reason)",
-      remedy: "Read what is there, and look at the disk's health", errno: error.errno)
+      remedy: "Check the store's content, and check the disk's health", errno: error.errno)
   }
 
-  /// Keeps elsewhere how far the journal is confirmed.
+  /// Saves an anchor of how far the journal is confirmed.
   ///
-  /// The change before is durable already, so failing here fails nothing.
+  /// The change is durable already, so a failure here is only a notice.
   func saveAnchor(_ mark: Mark, store: StoreIdentifier) {
     do throws(StoreError) {
       try options.anchor?.keep(StoreAnchor(store: store, marks: [mark]), path: path)
@@ -144,13 +144,13 @@ extension SealedFileStore {
   /// A change that could not be written.
   private struct FailedWrite: Error {
     let error: StoreError
-    /// Whether what was written of it is certainly gone.
+    /// Whether the written part of it was certainly cut off.
     let isCutOff: Bool
   }
 
   /// Writes a change; without its reserve when there is no space for that.
   ///
-  /// - Returns: How long the file is at least.
+  /// - Returns: The length that the file has at least.
   private func write(
     _ sealed: SealedChange, to file: OpenFile, at end: Int
   ) throws(FailedWrite) -> Int {
@@ -159,7 +159,7 @@ extension SealedFileStore {
       return try sealed.write(to: file, withReserve: true, written: &written)
     } catch {
       guard cutOff(file, at: end) else {
-        // Where only the reserve is missing, the next process finds a whole change.
+        // If only the reserve is missing, the next process finds a whole change.
         let isWhole = written >= sealed.end.byteCount - end
         throw FailedWrite(error: isWhole ? notCutOff(error) : error, isCutOff: false)
       }
@@ -177,16 +177,16 @@ extension SealedFileStore {
   private func notCutOff(_ error: StoreError) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: path,
-      reason: "the change was written, but not the room behind it, and could not be cut off: "
+      reason: "the change was written, but not the reserve behind it, and could not be undone: "
         + error.reason,
-      remedy: "Read what is there, and look at the disk's health", errno: error.errno)
+      remedy: "Check the store's content, and check the disk's health", errno: error.errno)
   }
 
-  /// Cuts off what was written of a change that failed; whether that is durable.
+  /// Cuts off the written part of a change that failed, and returns whether the cut is durable.
   ///
-  /// The cut has to be on the disk before the next change is written in its place: otherwise a
-  /// power cut could leave the beginning of that one in front of records of this one. If the
-  /// cut fails, the next writer settles what is there.
+  /// The cut must be on the disk before the next change is written in the same place: otherwise a
+  /// power cut could leave the beginning of that one in front of records of this one. If the cut
+  /// fails, the next writer settles what is there.
   private func cutOff(_ file: OpenFile, at end: Int) -> Bool {
     do throws(StoreError) {
       try file.truncate(to: end)
@@ -197,13 +197,13 @@ extension SealedFileStore {
     }
   }
 
-  /// The records a list of changes is written as: removals of absent items are none.
+  /// Returns the records of a list of changes; the removal of an absent item has no record.
   private func records(
     of changes: [StoreChange], _ keys: KeyRing
   ) throws(StoreError) -> [UnsealedRecord] {
     var records: [UnsealedRecord] = []
     records.reserveCapacity(changes.count)
-    // What a removal removes is asked for only if there is one.
+    // The index is searched for removed items only if there are removals.
     let removed = try recordByteCounts(ofRemovedBy: changes, keys)
     var putHere: [StoreKey: Int] = [:]
     for change in changes {
@@ -222,7 +222,7 @@ extension SealedFileStore {
     return records
   }
 
-  /// For each item that changes remove the length of its record; `nil` when there is none.
+  /// Returns the length of the record of each item that is removed; `nil` for an absent item.
   private func recordByteCounts(
     ofRemovedBy changes: [StoreChange], _ keys: KeyRing
   ) throws(StoreError) -> [StoreKey: Int?] {
@@ -248,7 +248,7 @@ extension SealedFileStore {
 }
 
 extension StoreChange {
-  /// What the change takes in the journal at the most.
+  /// The largest number of bytes that the change takes in the journal.
   var recordByteCount: Int {
     let valueByteCount =
       switch self {

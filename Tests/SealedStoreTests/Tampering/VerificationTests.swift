@@ -61,7 +61,7 @@ import Testing
     let findings = try scratch.open().verify().findings.map(\.description)
     #expect(
       findings.first
-        == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) are no record that opens")
+        == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) do not open as a record")
   }
 
   @Test func `a length that no record has is none, however long the journal is`() throws {
@@ -78,7 +78,7 @@ import Testing
     let findings = try scratch.open().verify().findings.map(\.description)
     #expect(
       findings.first
-        == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) are no record that opens")
+        == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) do not open as a record")
   }
 
   @Test func `a length that goes behind the end of the journal is none`() throws {
@@ -90,7 +90,7 @@ import Testing
     try scratch.flip(
       "journal", at: last + JournalLayout.valueLength, bit: byteCount ^ (byteCount + 16))
     let findings = try scratch.open().verify().findings.map(\.description)
-    #expect(findings.first == "bytes \(last) to \(journal.count - 1) are no record that opens")
+    #expect(findings.first == "bytes \(last) to \(journal.count - 1) do not open as a record")
   }
 
   @Test func `a change behind other bytes is damage also at the very end of the journal`() throws {
@@ -260,7 +260,7 @@ import Testing
       atPath: scratch["given up/header.next"], toPath: scratch.file("header.next"))
     #expect(
       try scratch.open().verify().findings.map(\.description)
-        == ["a rotation was given up; the next program that opens and changes the store removes it"]
+        == ["a rotation was given up; the next program that opens and changes the store cleans up"]
     )
     disk.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
     try opened.rotate()
