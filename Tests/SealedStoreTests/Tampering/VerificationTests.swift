@@ -64,7 +64,7 @@ import Testing
         == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) are no record that opens")
   }
 
-  @Test func `bytes with an impossible length are not a record in a journal of any length`() throws {
+  @Test func `bytes with an impossible length are not a record, even in a long journal`() throws {
     var journal = try #require(store.files["journal"])
     // The length is half a mebibyte more than that of the largest value.
     let length = UInt32(16 + 34 << 19)
