@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// Holds up the first change at its sync until the others wait behind it.
+  /// Delays the first change at its sync until the others wait behind it.
   private func holdingFirst(
     _ count: Int, _ rule: FaultyFileSystem.Rule?, _ body: @escaping @Sendable (Int) throws -> Void
   ) throws {
@@ -63,7 +63,7 @@ import Testing
     try inThreads(count + 1) { thread in
       if thread == 0 { return try store.put("first", as: "first") }
       if thread == 1 { isHeld.wait() } else { while isFirst.value { sched_yield() } }
-      // The last to come lets the first one go on; those behind it wait by then, or come later.
+      // The last thread lets the first continue; the others wait by then, or arrive later.
       if started.withLock({
         $0 += 1; return $0
       }) == count {
@@ -74,11 +74,11 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `of changes that wait together one that does not fit fails alone`() throws {
+  func `of changes that wait together only the one that does not fit fails`() throws {
     let large = SecretBytes([UInt8](repeating: 1, count: 3_000_000))
     let outcomes = Locked<[Int: StoreError.Code?]>([:])
     let rule: FaultyFileSystem.Rule = { call in
-      // As if there were room for two megabytes: a write beyond that finds the disk full.
+      // There is room for two megabytes: a larger write fails because the disk is full.
       call.kind == .write && call.byteCount > 2_000_000 ? .fail(ENOSPC) : nil
     }
     try holdingFirst(8, rule) { thread in

@@ -4,7 +4,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Items that are longer than the buffers they are read and rewritten through.
+/// Tests of items that are longer than the buffers for reading and rewriting.
 @Suite(.onOwnThread) struct LargeItemTests {
   let scratch: Scratch
 
@@ -12,12 +12,12 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// Bytes that differ at every place and from one item to the next.
+  /// Returns random bytes, which differ from item to item.
   private func value(_ byteCount: Int, seed: UInt64) -> SecretBytes {
     SecretBytes(SeededRandom.bytes(byteCount, seed: seed, number: 1))
   }
 
-  @Test func `items of every size are listed, compacted and rotated whole`() throws {
+  @Test func `items of every size are listed, compacted and rotated completely`() throws {
     // The window for reading has 256 KiB, the buffer for rewriting 1 MiB.
     let sizes = [
       0, 100_000, 200_000, 253_000, 300_000, 600_000, 600_000, 1_500_000, 10, 3_000_000, 20,
@@ -42,7 +42,7 @@ import Testing
     let report = try opened.verify()
     #expect(report.findings.isEmpty)
     #expect(report.recordCount == sizes.count)
-    // A rewritten journal has nothing that could be left out.
+    // A rewritten journal has no superseded records.
     #expect(try opened.compact() == 0)
   }
 

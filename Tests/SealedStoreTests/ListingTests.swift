@@ -3,7 +3,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// Lists that are asked for again.
+/// Tests of repeated lists.
 @Suite struct ListingTests {
   let scratch: Scratch
   let disk = FaultyFileSystem()
@@ -15,14 +15,14 @@ import Testing
     store = try scratch.open(StoreEnvironment(fileSystem: disk))
   }
 
-  /// Lists, and counts how often the journal is read for that.
+  /// Lists the keys, and counts the reads of the journal for that.
   private func list(_ namespace: Namespace? = nil) throws -> (keys: [StoreKey], readCount: Int) {
     disk.setRule(nil)
     let keys = try store.keys(in: namespace)
     return (keys, disk.calls.count { $0.kind == .read && $0.name == "journal" })
   }
 
-  @Test func `a list that is asked for again reads the mark and nothing else`() throws {
+  @Test func `a repeated list reads only the mark`() throws {
     let first = try list()
     #expect(first.keys.count == 300)
     #expect(first.readCount > 0)
@@ -98,7 +98,7 @@ import Testing
     #expect(first.keys.count == 10_001)
     #expect(again.keys == first.keys)
     #expect(again.readCount > 0)
-    // In the journal they stand in another order.
+    // Their order in the journal is different.
     #expect(first.keys == first.keys.sorted())
     #expect(try store.keys(in: "com.example.test") == first.keys)
     #expect(try store.keys(in: "other") == [])

@@ -4,10 +4,10 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// Which of the sealed parts of a record are opened for what.
+/// Tests of which sealed parts of a record an operation opens.
 @Suite struct OpenedPartsTests {
   private static let identifiers = (0..<20).map { "item \($0)" }
-  /// Where the parts of a record begin; all records here are short.
+  /// The offsets of the parts of a record; all records here are short.
   private static let (nameOffset, valueOffset) = (72, 152)
   private static func start(ofRecord number: Int) -> Int { 88 + number * 232 }
 
@@ -21,7 +21,7 @@ import Testing
     for key in keys { try store.put(secret("value of \(key.identifier)"), for: key) }
   }
 
-  /// Spoils a part of every record, but not its tag, which opening a store checks.
+  /// Damages a part of every record, but not its authentication tag, which opening a store checks.
   private func spoil(partAt offset: Int) throws {
     for number in keys.indices {
       try scratch.flip("journal", at: Self.start(ofRecord: number) + offset + 3)
@@ -51,7 +51,7 @@ import Testing
     #expect(try !store.verify().isSound)
   }
 
-  @Test func `one name that was spoiled fails every list, and a compaction`() throws {
+  @Test func `one damaged name makes every list and a compaction fail`() throws {
     try scratch.flip("journal", at: Self.start(ofRecord: 7) + Self.nameOffset)
     let store = try scratch.open()
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
@@ -60,8 +60,8 @@ import Testing
     #expect(try store.text("item 7") == "value of item 7")
   }
 
-  @Test func `a get checks that the value is that of its item`() throws {
-    // The whole value of one record in the place of another's.
+  @Test func `a get checks that the value belongs to its item`() throws {
+    // The whole value of one record replaces that of another.
     let journal = try scratch.bytes(of: "journal")
     let range = { (number: Int) in
       let start = Self.start(ofRecord: number) + Self.valueOffset

@@ -13,7 +13,7 @@ import Testing
     store = try scratch.create()
   }
 
-  @Test func `what was put is read, contained and listed, and after removing it is none of that`()
+  @Test func `an item that was put is read, contained and listed until it is removed`()
     throws
   {
     let key = try name("token")
@@ -27,7 +27,7 @@ import Testing
     #expect(try store.keys(in: nil) == [])
   }
 
-  @Test func `a store that is opened again has what was put before`() throws {
+  @Test func `a store that is reopened has the items that were put before`() throws {
     try store.put("one", as: "1")
     try store.put("two", as: "2")
     try store.remove(name("1"))
@@ -36,7 +36,7 @@ import Testing
     #expect(try reopened.verify().findings == [])
   }
 
-  @Test func `a new value takes the place of the old one`() throws {
+  @Test func `a new value replaces the old one`() throws {
     try store.put("old", as: "item")
     try store.put("a new value of another length", as: "item")
     #expect(try store.text("item") == "a new value of another length")
@@ -135,7 +135,7 @@ import Testing
         == StoreError.invalidName)
   }
 
-  @Test func `the traits name what the store keeps to`() throws {
+  @Test func `the traits describe the store`() throws {
     let traits = store.traits
     #expect(traits.isAtomic && traits.isDurable)
     #expect(traits.seesOtherProcesses && traits.excludesOtherProcesses)
@@ -143,7 +143,7 @@ import Testing
     #expect(traits.protection.contains("raw key"))
   }
 
-  @Test func `two handles of one process see each other's changes at once`() throws {
+  @Test func `two handles of one process see each other's changes immediately`() throws {
     let other = try scratch.open()
     for round in 0..<20 {
       let (writer, reader) = round.isMultiple(of: 2) ? (store, other) : (other, store)
@@ -158,7 +158,7 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `a handle that has read goes on after another one compacted the store`() throws {
+  @Test func `a handle continues to work after another handle compacted the store`() throws {
     try store.put("kept", as: "kept")
     try store.put("first", as: "changed")
     let other = try scratch.open()
@@ -171,7 +171,7 @@ import Testing
     #expect(try store.text("changed") == "third")
   }
 
-  @Test func `the async operations give what the blocking ones give`() async throws {
+  @Test func `the async operations return the same as the blocking ones`() async throws {
     let key = try name("token")
     try await store.put(secret("value"), for: key)
     let (value, isThere) = (try await store.value(for: key), try await store.contains(key))
@@ -192,13 +192,13 @@ import Testing
     let tooLarge = SecretBytes([UInt8](repeating: 0, count: (16 << 20) + 1))
     do {
       try await store.put(tooLarge, for: key)
-      Issue.record("a value that is too large was taken")
+      Issue.record("a value that is too large was accepted")
     } catch StoreError.valueTooLarge {
     }
     store.lock()
     do {
       _ = try await store.value(for: key)
-      Issue.record("a locked store answered")
+      Issue.record("a locked store returned a value")
     } catch StoreError.locked {
     }
   }

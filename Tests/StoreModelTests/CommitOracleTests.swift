@@ -53,7 +53,7 @@ import Testing
       case .state(let settlement) = answer(
         journal: 0, mark: 1, [.whole, standing, .absent, .absent])
     else {
-      Issue.record("it does not open")
+      Issue.record("the answer is not a state")
       return
     }
     #expect(settlement.state == 1)
@@ -66,7 +66,7 @@ import Testing
         == .corrupt(.recordBehindBreak))
   }
 
-  @Test func `a journal in front of the mark has to be chained`() {
+  @Test func `a journal must be a whole chain up to the mark`() {
     #expect(
       answer(journal: 0, mark: 2, [.whole, .torn(firstRecordOpens: true), .absent, .absent])
         == .corrupt(.journalDoesNotMeetMark))
@@ -103,7 +103,7 @@ import Testing
       $0.hasNoise = true
     }
     guard case .state(let settlement) = found else {
-      Issue.record("it does not open")
+      Issue.record("the answer is not a state")
       return
     }
     #expect(settlement.state == 2 && settlement.drops)
@@ -121,7 +121,7 @@ import Testing
     #expect(oracle.answer(for: found) == .wrongKey)
     found.nextHeader = .opens(key: 1)
     guard case .state(let settlement) = oracle.answer(for: found) else {
-      Issue.record("it does not open")
+      Issue.record("the answer is not a state")
       return
     }
     #expect(settlement.isUnfinishedRotation && settlement.state == 2)

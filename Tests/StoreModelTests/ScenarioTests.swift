@@ -12,7 +12,7 @@ import Testing
     let outcome = Search.run(scenario)
     #expect(outcome.violation == nil, "\(outcome.report)")
     if case .all = scenario.bounds { #expect(outcome.isExhausted, "\(outcome.count)") }
-    // At the large size the figures are of interest whatever they are.
+    // At the large size, the figures are of interest in any case.
     if TestSize.current == .large { print("\(scenario): \(outcome.summary)") }
   }
 
@@ -20,7 +20,7 @@ import Testing
   func `each rule is needed`(scenario: Scenario) {
     let outcome = Search.run(scenario)
     guard case .breaks(let words) = scenario.expectation else {
-      Issue.record("nothing is expected of \(scenario)")
+      Issue.record("\(scenario) expects no violation")
       return
     }
     #expect(outcome.violation?.contains(words) == true, "\(outcome.report)")
@@ -35,10 +35,10 @@ import Testing
   }
 
   @Test(arguments: Scenario.limits)
-  func `what is not promised can be seen`(scenario: Scenario) {
+  func `the search shows what the protocol does not promise`(scenario: Scenario) {
     let outcome = Search.run(scenario)
     guard case .breaks(let words) = scenario.expectation else {
-      Issue.record("nothing is expected of \(scenario)")
+      Issue.record("\(scenario) expects no violation")
       return
     }
     #expect(outcome.violation?.contains(words) == true, "\(outcome.report)")

@@ -1,35 +1,35 @@
 import SessionToolsBase
 
-/// What the disk may hold of one file: for each of its sectors what the kernel's cache held at
-/// some moment since the last sync, and for its length the same.
+/// The possible contents of one file on the disk: each sector, and the length, may be what the
+/// kernel's cache held at any moment since the last sync.
 ///
-/// Nothing ties one sector to another, or to the length: unsynced writes are dropped, kept,
-/// reordered and torn in every combination. A file may have grown before its data is there;
-/// zeros are read then. A cut behaves like a write of zeros and a shorter length, so it may be
-/// lost although what was written after it is there. Real file systems order some of that
-/// (ext4 and XFS do not reuse blocks before the cut is in their log), so this is harsher.
+/// Sectors and length are independent of each other: unsynced writes are dropped, kept, reordered
+/// and torn in every combination. A file may have grown before its data is there; it then reads
+/// as zeros. A cut behaves like a write of zeros and a shorter length, so it may be lost although
+/// later writes are there. Real file systems order some of that (ext4 and XFS do not reuse blocks
+/// before the cut is in their log), so this model is harsher.
 struct CachedFile: Sendable {
   static let sectorByteCount = 512
 
-  /// What each sector may hold, in the order of time; the last is what programs read.
+  /// What each sector may hold, from the oldest to the newest, which programs read.
   private(set) var sectors: [[[UInt8]]] = []
-  /// How long the file may be; the last is what programs see.
+  /// The lengths that the file may have; the last is what programs see.
   private(set) var byteCounts = [0]
   private var dirtySectors: Set<Int> = []
   private var isByteCountDirty = false
-  /// The end of what was written since the last sync.
+  /// The end of the bytes that were written since the last sync.
   private var dirtyEnd = 0
 
-  /// An empty file that nothing is known to be on the disk of.
+  /// Creates an empty file of which nothing is known to be on the disk.
   init() {}
 
-  /// A file that is on the disk for sure.
+  /// Creates a file whose content is known to be on the disk.
   init(_ content: [UInt8]) {
     write(content, at: 0)
     synchronize()
   }
 
-  /// The sectors that may hold one thing or another.
+  /// The sectors with more than one possible content.
   var openSectors: [Int] { sectors.indices.filter { sectors[$0].count > 1 } }
 
   mutating func write(_ bytes: [UInt8], at offset: Int) {
@@ -44,10 +44,10 @@ struct CachedFile: Sendable {
     }
     dirtyEnd = max(dirtyEnd, end)
     guard let byteCount = byteCounts.last, end >= byteCount else { return }
-    // Writing up to the end tells the kernel the length once more.
+    // A write that reaches the end sets the length in the kernel again.
     isByteCountDirty = true
     let next = (byteCount / Self.sectorByteCount + 1) * Self.sectorByteCount
-    // Of the lengths that differ by zeros, the shortest and the whole.
+    // Of the lengths that differ only by trailing zeros, only the shortest and the full one count.
     let zeros = offset + ByteBuffer(bytes).startOfTrailingZeros(in: 0..<bytes.count)
     for border in stride(from: next, to: end, by: Self.sectorByteCount) {
       setByteCount(border)
@@ -71,25 +71,25 @@ struct CachedFile: Sendable {
 
   mutating func synchronize() {
     for number in dirtySectors { sectors[number].removeFirst(sectors[number].count - 1) }
-    // A file is as long as its data reaches, also when nothing tells the kernel its length again.
+    // A file is at least as long as its synced data, even when its length was not set again.
     byteCounts.removeAll { $0 < dirtyEnd }
     if isByteCountDirty { byteCounts.removeFirst(byteCounts.count - 1) }
     dropUnsynced()
   }
 
-  /// A sync that failed: the kernel calls the pages clean, so that no later sync saves what is
-  /// in them, and yet they may have reached the disk.
+  /// Models a failed sync: the kernel marks the pages as clean, so that no later sync saves their
+  /// content, which may nevertheless have reached the disk.
   mutating func dropUnsynced() {
     dirtySectors = []
     isByteCountDirty = false
     dirtyEnd = 0
   }
 
-  /// One of the contents there may be.
+  /// Returns one of the possible contents.
   ///
   /// - Parameters:
-  ///   - byteCount: Which of ``byteCounts``.
-  ///   - versions: For each of ``openSectors`` which of its contents.
+  ///   - byteCount: The position of the length in ``byteCounts``.
+  ///   - versions: For each of ``openSectors``, the position of one of its contents.
   /// - Returns: What a program would read.
   func content(byteCount: Int, versions: ArraySlice<Int>) -> [UInt8] {
     let length = byteCounts[byteCount]
@@ -109,7 +109,7 @@ struct CachedFile: Sendable {
     guard var sector = sectors[number].last else { return }
     body(&sector)
     dirtySectors.insert(number)
-    // What comes back is the newest again, and no further possibility.
+    // Content that recurs becomes the newest again, not a further possibility.
     sectors[number].removeAll { $0 == sector }
     sectors[number].append(sector)
   }

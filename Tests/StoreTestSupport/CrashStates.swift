@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What may be found in a directory when the machine stops now.
+/// One state that a directory may be found in after the machine has stopped.
 package struct CrashState {
   /// The files by their names; `nil` when the directory is missing.
   package let content: RecordedDisk.Content?
@@ -8,18 +8,18 @@ package struct CrashState {
   fileprivate var files: [FileChoices] = []
   fileprivate var choice: [Int] = []
 
-  /// What arrived, for a person.
+  /// A readable description of what reached the disk.
   package var summary: String {
     "changes of names \(names), files \(files.map(\.summary)), of these \(choice)"
   }
 }
 
-/// How many states are looked at.
+/// Limits on the number of states to check.
 package struct CrashLimits: Sendable {
-  /// When there are no more than so many for one set of names, all are.
+  /// The largest number of states, for one set of names, of which all are checked.
   package var complete: Int
-  /// How many are chosen by chance otherwise, beside those with one thing missing or alone and
-  /// those with a beginning or an end.
+  /// The number of states chosen at random when there are more, in addition to those with one
+  /// thing missing or alone and those with a beginning or an end.
   package var chosen: Int
 
   package init(complete: Int, chosen: Int) {
@@ -29,12 +29,12 @@ package struct CrashLimits: Sendable {
 }
 
 extension RecordedDisk {
-  /// More changes of names than this are not combined in every way.
+  /// The most changes of names that are combined in every way.
   private static let mostCombinedNameChanges = 6
 
-  /// Calls a closure with the states there may be, some of them more than once.
+  /// Calls a closure with possible states, some of them more than once.
   ///
-  /// The same ones every time for the same seed.
+  /// The same seed always gives the same states.
   package func forEachCrash(
     _ limits: CrashLimits, seed: UInt64, _ body: (CrashState) throws -> Void
   ) rethrows {
@@ -91,7 +91,7 @@ private struct FileChoices {
   }
 }
 
-/// A list of independent choices, each one of so many, from the oldest to the newest.
+/// A list of independent choices, each among a number of values from the oldest to the newest.
 private struct Choices {
   private let counts: [Int]
 
@@ -107,7 +107,7 @@ private struct Choices {
     if total <= limits.complete { return try forAll(body) }
     try forRegular(body)
     for _ in 0..<limits.chosen {
-      // From nearly nothing to nearly everything.
+      // The percentage of choices that are certain to take the newest value.
       let share = generator.next() % 101
       try body(
         counts.map { count in
@@ -128,8 +128,8 @@ private struct Choices {
     }
   }
 
-  /// All and nothing; each single thing missing, and alone; each beginning and each end; each
-  /// value of each choice among otherwise new and old ones.
+  /// Visits nothing and everything; each thing missing, and alone; each beginning and each end; and
+  /// each value of each choice among otherwise newest and otherwise oldest values.
   private func forRegular(_ body: ([Int]) throws -> Void) rethrows {
     let oldest = [Int](repeating: 0, count: counts.count)
     let newest = counts.map { $0 - 1 }

@@ -1,11 +1,11 @@
 package import SessionToolsBase
 import Synchronization
 
-/// A file system with a log of what goes through and calls that fail on demand.
+/// A file system that logs its calls and makes them fail on demand.
 package final class FaultyFileSystem: FileSystem {
   /// One call that can fail.
   package struct Call: Hashable, Sendable {
-    /// What is asked of the kernel.
+    /// The operation that is asked of the kernel.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
       case openDirectory, makeDirectory, open, status, names, read, nextData, write, truncate
       case synchronizeData, synchronize, rename, link, remove, lock
@@ -14,31 +14,31 @@ package final class FaultyFileSystem: FileSystem {
     package let kind: Kind
     /// The file's name as it was opened; the last part of the path for a directory.
     package let name: String
-    /// Which opening of a file or directory the call is made on, counted from 1.
+    /// The opening of a file or directory that the call is made on, counted from 1.
     ///
-    /// Unlike descriptors, these are never used again; 0 when the call has no descriptor.
+    /// Unlike descriptors, these numbers are never reused; 0 when the call has no descriptor.
     package let opening: Int
-    /// Which bytes of the file are to be read or written; none when the call does neither.
+    /// The bytes of the file to read or write; empty when the call does neither.
     package let range: Range<Int>
     /// How a file is to be opened; `nil` when the call opens none.
     package let access: FileAccess?
-    /// How many calls came before, this one included.
+    /// The number of calls so far, this one included.
     package let number: Int
 
-    /// How many bytes are to be read or written.
+    /// The number of bytes to read or write.
     package var byteCount: Int { range.count }
   }
 
-  /// What happens in a call's place.
+  /// What happens instead of a call.
   package enum Fault: Sendable {
     /// Nothing is done, and the call fails.
     case fail(Int32)
-    /// A write that writes no more than so many bytes.
+    /// A write writes at most this many bytes.
     case short(Int)
   }
 
   package typealias Rule = @Sendable (Call) -> Fault?
-  /// What is said of a file instead of what is true.
+  /// The status to report of a file instead of its real one.
   package typealias Appearance = @Sendable (FileStatus) -> FileStatus
 
   private struct State {
@@ -65,13 +65,13 @@ package final class FaultyFileSystem: FileSystem {
   private let real: any FileSystem
   private let state: Mutex<State>
 
-  /// Makes one on top of another file system; the kernel's when nothing is said.
+  /// Creates a file system on top of another one, by default the kernel's.
   package init(in fileSystem: any FileSystem = LinuxFileSystem(), _ rule: Rule? = nil) {
     real = fileSystem
     state = Mutex(State(rule: rule))
   }
 
-  /// Changes what fails, and starts to count anew.
+  /// Changes which calls fail, and starts to count again.
   package func setRule(_ rule: Rule?) {
     state.withLock { state in
       state.rule = rule
@@ -80,7 +80,7 @@ package final class FaultyFileSystem: FileSystem {
     }
   }
 
-  /// Changes what files look like.
+  /// Changes the status that is reported of files.
   package func setAppearance(_ appearance: Appearance?) {
     state.withLock { $0.appearance = appearance }
   }
@@ -92,7 +92,7 @@ package final class FaultyFileSystem: FileSystem {
   /// The calls since the rule was set.
   package var calls: [Call] { state.withLock { $0.calls } }
 
-  /// How often a call was made since the rule was set.
+  /// Returns how often a call was made since the rule was set.
   package func count(_ kind: Call.Kind) -> Int {
     state.withLock { state in state.calls.count { $0.kind == kind } }
   }
@@ -103,7 +103,7 @@ package final class FaultyFileSystem: FileSystem {
   /// The number of locks that are held.
   package var lockCount: Int { state.withLock { $0.locks.count } }
 
-  /// How often a descriptor was closed that was not open.
+  /// The number of attempts to close a descriptor that was not open.
   package var wrongCloseCount: Int { state.withLock { $0.wrongCloses } }
 
   private func fault(

@@ -2,23 +2,23 @@ import Glibc
 package import SessionToolsBase
 import Synchronization
 
-/// A file system in memory that answers as the kernel's does: thousands of stores can be looked
-/// at in a second, without a file left behind.
+/// A file system in memory that answers as the kernel's does, so that a test can inspect thousands
+/// of stores in a second and leaves no files behind.
 ///
-/// Files have owner, mode and number of links, a name removed leaves what is open usable, and
-/// a lock belongs to the open file. There are no symbolic links in it, and no other users.
+/// Files have an owner, a mode and a number of links. An open file stays usable after its name is
+/// removed, and a lock belongs to the open file. There are no symbolic links and no other users.
 package final class MemoryFileSystem: FileSystem {
   /// The files of a directory by their names.
   package typealias Content = [String: [UInt8]]
 
   private let state: Mutex<MemoryFiles>
 
-  /// An empty file system with a root directory.
+  /// Creates an empty file system with a root directory.
   package init() {
     state = Mutex(MemoryFiles())
   }
 
-  /// A file system with one directory of mode 0700 and files of mode 0600 in it.
+  /// Creates a file system with one directory of mode 0700 and files of mode 0600 in it.
   package convenience init(_ path: String, _ content: Content) throws(SystemCallError) {
     self.init()
     try makeDirectory(path)
@@ -31,7 +31,7 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  /// What the files of a directory hold.
+  /// Returns the contents of the files of a directory.
   package func content(of path: String) throws(SystemCallError) -> Content {
     try with { files throws(SystemCallError) in
       try files.entries(of: files.resolve(path, "open")).compactMapValues {
@@ -40,10 +40,10 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
-  /// How many descriptors are open.
+  /// The number of open descriptors.
   package var descriptorCount: Int { state.withLock { $0.open.count } }
 
-  /// How many locks are held.
+  /// The number of locks that are held.
   package var lockCount: Int { state.withLock { $0.locks.count } }
 
   private func with<Value: Sendable>(
@@ -145,7 +145,7 @@ package final class MemoryFileSystem: FileSystem {
     return bytes.count
   }
 
-  /// There are no holes in this file system.
+  /// Returns the offset itself, unless it is at the end: this file system has no holes.
   package func nextData(
     _ descriptor: Descriptor, from offset: Int
   ) throws(SystemCallError) -> Int? {
@@ -185,7 +185,7 @@ package final class MemoryFileSystem: FileSystem {
     try with { files throws(SystemCallError) in
       let parent = try files.directory(directory, "renameat")
       let node = try files.node(name, in: parent, "renameat")
-      // Two names of the same file: nothing happens.
+      // Nothing happens when both are names of the same file.
       if try files.entries(of: parent)[other] == node { return }
       try files.setEntry(other, in: parent, to: node)
       try files.setEntry(name, in: parent, to: nil)

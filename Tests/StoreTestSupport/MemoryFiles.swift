@@ -36,7 +36,7 @@ struct MemoryFiles {
   }
 
   private static let root = 1
-  /// Far from the kernel's, so that a mistaken one closes nothing of this process.
+  /// Far above the kernel's numbers, so that a misused descriptor closes no file of this process.
   private static let firstDescriptor: Int32 = 1 << 20
 
   var nodes = [root: Node(permissions: 0o755, entries: [:], linkCount: 1)]
@@ -64,7 +64,7 @@ struct MemoryFiles {
     forget(opening.node)
   }
 
-  /// The node of an absolute path.
+  /// Returns the node of an absolute path.
   func resolve(_ path: String, _ call: String) throws(SystemCallError) -> Int {
     var node = Self.root
     for part in path.split(separator: "/") where part != "." {
@@ -111,7 +111,7 @@ struct MemoryFiles {
     return node
   }
 
-  /// Lets a name stand for a node, or for none, and counts links.
+  /// Gives a name to a node, or removes the name, and counts links.
   mutating func setEntry(
     _ name: String, in parent: Int, to node: Int?
   ) throws(SystemCallError) {
@@ -133,7 +133,7 @@ struct MemoryFiles {
       device: 1, inode: UInt64(number))
   }
 
-  /// Lets go of a file that has no name and is not open.
+  /// Deletes a file that has no name and is not open.
   private mutating func forget(_ node: Int) {
     if nodes[node]?.linkCount == 0, !open.values.contains(where: { $0.node == node }) {
       nodes[node] = nil

@@ -1,16 +1,16 @@
 package import SessionToolsBase
 
-/// The n-th change that one writer makes to the items of its own: which items there are tells
-/// how many changes there were, whether any was left out, and whether one is there in part.
+/// The n-th change that one writer makes to its own items.
 ///
-/// Two items are put by every change; of eight others every change puts the next one and removes
-/// the one that was put four changes before.
+/// The items that exist show how many changes there were, whether any was left out, and whether
+/// one was applied in part: every change puts the same two items, and of eight others it puts the
+/// next one and removes the one that was put four changes before.
 package struct NumberedChange: Sendable {
   private static let slotCount = 8
   private static let slotLifetime = 4
 
   package let writer: String
-  /// From 1; 0 stands for the state before the first.
+  /// The change's number, from 1; 0 stands for the state before the first change.
   package let number: Int
 
   package init(_ number: Int, of writer: String) {
@@ -22,7 +22,7 @@ package struct NumberedChange: Sendable {
     try Namespace(service: "writer-\(writer)")
   }
 
-  /// What to apply.
+  /// The changes to apply to a store.
   package var changes: [StoreChange] {
     get throws(StoreError) {
       [
@@ -46,14 +46,14 @@ package struct NumberedChange: Sendable {
     }
   }
 
-  /// The number of the change that put a value.
+  /// Returns the number of the change that put a value.
   package static func number(of value: SecretBytes) -> Int? {
     String(decoding: value.copyBytes(), as: UTF8.self).split(separator: ":").first
       .flatMap { Int($0) }
   }
 
-  /// Every tenth is long, so that the journal is soon worth a compaction, and a kill may hit the
-  /// middle of a write.
+  /// A value that is long in every tenth change, so that the journal is soon worth a compaction,
+  /// and a kill may hit the middle of a write.
   private var longValue: SecretBytes {
     let byteCount = number.isMultiple(of: 10) ? 60_000 : 100
     return SecretBytes(utf8: "\(number):" + String(repeating: "x", count: byteCount))

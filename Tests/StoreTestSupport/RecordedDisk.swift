@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a disk and the kernel's cache above it hold after some recorded steps.
+/// The contents of a disk and of the kernel's cache above it after some recorded steps.
 ///
-/// Of files ``CachedFile`` says what is possible. Of the directory: any of the creations,
-/// renames, links and removals since it was synced may be missing, each as a whole. ext4 and
-/// XFS log them in order, so that only the last ones can be missing; others log the names of one
-/// file without those of another. What holds for every choice holds for both. A sync of a file
-/// does not make its name durable here, although it does on ext4.
+/// ``CachedFile`` describes what is possible for files. In the directory, any of the creations,
+/// renames, links and removals since its last sync may be missing, each as a whole. ext4 and XFS
+/// log them in order, so that only the last ones can be missing; other file systems log the names
+/// of one file without those of another. What holds for every choice holds for both kinds. Here,
+/// a sync of a file does not make its name durable, although it does on ext4.
 package struct RecordedDisk: Sendable {
   /// The files of a directory by their names.
   package typealias Content = MemoryFileSystem.Content
@@ -25,8 +25,8 @@ package struct RecordedDisk: Sendable {
   /// Whether the directory itself may be missing.
   private(set) var mayBeMissing = false
 
-  /// A directory whose files are on the disk; they have the numbers from 1 on, in the order of
-  /// their names.
+  /// Creates a directory whose files are on the disk, numbered from 1 on in the order of their
+  /// names.
   package init(_ content: Content = [:]) {
     for (position, name) in content.keys.sorted().enumerated() {
       files[position + 1] = CachedFile(content[name] ?? [])
@@ -35,7 +35,7 @@ package struct RecordedDisk: Sendable {
     durableNames = names
   }
 
-  /// Goes on by one step.
+  /// Applies one step.
   package mutating func perform(_ step: RecordedStep) {
     switch step {
     case .makeDirectory:
@@ -72,24 +72,24 @@ package struct RecordedDisk: Sendable {
     }
   }
 
-  /// What programs read of a file.
+  /// Returns what programs read from a file.
   package func newestContent(of file: Int) -> [UInt8]? {
     guard let file = files[file] else { return nil }
     let versions = file.openSectors.map { file.sectors[$0].count - 1 }
     return file.content(byteCount: file.byteCounts.count - 1, versions: versions[...])
   }
 
-  /// What a file holds when nothing has arrived that is not known to have.
+  /// Returns the content of a file if only the writes known to have reached the disk did so.
   func oldestContent(of file: Int) -> [UInt8]? {
     guard let file = files[file] else { return nil }
     let versions = [Int](repeating: 0, count: file.openSectors.count)
     return file.content(byteCount: 0, versions: versions[...])
   }
 
-  /// How many changes of names may be missing.
+  /// The number of changes of names that may be missing.
   var pendingCount: Int { pending.count }
 
-  /// The names when only some of the changes are there.
+  /// Returns the names when only some of the changes have reached the disk.
   func names(keeping kept: (Int) -> Bool) -> [String: Int] {
     var result = durableNames
     for (position, change) in pending.enumerated() where kept(position) {
@@ -121,8 +121,8 @@ extension RecordedDisk {
     }
   }
 
-  /// Reads the files of a directory; of a store's, the journal without its reserve unless that is
-  /// wanted.
+  /// Reads the files of a directory, leaving out the reserve of a store's journal unless it is
+  /// asked for.
   package static func read(_ path: String, withReserve: Bool = false) throws -> Content {
     var content: Content = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: path) {
@@ -134,9 +134,9 @@ extension RecordedDisk {
     return content
   }
 
-  /// A journal up to where its mark says that it ends, if there is nothing but zeros behind.
+  /// Returns a journal up to the end that its mark gives, if nothing but zeros follows.
   ///
-  /// So that tests can put something there, or cut, where a store without a reserve ends.
+  /// Tests can then append to the journal, or cut it, as if the store had no reserve.
   package static func withoutReserve(_ journal: [UInt8], mark: [UInt8]) -> [UInt8] {
     guard mark.count == 64, journal.count >= 64, mark[..<16] == journal[32..<48] else {
       return journal

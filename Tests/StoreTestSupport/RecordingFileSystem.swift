@@ -1,33 +1,34 @@
 package import SessionToolsBase
 import Synchronization
 
-/// What happened to the files of one directory, in order: enough to know what a disk may hold
-/// after a crash at any moment.
+/// One step in a record of what happened to the files of one directory.
+///
+/// The steps in order determine what a disk may hold after a crash at any moment.
 package enum RecordedStep: Sendable {
   /// The directory itself was made.
   case makeDirectory
   /// `fsync` of the directory above it.
   case synchronizeParent
-  /// A new, empty file. Files are told apart by a number, whatever they are called.
+  /// A new, empty file, which a number identifies whatever its names are.
   case create(name: String, file: Int)
   case write(file: Int, offset: Int, bytes: [UInt8])
   case truncate(file: Int, byteCount: Int)
-  /// `fdatasync` or `fsync` of a file that did not fail; the name is the one it has then.
+  /// A successful `fdatasync` or `fsync` of a file; the name is the one it has at that moment.
   case synchronize(file: Int, name: String)
-  /// A sync that failed: the kernel calls the pages clean and forgets what was in them.
+  /// A sync that failed: the kernel marks the pages as clean and forgets what was in them.
   case dropUnsynced(file: Int)
   /// `fsync` of the directory.
   case synchronizeDirectory
   case rename(name: String, other: String)
   case link(name: String, other: String)
   case remove(name: String)
-  /// The program that is recorded began its n-th operation.
+  /// The recorded program began its n-th operation.
   case begun(Int)
-  /// What the program that is recorded was told: its n-th operation returned.
+  /// The recorded program's n-th operation returned.
   case confirmed(Int)
   /// A program read something, which is kept elsewhere under this number.
   case read(Int)
-  /// Somebody looked at the clock that counts steps.
+  /// A program read the clock that counts steps.
   case moment
 }
 
@@ -37,17 +38,17 @@ package final class RecordingFileSystem: FileSystem {
     var steps: [RecordedStep] = []
     var names: [String: Int] = [:]
     var files: [Descriptor: Int] = [:]
-    /// What is read past the kernel's cache.
+    /// The contents that reads past the kernel's cache return.
     var direct: [Descriptor: [UInt8]] = [:]
     var directories: Set<Descriptor> = []
     var parents: Set<Descriptor> = []
     var fileCount = 0
-    /// Of which file the next sync fails: a name, ``anyFile`` or ``directory``.
+    /// The file whose next sync fails: a name, ``anyFile`` or ``directory``.
     var failing: String?
     var onStep: (@Sendable () -> Void)?
   }
 
-  /// Stands for the directory itself where a sync is to fail.
+  /// Stands for the directory itself when its sync is to fail.
   package static let directory = "."
   /// Stands for the file that is synced next, whichever that is.
   package static let anyFile = "*"
@@ -58,11 +59,11 @@ package final class RecordingFileSystem: FileSystem {
   private let initial: RecordedDisk.Content
   private let state: Mutex<State>
 
-  /// Records what happens in a directory.
+  /// Creates a file system that records what happens in a directory.
   ///
   /// - Parameters:
   ///   - path: The directory.
-  ///   - fileSystem: Where it is; the kernel's when nothing is said.
+  ///   - fileSystem: The file system of the directory; by default, the kernel's.
   ///   - content: The files that are in it, which get the numbers from 1 on in the order of their
   ///     names.
   package init(
@@ -83,13 +84,13 @@ package final class RecordingFileSystem: FileSystem {
   /// The steps so far.
   package var steps: [RecordedStep] { state.withLock { $0.steps } }
 
-  /// Lets the next sync of a file, or of the directory, fail, after which no other will save what
-  /// was to be synced.
+  /// Makes the next sync of a file, or of the directory, fail; no later sync saves what that one
+  /// was to save.
   ///
   /// Names, however, wait for the next sync of the directory: a file system whose log cannot be
   /// written takes no more changes.
   ///
-  /// - Parameter name: Which file, ``anyFile`` or ``directory``; `nil` when none is to fail any more.
+  /// - Parameter name: A file's name, ``anyFile`` or ``directory``; `nil` when no sync is to fail.
   package func failNextSynchronization(of name: String? = anyFile) {
     state.withLock { $0.failing = name }
   }
@@ -114,7 +115,7 @@ package final class RecordingFileSystem: FileSystem {
     add(.read(number))
   }
 
-  /// A moment of its own: how many steps there were.
+  /// Returns the number of steps, after adding one so that no other moment is the same.
   package func now() -> UInt64 {
     state.withLock { state in
       state.steps.append(.moment)
@@ -147,7 +148,7 @@ package final class RecordingFileSystem: FileSystem {
   package func open(
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
-    // Whoever renames meanwhile would exchange the file under the name.
+    // Locked, since a rename in between would put another file under the name.
     let (descriptor, created) = try state.withLock {
       state throws(SystemCallError) -> (Descriptor, Int?) in
       let descriptor = try real.open(name, in: directory, access)
@@ -166,7 +167,7 @@ package final class RecordingFileSystem: FileSystem {
     return descriptor
   }
 
-  /// Of what the disk may hold, the oldest: after a failed sync it may be that for good.
+  /// Keeps the oldest content that the disk may hold, since it may stay there after a failed sync.
   private func takeDisk(for descriptor: Descriptor, _ name: String) {
     var disk = RecordedDisk(initial)
     state.withLock { state in

@@ -6,7 +6,7 @@ import Synchronization
 /// Random bytes that are the same every time: the n-th request of a source is answered from its
 /// seed and n alone.
 ///
-/// Nothing is kept of what was handed out.
+/// The source keeps none of the bytes that it handed out.
 package final class SeededRandom: RandomSource {
   private let seed: UInt64
   private let count = Atomic<UInt64>(0)
@@ -20,7 +20,7 @@ package final class SeededRandom: RandomSource {
     Self.fill(buffer, range, seed: seed, number: number)
   }
 
-  /// What the n-th request, from 1, for so many bytes is answered with.
+  /// Returns the bytes that answer the n-th request, counted from 1, for that many bytes.
   package static func bytes(_ byteCount: Int, seed: UInt64, number: UInt64) -> [UInt8] {
     let buffer = ByteBuffer(byteCount: byteCount)
     fill(buffer, 0..<byteCount, seed: seed, number: number)
@@ -47,7 +47,7 @@ package final class ListedRandom: RandomSource {
     rest = Mutex(answers[...])
   }
 
-  /// Whether every entry was asked for.
+  /// Whether every entry was handed out.
   package var isUsedUp: Bool { rest.withLock { $0.isEmpty } }
 
   package func fill(_ buffer: ByteBuffer, _ range: Range<Int>) {
@@ -56,7 +56,9 @@ package final class ListedRandom: RandomSource {
       guard let bytes = rest.withLock({ $0.popFirst() }) else {
         preconditionFailure("more random bytes were asked for than are listed")
       }
-      precondition(offset + bytes.count <= range.upperBound, "\(range.count) bytes asked for")
+      precondition(
+        offset + bytes.count <= range.upperBound,
+        "whole entries do not make up the \(range.count) bytes that were asked for")
       buffer.copy(bytes, to: offset)
       offset += bytes.count
     }

@@ -4,10 +4,10 @@ import SessionToolsBase
 import StoreTestSupport
 import Synchronization
 
-/// Makes a store with a key file at its standard place, and says how that ended:
+/// Makes a store with a key file at its standard place, and prints the outcome:
 /// `standard-key DIRECTORY CALL`.
 ///
-/// The given call fails, `rename` or `synchronize`, when the header gets its name.
+/// The given call, `rename` or `synchronize`, fails when the header gets its name.
 func makeStandardKey() throws {
   let failing = argument(2)
   let isNamed = Mutex(false)
@@ -22,7 +22,7 @@ func makeStandardKey() throws {
     })
 }
 
-/// Makes directories, one in the other, while the process's mask takes rights from the user as well:
+/// Makes directories, one inside the other, with a umask that takes permissions from the user too:
 /// `masked-directories DIRECTORY MASK`.
 func makeDirectoriesWithMask() throws {
   // Root may go through directories whatever their mode.
@@ -32,7 +32,7 @@ func makeDirectoriesWithMask() throws {
   say("done")
 }
 
-/// Makes a store while the process's mask takes rights from the user as well.
+/// Makes a store with a umask that takes permissions from the user too: `masked DIRECTORY KEYFILE`.
 func makeWithMask() throws {
   umask(0o477)
   let store = try SealedFileStore.create(at: argument(1), key: KeyFile(argument(2)))

@@ -4,12 +4,12 @@ import SessionToolsBase
 
 /// Fills a small file system that is mounted at a directory.
 ///
-/// `fill DIRECTORY KEYFILE`: says what becomes of the store when it is full, and when there is
-/// space again.
+/// `fill DIRECTORY KEYFILE`: prints how the store behaves when the file system is full, and when
+/// there is space again.
 func fillFileSystem() throws {
   let ballast = argument(1) + "/ballast"
   guard FileManager.default.createFile(atPath: ballast, contents: Data(count: 100_000)) else {
-    fail("no ballast")
+    fail("cannot write \(ballast)")
   }
   let store = try SealedFileStore.create(
     at: argument(1) + "/store", key: KeyFile.create(at: argument(2)))

@@ -3,9 +3,10 @@ import SealedStore
 import SessionAuthentication
 import SessionToolsBase
 
-/// `gate DIRECTORY KEYFILE SEED PASSPHRASEFILE`: a store behind a gate that asks for its passphrase.
+/// `gate DIRECTORY KEYFILE SEED PASSPHRASEFILE`: uses a store behind a gate that asks for its
+/// passphrase.
 ///
-/// Waits for a line after each step, while somebody looks at its memory.
+/// Waits for a line after each step, while a test inspects its memory.
 func useGate() async throws {
   let store = try makeSeededStore()
   _ = try store.addSlot(try passphraseFile())
@@ -29,7 +30,7 @@ func useGate() async throws {
   withExtendedLifetime((store, gate)) {}
 }
 
-/// Answers with what is in a file.
+/// A prompt that answers with the passphrase in a file.
 private struct FilePrompt: AuthenticationPrompt {
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
     (try? passphraseBytes()).map { .text($0) } ?? .cancelled

@@ -4,13 +4,13 @@ import SessionToolsBase
 import StoreTestSupport
 import TestSupport
 
-/// `history DIRECTORY KEYFILE CLIENT COUNT OUTPUT`: that many operations on the shared items,
-/// each with its two moments, into one file of the output directory for every group of items.
+/// `history DIRECTORY KEYFILE CLIENT COUNT OUTPUT`: makes COUNT operations on the shared items and
+/// writes them, each with its two moments, to one file per group of items in the directory OUTPUT.
 func recordHistory() throws {
   var recorder = HistoryRecorder(client: number(3), now: now)
   var store = try openStore()
   for count in 0..<number(4) {
-    // What is seen after opening anew is part of the history as well.
+    // What the store holds after it is reopened is part of the history, too.
     if count.isMultiple(of: 2000) { store = try openStore() }
     try recorder.makeOperation(with: store)
   }
@@ -21,17 +21,17 @@ func recordHistory() throws {
   say("done")
 }
 
-/// The system's monotonic clock, which is the same for all processes, in nanoseconds.
+/// Reads the system's monotonic clock, which is the same for all processes, in nanoseconds.
 private func now() -> UInt64 {
   var time = timespec()
   guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { fail("no clock") }
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// `rewrite DIRECTORY KEYFILE compact|rotate`: rewrites the journal again and again, until its
-/// input ends, and says how often.
+/// `rewrite DIRECTORY KEYFILE compact|rotate`: rewrites the journal again and again until its input
+/// ends, and prints how often.
 ///
-/// Between two, it reads as often as gives writers their turn.
+/// Between two rewritings, it reads often enough to give writers their turn.
 func rewriteUntilInputEnds() throws {
   let store = try openStore()
   let key = try SharedItems.key(group: 0, item: 0)

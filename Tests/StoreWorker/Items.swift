@@ -4,8 +4,8 @@ import SessionToolsBase
 import StoreTestSupport
 
 /// `items DIRECTORY KEYFILE SEED BYTES`: stores and reads one token as bytes and another one in a
-/// session, with so many bytes beside it, lets go of everything, and waits while somebody looks
-/// for them.
+/// session, padded with BYTES bytes, releases everything, and waits while a test looks for the
+/// tokens.
 func showItems() throws {
   guard let seed = UInt64(argument(3)) else { fail("no seed") }
   let store = try makeSeededStore()
@@ -35,7 +35,7 @@ private func useItems(_ store: SealedFileStore, _ seed: UInt64) throws {
   guard try session.item()?.text == item.text else { fail("another item") }
 }
 
-/// Digits in memory that is wiped.
+/// Returns hexadecimal digits in memory that is wiped.
 private func hexadecimal(_ bytes: [UInt8]) -> SecretBytes {
   let digits = Array("0123456789abcdef".utf8)
   let text = ByteBuffer(byteCount: 2 * bytes.count, isSecret: true)

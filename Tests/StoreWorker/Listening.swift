@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// Stores an item, and says what it is told of that when the system gives no notifications:
+/// Stores an item, and prints the event that follows when the system gives no notifications:
 /// `listen-alone DIRECTORY KEYFILE NAME`.
 func listenAlone() throws -> Never {
   let store = try openStore()
@@ -12,8 +12,8 @@ func listenAlone() throws -> Never {
   tell(changes, count: 1)
 }
 
-/// Locks a store, puts the files of one change before back, unlocks it and stores an item, and says
-/// what it is told of that when the system gives no notifications:
+/// Locks a store, restores the files from before its last change, unlocks it, stores an item, and
+/// prints the events that follow when the system gives no notifications:
 /// `listen-to-older DIRECTORY KEYFILE NAME`.
 func listenToOlder() throws -> Never {
   let store = try openStore()
@@ -22,7 +22,7 @@ func listenToOlder() throws -> Never {
     let file = URL(filePath: "\(argument(1))/\(name)")
     return (file, try Data(contentsOf: file))
   }
-  // It ends where the change will end that goes on from the older files.
+  // This change ends at the same offset as the change that will be appended to the older files.
   try store.put(SecretBytes(utf8: "value"), for: StoreKey("old", in: "worker"))
   let changes = try changesWithoutNotifications(of: store)
   store.lock()
@@ -36,14 +36,14 @@ func listenToOlder() throws -> Never {
   tell(changes, count: 2)
 }
 
-/// A stream of a store that the system tells nothing.
+/// Returns the changes of a store that gets no notifications from the system.
 private func changesWithoutNotifications(
   of store: SealedFileStore
 ) throws -> AsyncStream<StoreEvent> {
   let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
   var usual = rlimit()
   guard unsafe getrlimit(resource, &usual) == 0 else { fail("no limit") }
-  // What is open stays open, and nothing else gets a descriptor.
+  // Open descriptors stay open, and no new ones are available.
   var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
   guard unsafe setrlimit(resource, &none) == 0 else { fail("no limit") }
   let changes = store.changes()
@@ -51,7 +51,7 @@ private func changesWithoutNotifications(
   return changes
 }
 
-/// Says so many events, and ends.
+/// Prints the given number of events, and exits.
 private func tell(_ changes: AsyncStream<StoreEvent>, count: Int) -> Never {
   Task {
     for await event in changes.prefix(count) {
@@ -60,7 +60,7 @@ private func tell(_ changes: AsyncStream<StoreEvent>, count: Int) -> Never {
     }
     exit(0)
   }
-  // Whoever waits for it has gone when there is no more input.
+  // When the input ends, the process that started this one is gone.
   while readLine() != nil {}
   exit(0)
 }

@@ -4,7 +4,7 @@ import SessionToolsBase
 
 /// `live DIRECTORY KEYFILE`: makes a store and does a little of everything.
 ///
-/// Says of each step how it ended, and stops at the first that did not end well.
+/// Prints the outcome of each step, and stops after the first that failed.
 func live() throws {
   let key = KeyFile(argument(2))
   var store: SealedFileStore?
@@ -23,7 +23,7 @@ func live() throws {
   }
 }
 
-/// Leaves the beginning of a write, and lets the next writer cut it off.
+/// Appends the beginning of a write, and lets the next writer cut it off.
 private func cutOffTail() throws {
   let files = LinuxFileSystem()
   let directory = try files.openDirectory(argument(1))

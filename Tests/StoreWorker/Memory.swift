@@ -4,10 +4,10 @@ import SessionToolsBase
 import StoreTestSupport
 import Synchronization
 
-/// Shows its memory: `keys DIRECTORY KEYFILE SEED`.
+/// `keys DIRECTORY KEYFILE SEED`: uses a store while a test inspects the memory of this process.
 ///
-/// Makes a store whose keys come from a seed, locks it, unlocks it, gives it other keys and lets
-/// go of it, and waits for a line after each, while somebody looks at its memory.
+/// Makes a store whose keys come from a seed, locks it, unlocks it, gives it other keys and
+/// releases it, and waits for a line after each step.
 func showKeys() throws {
   var store: SealedFileStore? = try makeSeededStore()
   let name = try StoreKey("item", in: "worker")
@@ -33,7 +33,7 @@ func showKeys() throws {
   wait("released")
 }
 
-/// A new store of the first three arguments: its directory, its key file, and a seed.
+/// Makes a store from the first three arguments: its directory, its key file, and a seed.
 func makeSeededStore() throws -> SealedFileStore {
   guard let seed = UInt64(argument(3)) else { fail("no seed") }
   return try SealedFileStore.create(
@@ -42,7 +42,7 @@ func makeSeededStore() throws -> SealedFileStore {
 }
 
 /// `passphrase DIRECTORY FILE`: makes and opens a store with a passphrase, and waits for a line
-/// after each step, while somebody looks at its memory.
+/// after each step, while a test inspects its memory.
 func showPassphrase() throws {
   var store: SealedFileStore? = try SealedFileStore.create(at: argument(1), key: passphrase())
   wait("made")
@@ -76,7 +76,8 @@ private func passphrase() throws -> Passphrase {
     cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
 }
 
-/// `dump DIRECTORY KEYFILE SEED PLACE`: dies with an open store, leaving a core in a directory.
+/// `dump DIRECTORY KEYFILE SEED PLACE`: aborts with an open store, leaving a core dump in the
+/// directory PLACE.
 func dumpCore() throws {
   guard let seed = UInt64(argument(3)) else { fail("no seed") }
   var limit = rlimit(rlim_cur: .max, rlim_max: .max)
@@ -86,24 +87,26 @@ func dumpCore() throws {
   let store = try makeSeededStore()
   try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
   let ordinary = SeededRandom.bytes(32, seed: seed, number: 1000)
-  guard FileManager.default.changeCurrentDirectoryPath(argument(4)) else { fail("no place") }
+  guard FileManager.default.changeCurrentDirectoryPath(argument(4)) else {
+    fail("cannot change to \(argument(4))")
+  }
   say("open")
-  // Swift's runtime would look into the crash for a long time.
+  // Swift's runtime would take a long time to examine the crash.
   signal(SIGABRT, SIG_DFL)
   withExtendedLifetime((store, ordinary)) { abort() }
 }
 
-/// Says a state and waits until somebody has seen it.
+/// Prints a state and waits for a line.
 func wait(_ state: String) {
   say(state)
   _ = readLine()
 }
 
 /// `memory-limit DIRECTORY KEYFILE`: makes a store where the system locks no memory at all, and
-/// says what the store makes of it.
+/// prints what the store reports.
 ///
-/// Root may lock memory whatever the limit, so it stops being root first; both paths lie in a
-/// directory that belongs to user 65534.
+/// Root may lock memory whatever the limit, so the process stops being root first; both paths lie
+/// in a directory that belongs to user 65534.
 func useUnlockableMemory() throws {
   var limit = rlimit(rlim_cur: 0, rlim_max: 0)
   guard unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else {
@@ -122,14 +125,14 @@ func useUnlockableMemory() throws {
 
 /// Forks with the store open: `fork DIRECTORY KEYFILE`.
 ///
-/// Says what the child may do with it, and then what the parent may.
+/// Prints what the child may do with it, and then what the parent may do.
 func useAfterFork() throws {
   let disk = FaultyFileSystem()
   let store = try SealedFileStore.open(
     at: argument(1), key: KeyFile(argument(2)), environment: StoreEnvironment(fileSystem: disk))
   let name = try StoreKey("item", in: "worker")
   try store.put(SecretBytes(utf8: "value"), for: name)
-  // One thread is in the midst of a read all the while, and so it is in the child, for ever.
+  // One thread is in the middle of a read throughout; in the child, that read never ends.
   let (isReading, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
   let isFirst = Mutex(true)
   disk.setRule { call in
@@ -147,7 +150,7 @@ func useAfterFork() throws {
   let reader = Thread { _ = try? store.value(for: name) }
   reader.start()
   isReading.wait()
-  // Threads that are at work while this one forks leave in the child what they had taken.
+  // Locks that other threads hold during the fork stay held in the child.
   let isOver = Mutex(false)
   let threads = (0..<4).map { number in
     Thread {
@@ -190,7 +193,7 @@ func useAfterFork() throws {
 
 /// Opens a store, forks, and opens it in the child: `open-in-fork DIRECTORY KEYFILE IDENTIFIER`.
 ///
-/// Says what comes of reading an item in both.
+/// Prints the outcome of reading an item in both.
 func openInFork() throws {
   let name = try StoreKey(argument(3), in: "worker")
   say("parent " + storeOutcome { _ = try openStore().value(for: name) })
@@ -199,11 +202,11 @@ func openInFork() throws {
   }
 }
 
-/// Runs a closure in a forked child, and says how that ended.
+/// Runs a closure in a forked child, and prints how the child ended.
 private func inChild(_ body: () -> Void) {
   let child = fork()
   if child == 0 {
-    // Ends it if it waits for what never happens.
+    // Ends the child if it waits for something that never happens.
     alarm(60)
     body()
     _exit(0)
@@ -215,8 +218,8 @@ private func inChild(_ body: () -> Void) {
 
 /// Uses a store that may be hostile: `probe DIRECTORY KEYFILE IDENTIFIER`.
 ///
-/// Opens, reads, lists, verifies and changes it, and says what came of it and the most memory
-/// that took, in KiB.
+/// Opens, reads, lists, verifies, changes and repairs it, and prints the outcomes and the peak of
+/// its memory use in KiB.
 func probe() throws {
   let name = try StoreKey(argument(3), in: "worker")
   var store: SealedFileStore?

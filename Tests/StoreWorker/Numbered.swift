@@ -3,10 +3,10 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// `churn DIRECTORY KEYFILE WRITER FIRST`: the numbered changes of a writer from FIRST on,
+/// `churn DIRECTORY KEYFILE WRITER FIRST`: makes the numbered changes of a writer from FIRST on,
 /// without end, with a compaction or a rotation now and then.
 ///
-/// Says the number of each when it was confirmed.
+/// Prints the number of each change once it is confirmed.
 func churn() throws {
   let store = try openStore()
   say("ready")
@@ -18,11 +18,11 @@ func churn() throws {
   }
 }
 
-/// `watch DIRECTORY KEYFILE WRITER...`: looks at the numbered changes of the writers until its
-/// input ends, and says how often it did.
+/// `watch DIRECTORY KEYFILE WRITER...`: checks the numbered changes of the writers until its input
+/// ends, and prints how often it did.
 ///
-/// A list of a writer's items, which is one look, must be that of some change, no older than
-/// what was seen before; and so must be both items that every change puts.
+/// A list of a writer's items, which is one observation, must be that of some change, no older than
+/// the change seen before. So must each of the two items that every change puts.
 func watchUntilInputEnds() throws {
   let store = try openStore()
   let writers = arguments[3...]
@@ -42,20 +42,20 @@ func watchUntilInputEnds() throws {
         }
         seen[writer] = number
       }
-      // What was listed lies between what was seen before and after. Eleven changes on at the
-      // latest, the lists begin anew.
+      // The change that was listed lies between those seen before and after. After eleven changes
+      // at the latest, the lists repeat.
       let newest = min(seen[writer, default: 0], oldest + 11)
       let isOfSome = try (oldest...newest).contains { number in
         Set(try NumberedChange(number, of: writer).contents.keys) == listed
       }
-      if !isOfSome { refuse("\(listed) is of no change of \(writer) in \(oldest)...\(newest)") }
+      if !isOfSome { refuse("no change of \(writer) in \(oldest)...\(newest) has \(listed)") }
       count += 1
     }
   }
   say("\(count)")
 }
 
-/// Ends a watcher that saw what must not be.
+/// Ends a watcher that saw an impossible state.
 private func refuse(_ reason: String) -> Never {
   say(reason)
   exit(1)

@@ -3,9 +3,9 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-/// A store for later versions to read, and what they have to find in it.
+/// A store for later versions to read, and the contents that they must find in it.
 ///
-/// What is in it is noted from what was asked for, not from what the store answers.
+/// The contents are noted from the changes that were requested, not from the store's answers.
 struct OldStore {
   let path: String
   let store: SealedFileStore
@@ -55,7 +55,7 @@ struct OldStore {
     keyLines.append("named-key: \(reference) \(Self.hex(bytes.copyBytes()))")
   }
 
-  /// Puts other files in the place of the store's.
+  /// Replaces the store's files by others.
   func replaceFiles(_ content: RecordedDisk.Content) throws {
     try FileManager.default.removeItem(atPath: path)
     try RecordedDisk.write(content, to: path)
@@ -83,7 +83,7 @@ struct OldStore {
   }
 }
 
-/// A key that somebody keeps under a reference.
+/// A key that is kept elsewhere under a reference.
 private struct KeptKey: KeySource {
   let reference: String
   let key: WrappingKey

@@ -6,7 +6,7 @@ import StoreTestSupport
 /// `old-stores DIRECTORY`: writes small stores of every kind, for later versions to read, and
 /// beside each a text with its keys and items.
 ///
-/// `Tests/OldStores/README.md` says when, and what the text means.
+/// `Tests/OldStores/README.md` says when to run this, and what the text means.
 func makeOldStores() throws {
   let makers: [(name: String, make: (inout OldStore) throws -> Void)] = [
     ("empty", { _ in }),
@@ -52,7 +52,7 @@ private func makeSlots(_ old: inout OldStore) throws {
   try old.put("before", "the slots")
   try old.addPassphrase("pässphrase of an old store")
   try old.addNamedKey("keyring://old/store")
-  // One that was there and went, so that the numbers of the others moved.
+  // A slot that is removed again, so that the numbers of the others change.
   let slot = try old.store.addSlot(RawKey(RawKey.random(), label: "removed"))
   try old.addNamedKey("keyring://old/second")
   try old.store.removeSlot(slot.number)
@@ -100,7 +100,7 @@ private func makeRevoked(_ old: inout OldStore) throws {
   try old.put("e", "behind the revocation")
 }
 
-/// The last change is as a crash would have left it: it was not confirmed.
+/// Leaves the last change as a crash would have left it: unconfirmed.
 private func makeUnfinished(
   _ old: inout OldStore, _ leave: (ArraySlice<UInt8>) -> [UInt8]
 ) throws {
@@ -117,14 +117,14 @@ private func makeUnfinished(
   try old.replaceFiles(after)
 }
 
-/// A change of which something in the middle is missing, and a reserve.
+/// Returns a change with a gap of zeros in the middle, followed by a reserve.
 private func makeTorn(_ change: ArraySlice<UInt8>) -> [UInt8] {
   var change = Array(change)
   for place in change.count / 2 - 40..<change.count / 2 { change[place] = 0 }
   return change + [UInt8](repeating: 0, count: 1000)
 }
 
-/// The last change is whole, and the mark is that of the one before.
+/// Leaves the last change whole, with the mark of the change before it.
 private func makeUnmarked(_ old: inout OldStore) throws {
   try makeRemovals(&old)
   let mark = try RecordedDisk.read(old.path)["mark"]
@@ -134,7 +134,7 @@ private func makeUnmarked(_ old: inout OldStore) throws {
   try old.replaceFiles(after)
 }
 
-/// The journal is the new one, and the mark that of the one before.
+/// Leaves the new journal with the mark of the old one.
 private func makeCompactedUnmarked(_ old: inout OldStore) throws {
   try makeRemovals(&old)
   let mark = try RecordedDisk.read(old.path)["mark"]
@@ -145,7 +145,7 @@ private func makeCompactedUnmarked(_ old: inout OldStore) throws {
   old.findings = ["mark"]
 }
 
-/// The journal is the new one, and both headers are those of before; so is the mark, if wanted.
+/// Leaves the new journal with both of the old headers, and with the old mark unless `isMarked`.
 private func makePending(
   _ old: inout OldStore, isRevocation: Bool, isMarked: Bool = true
 ) throws {

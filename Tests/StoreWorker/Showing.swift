@@ -2,8 +2,8 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// `show DIRECTORY KEYFILE BYTES`: opens a store, and says for each line that it reads what is in the
-/// store, whether that is sound, and what becomes of a change of so many bytes.
+/// `show DIRECTORY KEYFILE BYTES`: opens a store, and prints, now and after each line that it
+/// reads, its items, whether the store is sound, and the outcome of a change of BYTES bytes.
 func showUntilInputEnds() throws {
   let store: SealedFileStore
   do {

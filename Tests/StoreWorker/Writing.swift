@@ -8,10 +8,10 @@ func putOne() throws {
   say("done")
 }
 
-/// `write DIRECTORY KEYFILE WRITER FIRST LAST BYTES`: changes of three items that belong
-/// together, numbered from FIRST to LAST, with values of about so many bytes.
+/// `write DIRECTORY KEYFILE WRITER FIRST LAST BYTES`: makes changes of three items that belong
+/// together, numbered from FIRST to LAST, with values of about BYTES bytes.
 ///
-/// Says the number of each when it was confirmed.
+/// Prints the number of each change once it is confirmed.
 func writeWithoutEnd() throws {
   let store = try openStore()
   let writer = argument(3)
@@ -28,11 +28,11 @@ func writeWithoutEnd() throws {
   }
 }
 
-/// `read DIRECTORY KEYFILE WRITER...`: reads, in turns, the two items that every change of a
-/// writer puts.
+/// `read DIRECTORY KEYFILE WRITER...`: reads alternately the two items that every change of a
+/// writer puts, and prints how many it read.
 ///
-/// Each reading must be as new as the one before: one item of a change without the other would
-/// be seen as a step back.
+/// Each value must be at least as new as the one before: a change of which only one item is there
+/// would show as a step back.
 func readUntilInputEnds() throws {
   let store = try openStore()
   let writers = arguments[3...]
@@ -45,7 +45,7 @@ func readUntilInputEnds() throws {
         let value = try store.value(for: StoreKey("\(item) of \(writer)", in: "worker"))
         let text = value.map { String(decoding: $0.copyBytes(), as: UTF8.self) } ?? "0:"
         guard let number = text.split(separator: ":").first.flatMap({ Int($0) }) else {
-          fail("\(item) of \(writer) is no number")
+          fail("\(item) of \(writer) is not a number")
         }
         if number < seen[writer, default: 0] {
           say("\(item) of \(writer) is \(number) after \(seen[writer, default: 0])")
@@ -59,7 +59,7 @@ func readUntilInputEnds() throws {
   say("\(readingCount)")
 }
 
-/// Whether the standard input has something to say, or has ended.
+/// Whether the standard input has data or has ended.
 var isToldToStop: Bool {
   var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
   return unsafe poll(&input, 1, 0) > 0

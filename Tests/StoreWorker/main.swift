@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-// One process among several in the tests of the sealed store. It says what it did on its
+// One process among several in the tests of the sealed store. It reports what it did on its
 // standard output, a line at a time, and takes its orders from its arguments and from lines on
 // its standard input.
 
@@ -14,11 +14,11 @@ func argument(_ position: Int) -> String {
 }
 
 func number(_ position: Int) -> Int {
-  guard let number = Int(argument(position)) else { fail("\(argument(position)) is no number") }
+  guard let number = Int(argument(position)) else { fail("\(argument(position)) is not a number") }
   return number
 }
 
-/// Writes a line at once, with one call, so that whoever reads it knows that it happened.
+/// Prints a line at once, with one call, so that a test that reads it knows that it happened.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -28,7 +28,7 @@ func fail(_ reason: String) -> Never {
   exit(2)
 }
 
-/// The error's code, or `ok`.
+/// Returns `ok` or the error's code.
 func storeOutcome(_ body: () throws -> Void) -> String {
   do {
     try body()
@@ -40,7 +40,7 @@ func storeOutcome(_ body: () throws -> Void) -> String {
   }
 }
 
-/// The store of the first two arguments: its directory and its key file.
+/// Opens the store of the first two arguments: its directory and its key file.
 func openStore(lockTimeout: Duration = .seconds(60)) throws -> SealedFileStore {
   try SealedFileStore.open(
     at: argument(1), key: KeyFile(argument(2)),

@@ -5,7 +5,8 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// The writer here, given the random bytes of the independent one, makes the same files.
+/// Tests that the library writes the same files as the independent writer from the same random
+/// bytes.
 @Suite struct ByteExactTests {
   let scratch: Scratch
 
@@ -13,7 +14,8 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// The n-th random bytes of a store of `make_vectors.py`, which draws them from its seed.
+  /// Returns the n-th random bytes of a store of `make_vectors.py`, which derives them from its
+  /// seed.
   private func drawn(_ byteCount: Int, _ number: UInt64, seed: String) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: byteCount)
     let counter = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
@@ -22,8 +24,10 @@ import Testing
     return out
   }
 
-  /// The other writer draws store key, data key, store id, raw key and journal id, then a nonce
-  /// for each record, and at last those of the slot and the data key.
+  /// Returns the random bytes of the other writer in the library's order.
+  ///
+  /// The other writer draws store key, data key, store id, raw key and journal id, then a nonce for
+  /// each record, and finally the nonces of the slot and the data key.
   private func random(seed: String, recordCount: UInt64) -> ListedRandom {
     func draw(_ byteCount: Int, _ number: UInt64) -> [UInt8] {
       drawn(byteCount, number, seed: seed)

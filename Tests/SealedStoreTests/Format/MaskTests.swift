@@ -3,7 +3,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What somebody without the keys sees of a record.
+/// Tests of the parts of a record that are visible without the keys.
 @Suite struct MaskTests {
   let scratch: Scratch
   let store: SealedFileStore
@@ -13,7 +13,7 @@ import Testing
     store = try scratch.create()
   }
 
-  /// The records of the journal, as their lengths say.
+  /// Returns the records of the journal, separated by their lengths.
   private func records() throws -> [[UInt8]] {
     var rest = try scratch.bytes(of: "journal").dropFirst(88)
     var records: [[UInt8]] = []
@@ -28,7 +28,7 @@ import Testing
     return records
   }
 
-  /// How many of some bytes are the same at the same place.
+  /// Returns the number of equal bytes at the same positions.
   private func commonCount(_ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>) -> Int {
     zip(one, other).count { $0 == $1 }
   }
@@ -40,15 +40,15 @@ import Testing
     #expect(first[..<8] == second[..<8])
     #expect(first[8..<16] == [1, 0, 0, 0, 0, 0, 0, 0])
     #expect(second[8..<16] == [2, 0, 0, 0, 0, 0, 0, 0])
-    // Masked kind and tag, nonce, chain value, sealed name and sealed value: of random bytes, some
-    // few may be the same.
+    // Masked kind and tag, nonce, chain value, sealed name and sealed value: a few random bytes may
+    // be the same.
     for range in [16..<32, 32..<56, 56..<72, 72..<152, 152..<232] {
       #expect(first[range] != second[range], "\(range)")
       #expect(commonCount(first[range], second[range]) <= 5, "\(range)")
     }
   }
 
-  @Test func `the same changes of another item cannot be told from changes of one`() throws {
+  @Test func `changes of several items look the same as changes of one item`() throws {
     for number in 0..<200 { try store.put("value", as: number % 2 == 0 ? "one" : "\(number)") }
     let records = try records()
     // The 15 bytes of the tag and the kind before them differ from record to record.
@@ -80,7 +80,7 @@ import Testing
     #expect(records[0].count > records[1].count)
   }
 
-  @Test func `a removal is as long as the newest value, and not as one before`() throws {
+  @Test func `a removal is as long as the newest value, not an earlier value`() throws {
     for byteCount in [3000, 100] {
       try store.put(SecretBytes([UInt8](repeating: 7, count: byteCount)), for: name("item"))
     }

@@ -5,8 +5,9 @@ import StoreTestSupport
 import TestSupport
 import Testing
 
-/// A store in `Tests/OldStores` that some version wrote, and the text beside it, which has the
-/// form of a vector without files.
+/// A store in `Tests/OldStores` that an earlier version wrote, with its text file.
+///
+/// The text has the form of a vector without files.
 struct OldStore: Sendable, CustomTestStringConvertible {
   let version: String
   let text: Vector
@@ -48,12 +49,12 @@ struct OldStore: Sendable, CustomTestStringConvertible {
       })
   }
 
-  /// Whether something stands behind its mark.
+  /// Whether there are bytes behind its mark that opening settles.
   var isSettledByOpening: Bool {
     text.name.hasPrefix("unfinished") || text.name == "unmarked"
   }
 
-  /// Every key of the text, one at a time.
+  /// The keys of the text, each by itself.
   var keys: [VectorKey] {
     let all = text.keySource
     var keys = all.named.map { VectorKey(named: [$0.key: $0.value]) }
@@ -86,7 +87,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: OldStore.all)
-  func `an old store is read with each of its keys as its text says, and left as it is`(
+  func `an old store is read with each of its keys as its text says, and is not changed`(
     old: OldStore
   ) throws {
     try RecordedDisk.write(old.content, to: path)

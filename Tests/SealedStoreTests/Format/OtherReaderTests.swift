@@ -4,7 +4,7 @@ import SessionToolsBase
 import TestThreads
 import Testing
 
-/// Stores written here are read by the independent implementation in `Tests/FormatReader`.
+/// Tests that the independent implementation in `Tests/FormatReader` can read the library's stores.
 @Suite(.onOwnThread) struct OtherReaderTests {
   let scratch: Scratch
   let key: String
@@ -39,20 +39,20 @@ import Testing
     let what: String?
   }
 
-  /// What the other implementation reads, with options that give it a key.
+  /// Reads the store with the other implementation; the options give it a key.
   private func otherReading(_ options: String...) throws -> Answer {
     let reader = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../FormatReader/read_store.py").standardizedFileURL.path
-    // The one that Tests/run found to have PyNaCl.
+    // Tests/run sets this to an interpreter with PyNaCl.
     let python = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON"] ?? "python3"
     let result = try run([python, reader, scratch.path, "--json"] + options)
-    // 0 with items, 1 with an error of the store's.
+    // The status is 0 with items, 1 with an error of the store.
     guard [0, 1].contains(result.status), let data = result.output.data(using: .utf8),
       let answer = try? JSONDecoder().decode(Answer.self, from: data)
     else {
       Issue.record(
         """
-        The other reader needs python3 with PyNaCl; Tests/run installs it. It said: \
+        The other reader needs python3 with PyNaCl; Tests/run installs it. Its output: \
         \(result.output)\(result.errors)
         """)
       throw CocoaError(.executableNotLoadable)
@@ -60,7 +60,7 @@ import Testing
     return answer
   }
 
-  /// Compares everything that is in the store, and expects no findings.
+  /// Compares all items of the store, and expects no findings.
   private func expectTheSame(_ options: String...) throws {
     let answer =
       try options.isEmpty
@@ -80,7 +80,7 @@ import Testing
     #expect(theirs == ours)
   }
 
-  @Test func `an empty store, puts, removals, lists and large values are read alike`() throws {
+  @Test func `an empty store, puts, removals, lists and large values are read the same`() throws {
     let store = try scratch.create()
     try expectTheSame()
     try store.put("value", as: "item")
@@ -102,7 +102,7 @@ import Testing
     try expectTheSame()
   }
 
-  @Test func `a store is read alike after compaction, rotation and revocation`() throws {
+  @Test func `a store is read the same after compaction, rotation and revocation`() throws {
     let store = try scratch.create()
     for number in 0..<50 { try store.put("\(number)", as: "item \(number % 20)") }
     try store.remove(name("item 7"))
@@ -148,7 +148,7 @@ import Testing
     #expect(try otherReading("--key-file", key).error == "wrong_key")
   }
 
-  @Test func `damage is damage to both`() throws {
+  @Test func `damage is damage for both`() throws {
     try scratch.create().put("value", as: "item")
     try scratch.flip("journal", at: 150)
     #expect(try otherReading("--key-file", key).error == "corrupt")

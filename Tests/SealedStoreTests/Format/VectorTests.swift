@@ -10,7 +10,9 @@ import Testing
   }
 
   @Test(arguments: Vector.all)
-  func `a store made by the other implementation is read as it says`(vector: Vector) throws {
+  func `a store made by the other implementation is read as its vector says`(
+    vector: Vector
+  ) throws {
     let directory = try TemporaryDirectory()
     try vector.write(to: directory["store"])
     let notices = Notices()
@@ -37,7 +39,7 @@ import Testing
     }
     var found = Set(try store.verify().findings.map(\.place.vectorName)).subtracting(["files"])
     if notices.all.contains(where: \.isOfSettling) {
-      // The opening settled what the other implementation only reads, and wrote a mark.
+      // Opening settled the changes that the other implementation only reads, and wrote a mark.
       found.insert("tail")
       #expect(found == vector.findings.subtracting(["mark"]))
     } else {
@@ -45,7 +47,7 @@ import Testing
     }
   }
 
-  /// What listing and reading everything comes to.
+  /// Returns the outcome of listing and reading all items.
   private func listing(_ store: SealedFileStore, _ vector: Vector) -> String {
     do throws(StoreError) {
       let keys = try store.keys(in: nil)
@@ -90,7 +92,7 @@ import Testing
 }
 
 extension StoreNotice {
-  /// Whether it says that something stood behind the mark.
+  /// Whether the notice reports bytes behind the mark.
   fileprivate var isOfSettling: Bool {
     switch self {
     case .interruptedChangeFinished, .unfinishedWriteDropped: true

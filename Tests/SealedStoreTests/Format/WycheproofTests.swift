@@ -3,7 +3,7 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// One line of `Tests/Wycheproof`, whose form its `README.md` describes.
+/// A line of `Tests/Wycheproof`, whose form its `README.md` describes.
 private struct WycheproofCase {
   let number: Int
   let isValid: Bool
@@ -40,7 +40,7 @@ private struct WycheproofCase {
 }
 
 @Suite struct WycheproofTests {
-  @Test func `all 315 cases of Wycheproof are sealed and opened as they say`() throws {
+  @Test func `all 315 cases of Wycheproof seal and open with the expected results`() throws {
     var counts: [Bool: Int] = [:]
     for test in try WycheproofCase.all() {
       if test.isValid { try checkSealing(test) }

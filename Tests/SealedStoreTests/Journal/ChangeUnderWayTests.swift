@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// What others see of a change while it is being written.
+/// Tests of what other stores see of a change while it is being written.
 @Suite(.onOwnThread) struct ChangeUnderWayTests {
   let scratch: Scratch
 
@@ -36,14 +36,14 @@ import Testing
     disk.setRule(nil)
     #expect(outcome == (failure == nil ? nil : StoreError.outcomeUnknown))
     #expect(seen.value == (failure == nil ? [["k1": "one"], ["k1": "one"]] : [["k1": "one"]]))
-    // Until it is settled: the reader asks the disk for nothing that has no mark.
+    // The reader does not read anything without a mark, so it sees the change after it is settled.
     #expect(try reader.text("k1") == (failure == nil ? "two" : "one"))
     // Another opening settles it.
     #expect(try scratch.open().texts() == ["k1": "two", "k2": "2"])
     #expect(try reader.text("k1") == "two")
   }
 
-  @Test func `an opening during a change waits for it, and sees it whole`() throws {
+  @Test func `opening during a change waits for it, and sees all of it`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("one", as: "k1")
@@ -65,7 +65,7 @@ import Testing
     while !isOpen.value { Thread.sleep(forTimeInterval: 0.001) }
   }
 
-  @Test func `an opening takes the mark of a change while the next is written behind it`() throws {
+  @Test func `opening uses the mark of a change while the next is written behind it`() throws {
     let (disk, watched) = (FaultyFileSystem(), FaultyFileSystem())
     let store = try scratch.create(StoreEnvironment(fileSystem: disk))
     try store.put("one", as: "k1")
@@ -93,7 +93,7 @@ import Testing
     let scratch = scratch
     try inThreads(2) { number in
       if number == 0 {
-        // Whatever fails, neither waits for the other for ever.
+        // Even after a failure, neither thread waits forever.
         defer { isSettling.signal() }
         try store.put("three", as: "k3")
       } else {

@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Journals longer than what is read at a time.
+/// Tests of journals that are longer than one read.
 @Suite(.onOwnThread) struct LongJournalTests {
   let scratch: Scratch
 
@@ -13,7 +13,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// Values of the given sizes, one after another, until they are of some length together.
+  /// Creates a store with values of the given sizes in turn, up to a total length.
   private func fill(_ sizes: [Int], byteCount: Int) throws -> [String: Int] {
     let store = try scratch.create()
     var expected: [String: Int] = [:]
@@ -31,7 +31,7 @@ import Testing
     return expected
   }
 
-  /// A disk on which something may happen in the place of the reads of the journal, by their number.
+  /// Makes a disk whose rule applies to the reads of the journal, by their number.
   private func disk(
     _ rule: @escaping @Sendable (_ number: Int) -> FaultyFileSystem.Fault?
   ) -> FaultyFileSystem {
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// One that is read by one thread, and one that is read by two.
+  /// The lengths of a journal that one thread reads, and of one that two threads read.
   static let byteCounts = [9 << 20, 20 << 20]
 
   @Test(
@@ -66,7 +66,7 @@ import Testing
   @Test func `a break anywhere in a long journal is found`() throws {
     _ = try fill([3000, 200, 9000], byteCount: 5 << 20)
     let journal = try scratch.bytes(of: "journal")
-    // Around the borders of what is read at a time.
+    // The offsets are around the borders between reads.
     let borders = Array(stride(from: 262_144, to: journal.count - 4096, by: 262_144))
     let offsets: [Int] = borders.flatMap { [$0 - 4097, $0 - 1, $0, $0 + 4095] }
     for offset in offsets {
@@ -98,7 +98,7 @@ import Testing
     #expect(try scratch.open().verify().isSound)
   }
 
-  @Test func `of a large confirmed change that is broken at its end nothing is read`() throws {
+  @Test func `no part of a large confirmed change that is broken at its end is read`() throws {
     let store = try scratch.create()
     for identifier in ["a", "b", "c"] { try store.put("1", as: identifier) }
     var changes: [StoreChange] = [.remove(try name("a"))]
@@ -116,7 +116,7 @@ import Testing
     #expect(try code { _ = try spoiled.keys(in: nil) } == StoreError.corrupt)
     try scratch.flip("journal", at: byteCount - 1)
 
-    // Only the chain value of the last record: all others are certain.
+    // Only the chain value of the last record is damaged: all others are certain.
     try scratch.flip("journal", at: byteCount - 232 + 60)
     let unchained = try scratch.open()
     #expect(try unchained.text("b") == "1")
@@ -139,12 +139,12 @@ import Testing
     }
     let report = try scratch.open(StoreEnvironment(fileSystem: disk)).verify()
     #expect(!report.isSound)
-    // Up to the last whole record.
+    // The journal is valid up to the last whole record.
     #expect((cut - 10_000...cut).contains(report.journalByteCount))
   }
 
-  /// Many short records, so that parts are read before it is known where a record starts.
-  @Test func `a bad sector that opening need not read is no error`() throws {
+  /// Has many short records, so that parts are read before it is known where a record starts.
+  @Test func `a bad sector that opening does not need to read is not an error`() throws {
     _ = try fill(Array(repeating: 200, count: 20_000) + [15 << 20], byteCount: 18 << 20)
     let byteCount = try scratch.bytes(of: "journal").count
     for offset in [12 << 20, 8 << 20, 4 << 20].map({ byteCount - $0 }) {
@@ -158,11 +158,11 @@ import Testing
     }
   }
 
-  @Test func `a long journal is opened and listed in one way from front to back`() throws {
+  @Test func `a long journal is opened and listed in one pass from front to back`() throws {
     let count = try fill([1000], byteCount: 2 << 20).count
     let byteCount = try scratch.bytes(of: "journal").count
-    // A quarter of a mebibyte at a time, from the page on where a record begins; besides, the start
-    // of what is not looked at yet, before and after, and the reserve.
+    // A quarter of a mebibyte at a time, beginning with the page in which a record begins. In
+    // addition, the start of the unread part is read before and after, and so is the reserve.
     let largestReadCount = byteCount / (250 << 10) + 5
     let disk = FaultyFileSystem()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
@@ -172,7 +172,7 @@ import Testing
     #expect(disk.count(.read) <= largestReadCount)
   }
 
-  @Test func `a hole in a damaged journal is passed over without being read`() throws {
+  @Test func `a hole in a damaged journal is skipped without being read`() throws {
     let store = try scratch.create()
     try store.put("1", as: "a")
     let byteCount = try scratch.bytes(of: "journal").count
@@ -187,12 +187,13 @@ import Testing
     #expect(disk.count(.read) < 40)
   }
 
-  @Test func `however many long values are holes inside, every short one between them is found`()
+  @Test func `every short value between any number of long values with holes is found`()
     throws
   {
     let store = try scratch.create()
     let value = SecretBytes([UInt8](repeating: 1, count: SealedFileStore.largestValueByteCount))
-    // Together they are more than a search may try, but none is needed: behind each stands a record.
+    // Together they are longer than the limit of a search, but no search is needed: a record
+    // follows each.
     var shortTexts: [String: String] = [:]
     for number in 0..<5 {
       try store.put(value, for: name("long \(number)"))
@@ -209,8 +210,9 @@ import Testing
     #expect(try scratch.open().texts() == shortTexts)
   }
 
-  /// Makes a hole of what is inside of long records, where the chain does not look, as a copy that
-  /// lost blocks has it.
+  /// Replaces the middle of long records, which the chain does not cover, with a hole.
+  ///
+  /// A copy that lost blocks looks like this.
   private func keepOnlyEnds(ofRecordsIn journal: [UInt8]) throws {
     var start = JournalLayout.headByteCount
     try scratch.overwrite("journal", with: Array(journal[..<start]))
@@ -226,7 +228,7 @@ import Testing
   }
 
   @Test(arguments: [6 << 20, 24 << 20])
-  func `a read that fails on the way is reported`(byteCount: Int) throws {
+  func `a read that fails during opening is reported`(byteCount: Int) throws {
     _ = try fill([1000, 20_000], byteCount: byteCount)
     for number in [1, 2, 3, 12, 24] {
       let disk = disk { $0 >= number ? .fail(EIO) : nil }

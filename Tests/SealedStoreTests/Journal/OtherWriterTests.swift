@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What a handle sees of a store while others write it.
+/// Tests of what a handle sees of a store while others write to it.
 @Suite struct OtherWriterTests {
   let scratch: Scratch
   let store: SealedFileStore
@@ -20,7 +20,7 @@ import Testing
     try scratch.open(StoreEnvironment(fileSystem: disk))
   }
 
-  @Test func `what another handle wrote is read on, and nothing is opened again`() throws {
+  @Test func `changes by another handle are read without opening any file again`() throws {
     let reader = try open()
     #expect(try reader.text("item") == "old")
     disk.setRule(nil)
@@ -29,7 +29,7 @@ import Testing
     #expect(disk.count(.open) == 0)
   }
 
-  @Test func `a change that is written at any moment of a look is seen by the next`() throws {
+  @Test func `a change that is written at any moment of a read is seen by the next read`() throws {
     var (number, callCount) = (0, 0)
     repeat {
       number += 1
@@ -46,20 +46,20 @@ import Testing
       }
       let first = try reader.text("item")
       #expect(["before \(number)", "after \(number)"].contains(first))
-      // Read on, and not all from the start.
+      // The reader continues, and does not reread everything from the start.
       #expect(disk.count(.open) == 0)
       callCount = disk.calls.count
       disk.setRule(nil)
       if callCount >= number { #expect(try reader.text("item") == "after \(number)") }
       #expect(try reader.verify().findings == [])
     } while callCount >= number
-    // At least before the mark, the journal behind it and the value, and after all.
+    // At least before the mark, the journal behind it and the value, and at the end.
     #expect(number > 3)
   }
 
-  /// A large change goes into the index before its end was seen.
+  /// The records of a large change are added to the index before its end is read.
   @Test(arguments: [88, 300_000])
-  func `what a look that failed had read by then does not count`(byteCount: Int) throws {
+  func `records that a failed read had read by then do not count`(byteCount: Int) throws {
     let scratch = try Scratch()
     let store = try scratch.create()
     let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
@@ -72,7 +72,7 @@ import Testing
     }
     #expect(try code { _ = try reader.contains(name("item 0")) } == StoreError.io)
     disk.setRule(nil)
-    // As if the change had never been finished.
+    // This is the state as if the change had never been finished.
     #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
     try scratch.overwrite("mark", with: mark)
     #expect(try !reader.contains(name("item 0")))
@@ -83,7 +83,7 @@ import Testing
     #expect(try scratch.open().contents().count == 1)
   }
 
-  @Test func `of a change that breaks off nothing counts, also where that cannot be settled`()
+  @Test func `no part of a broken change counts, even if it cannot be settled`()
     throws
   {
     let reader = try SealedFileStore.open(
@@ -100,7 +100,7 @@ import Testing
     let lock = LockFile(try PrivateDirectory(scratch.path, fileSystem: LinuxFileSystem()))
     let held = try lock.lock(byte: LockFile.writerByte, timeout: .seconds(1))
     #expect(try code { _ = try reader.text("first") } == StoreError.timedOut)
-    // As if the change had never been.
+    // This is the state as if the change had never been made.
     for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(before[name])) }
     #expect(try reader.text("first") == nil)
     #expect(try reader.texts() == ["item": "old"])
@@ -109,12 +109,12 @@ import Testing
     held.unlock()
   }
 
-  @Test func `a journal that is cut below its head while it is opened is damaged, and that is all`()
+  @Test func `a journal that is cut below its head while it is opened is only damaged`()
     throws
   {
     let journal = scratch.file("journal")
     disk.setRule { call in
-      // The head was read.
+      // The head has already been read.
       if call.kind == .read, call.name == "journal", call.range.lowerBound > 0 {
         #expect(unsafe truncate(journal, 10) == 0)
       }
@@ -127,7 +127,7 @@ import Testing
     #expect(try code { _ = try reader.listing() } == nil)
   }
 
-  @Test func `a change is seen once it is durable, also through the handle that makes it`() throws {
+  @Test func `a change is seen once it is durable, even through the handle that makes it`() throws {
     let writer = try open()
     let seen = Locked<[String?]>([])
     disk.setRule { call in
@@ -144,7 +144,7 @@ import Testing
     #expect(try writer.text("item") == "new")
   }
 
-  @Test func `a reader that reads all anew does not wait for the writer that is at work`() throws {
+  @Test func `a reader that rereads everything does not wait for an active writer`() throws {
     let reader = try SealedFileStore.open(
       at: scratch.path, key: scratch.key,
       options: SealedFileStore.Options(lockTimeout: .milliseconds(50)))
@@ -153,7 +153,7 @@ import Testing
     try store.put("2", as: "item")
     let writer = try open()
     let seen = Locked<String?>(nil)
-    // The next change stands behind the mark by then, and whoever wrote that mark is alive.
+    // The next change is behind the mark by then, and the process that wrote the mark is alive.
     disk.setRule(
       FaultyFileSystem.before(.synchronizeData, "journal") {
         let text = try reader.text("item")
@@ -164,7 +164,7 @@ import Testing
     #expect(try reader.text("item") == "3")
   }
 
-  @Test func `a journal that cannot be opened for writing is read only where that is refused`()
+  @Test func `a journal is opened read-only only if opening it for writing is not permitted`()
     throws
   {
     for (errno, expected) in [(EACCES, nil), (EIO, StoreError.io), (EMFILE, StoreError.io)] {
@@ -180,23 +180,25 @@ import Testing
     }
   }
 
-  @Test func `a sound journal is looked at once`() throws {
+  @Test func `an undamaged journal is opened once`() throws {
     _ = try open()
     #expect(disk.calls.count { $0.kind == .open && $0.name == "journal" } == 1)
     #expect(disk.count(.lock) == 0)
   }
 
-  @Test func `damage that is gone at the second look is no damage`() throws {
+  @Test func `damage that is gone at the second attempt is not reported`() throws {
     try expectPassingDamage(by: open)
   }
 
-  @Test func `damage behind what was read that is gone at the second look is no damage`() throws {
+  @Test func `damage behind the read part that is gone at the second attempt is not reported`()
+    throws
+  {
     let reader = try open()
     try expectPassingDamage { reader }
   }
 
-  /// Damages the newest record, mends it before the second look at what was confirmed, and
-  /// expects a handle to read it.
+  /// Damages the newest record, undoes that before the mark is opened for the second time, and
+  /// expects a handle to read the record.
   private func expectPassingDamage(by reader: () throws -> SealedFileStore) throws {
     let place = try scratch.bytes(of: "journal").count + 40
     try store.put("new", as: "item")
@@ -208,9 +210,9 @@ import Testing
     #expect(2...3 ~= looks.value)
   }
 
-  /// Does something when a file is opened for the second time.
+  /// Runs a closure when a file is opened for the second time.
   ///
-  /// - Returns: How often it was opened.
+  /// - Returns: The number of times that it was opened.
   private func atSecondOpening(
     of file: String, _ body: @escaping @Sendable () -> Void
   ) -> Locked<Int> {
@@ -230,7 +232,7 @@ import Testing
   enum Harm: CaseIterable, Sendable { case headers, mark, missingMark }
 
   @Test(arguments: Harm.allCases)
-  func `files that are put back while the holder of the lock looks at them are no damage`(
+  func `files that are restored while the holder of the lock reads them are not damage`(
     harm: Harm
   ) throws {
     let before = try RecordedDisk.read(scratch.path)
@@ -246,7 +248,7 @@ import Testing
     case .missingMark: try FileManager.default.removeItem(atPath: scratch.file("mark"))
     }
     let reader = try open()
-    // The first look is without the lock; before the second, header and mark are read with it.
+    // The first attempt is without the lock; before the second, header and mark are read with it.
     let looks = atSecondOpening(of: "journal") { [scratch] in
       for name in harmed { #expect(unsafe rename(scratch[name], scratch.file(name)) == 0) }
     }
@@ -255,8 +257,7 @@ import Testing
     #expect(try reader.text("item") == "old")
   }
 
-  @Test func `a damaged journal is read again when its length has changed, and not before`() throws
-  {
+  @Test func `a damaged journal is reread only when its length has changed`() throws {
     let journal = try scratch.bytes(of: "journal")
     try scratch.overwrite("journal", with: Array(journal.dropLast(10)))
     let reader = try open()
@@ -267,24 +268,24 @@ import Testing
     #expect(try reader.text("item") == "old")
   }
 
-  @Test func `the mark of a copy of the store that was written apart is noticed`() throws {
+  @Test func `the mark of a copy of the store that was written separately is detected`() throws {
     let copy = scratch["copy"]
     try FileManager.default.copyItem(atPath: scratch.path, toPath: copy)
     try SealedFileStore.open(at: copy, key: scratch.key).put("there", as: "item")
     try store.put("here", as: "item")
     let reader = try open()
     #expect(try reader.text("item") == "here")
-    // As far as the reader has read, but by other records.
+    // The mark names the end that the reader has read, but with other records.
     try scratch.overwrite("mark", with: #require(RecordedDisk.read(copy)["mark"]))
     try scratch.overwrite("journal", with: scratch.bytes(of: "journal") + [0])
     #expect(try code { _ = try reader.text("item") } == StoreError.corrupt)
   }
 
-  @Test func `a journal that is compacted while it is verified is no damage`() throws {
+  @Test func `a journal that is compacted while it is verified is not damage`() throws {
     let reader = try open()
     disk.setRule(FaultyFileSystem.before(.open, "journal") { [store] in try store.compact() })
     #expect(try reader.verify().findings == [])
-    // The mark that was read is that of the journal before the one before.
+    // The mark that was read belongs to the journal two generations back.
     disk.setRule(
       FaultyFileSystem.before(.open, "journal") { [store] in
         for _ in 0..<2 { try store.compact() }
@@ -292,11 +293,12 @@ import Testing
     #expect(try reader.verify().findings == [])
   }
 
-  @Test func `a reader that is slower than those who compact sees no damage`() throws {
+  @Test func `a reader that is slower than compactions sees no damage`() throws {
     let reader = try open()
     let left = Locked(40)
     disk.setRule { [store] call in
-      // Between the mark and its journal, which the next one but one does not name.
+      // This is between reading the mark and its journal; two journals later, the head no longer
+      // names that mark.
       guard call.kind == .open, call.name == "journal", left.value > 0 else { return nil }
       left.withLock { $0 -= 1 }
       #expect(throws: Never.self) { for _ in 0..<2 { try store.compact() } }
@@ -321,7 +323,7 @@ import Testing
     #expect(try reader.text("item") == "old")
   }
 
-  @Test func `a rotation that is finished and compacted while it is read is no damage`() throws {
+  @Test func `a rotation that is finished and compacted while it is read is not damage`() throws {
     let reader = try open()
     let failing = FaultyFileSystem()
     let rotating = try scratch.open(StoreEnvironment(fileSystem: failing))
@@ -347,7 +349,7 @@ import Testing
     #expect(try reader.verify().findings == [])
   }
 
-  @Test func `a store whose keys are revoked while it is opened opens with those that were kept`()
+  @Test func `a store whose keys are revoked while it is opened opens with the kept keys`()
     throws
   {
     let kept = try RawKey(RawKey.random(), label: "kept")

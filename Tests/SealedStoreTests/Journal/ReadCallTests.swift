@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// What is asked of the kernel for reads and writes of an open store.
+/// Tests of the system calls for reads and writes of an open store.
 @Suite struct ReadCallTests {
   let scratch: Scratch
   let disk = FaultyFileSystem()
@@ -14,7 +14,7 @@ import Testing
     scratch = try Scratch()
     store = try scratch.create(StoreEnvironment(fileSystem: disk))
     for number in 0..<10 { try store.put("value \(number)", as: "item \(number)") }
-    // Opening looked at the names just now.
+    // Opening has just checked the names.
     _ = try store.text("item 0")
   }
 
@@ -24,8 +24,9 @@ import Testing
     return disk.calls
   }
 
-  /// Looks at the names, so that no read does for the next 100 ms; what takes longer than those is
-  /// done again.
+  /// Runs a closure right after the names were checked, so that no read checks them.
+  ///
+  /// Reads check them again after 100 ms; a closure that takes too long is repeated.
   private func rightAfterLookingAtNames(_ body: () throws -> Void) throws {
     for _ in 0..<100 {
       Thread.sleep(forTimeInterval: 0.11)
@@ -37,11 +38,11 @@ import Testing
     Issue.record("the machine is too busy")
   }
 
-  @Test func `a get reads the mark, and the record, and asks nothing else`() throws {
+  @Test func `a get reads the mark and the record, and makes no other call`() throws {
     let journal = try scratch.bytes(of: "journal").count
     var found: [FaultyFileSystem.Call] = []
     try rightAfterLookingAtNames {
-      // One that has not read the item.
+      // This handle has not read the item.
       let store = try SealedFileStore.open(
         at: scratch.path, key: scratch.key, environment: StoreEnvironment(fileSystem: disk))
       found = try calls {
@@ -55,7 +56,7 @@ import Testing
     #expect(journal == 88 + 10 * 232)
   }
 
-  @Test func `a get of what was read before reads the mark and nothing else`() throws {
+  @Test func `a get of an item that was read before reads only the mark`() throws {
     _ = try store.text("item 3")
     var found: [FaultyFileSystem.Call] = []
     try rightAfterLookingAtNames {
@@ -64,7 +65,7 @@ import Testing
     #expect(found.map(\.name) == ["mark"])
   }
 
-  @Test func `what was read before is not what is read after a change, whoever made it`() throws {
+  @Test func `a get after a change by any handle does not return the previous value`() throws {
     _ = try store.text("item 3")
     try store.put("newer", as: "item 3")
     #expect(try store.text("item 3") == "newer")
@@ -77,7 +78,7 @@ import Testing
     #expect(try store.text("item 3") == "again")
   }
 
-  @Test func `of a store of more than 256 items, and of long ones, every get reads the record`()
+  @Test func `with more than 256 items, or for a long item, every get reads the record`()
     throws
   {
     func names(_ item: String) throws -> [String] {
@@ -96,7 +97,7 @@ import Testing
   }
 
   @Test func `no more than 256 records are kept`() throws {
-    // Of one item, which has as many records one after the other.
+    // They are all of one item, which has this many records one after the other.
     for number in 0..<256 {
       try store.put("\(number)", as: "item 1")
       #expect(try store.text("item 1") == "\(number)")
@@ -105,10 +106,10 @@ import Testing
     try store.put("last", as: "item 1")
     _ = try store.text("item 1")
     try rightAfterLookingAtNames { found = try calls { _ = try store.text("item 0") } }
-    #expect(found.map(\.name) == ["mark", "journal"], "those from before were let go of")
+    #expect(found.map(\.name) == ["mark", "journal"], "earlier records are no longer kept")
   }
 
-  @Test func `whether an item is there, or that it is not, is known from the mark alone`() throws {
+  @Test func `whether an item exists is known from the mark alone`() throws {
     for identifier in ["item 3", "absent"] {
       var found: [FaultyFileSystem.Call] = []
       try rightAfterLookingAtNames {
@@ -122,7 +123,7 @@ import Testing
     #expect(found.map(\.name) == ["mark"])
   }
 
-  @Test func `reads look at the names at most every 100 ms`() throws {
+  @Test func `reads check the names at most every 100 ms`() throws {
     let start = ContinuousClock.now
     let found = try calls {
       while ContinuousClock.now - start < .milliseconds(550) { _ = try store.text("item 1") }
@@ -136,7 +137,7 @@ import Testing
     #expect((1...most).contains(looks.count { $0.name == "mark" }))
   }
 
-  @Test func `a journal and a mark that were replaced are noticed by a read after 100 ms`() throws {
+  @Test func `a read after 100 ms detects that journal and mark were replaced`() throws {
     let copy = try Scratch()
     try RecordedDisk.write(RecordedDisk.read(scratch.path), to: copy.path)
     try SealedFileStore.open(at: copy.path, key: scratch.key).put("newer", as: "item 1")
@@ -148,7 +149,7 @@ import Testing
     #expect(try store.text("item 1") == "newer")
   }
 
-  @Test func `a mark that is cut is noticed by the next read`() throws {
+  @Test func `the next read detects that the mark was truncated`() throws {
     let mark = try scratch.bytes(of: "mark")
     try rightAfterLookingAtNames {
       try scratch.overwrite("mark", with: Array(mark[..<40]))
@@ -159,7 +160,7 @@ import Testing
   }
 
   @Test func `a list reads no long value`() throws {
-    // The first two would fit into a window, but not both into the one of the short records.
+    // The first two would each fit into a window, but not both into that of the short records.
     for number in 1...6 {
       let text = String(repeating: "x", count: number * 100_000)
       try store.put(text, as: "long \(number)")
@@ -167,11 +168,11 @@ import Testing
     let found = try calls { try #expect(store.keys(in: nil).count == 16) }
     let byteCount = found.filter { $0.kind == .read && $0.name == "journal" }
       .reduce(0) { $0 + $1.byteCount }
-    // One window for the short records, and of a long one the prefix and the name.
+    // One window for the short records, and the prefix and the name of each long record.
     #expect(byteCount < 256 * 1024 + 4 * 512, "\(byteCount)")
   }
 
-  @Test func `every change looks at the names`() throws {
+  @Test func `every change checks the names`() throws {
     for number in 0..<5 {
       let found = try calls { try store.put("\(number)", as: "item") }
       let looks = found.filter { $0.kind == .status && $0.opening == 0 }.map(\.name)

@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// Zeros behind the end of a journal, over which the next changes are written.
+/// Tests of the zeros behind the end of a journal, over which the next changes are written.
 @Suite struct ReserveTests {
   private static let unit = 32 << 10
 
@@ -21,7 +21,7 @@ import Testing
     try #require(FileManager.default.contents(atPath: scratch.file("journal"))).count
   }
 
-  @Test func `the file is made longer once for many changes`() throws {
+  @Test func `the file is extended once for many changes`() throws {
     #expect(try fileByteCount() == 88)
     var lengths: [Int] = []
     while try scratch.bytes(of: "journal").count < 3 * Self.unit {
@@ -35,7 +35,7 @@ import Testing
     #expect(try found.verify().findings == [])
   }
 
-  @Test func `a change that is longer than a reserve has one behind it`() throws {
+  @Test func `a change that is longer than a reserve has a reserve behind it`() throws {
     try store.put(String(repeating: "x", count: 100_000), as: "long")
     #expect(try fileByteCount() % Self.unit == 0)
     #expect(try scratch.bytes(of: "journal").count > 100_000)
@@ -43,7 +43,7 @@ import Testing
     #expect(try scratch.open().text("item") == "short")
   }
 
-  @Test func `a compacted journal has none until it is written again`() throws {
+  @Test func `a compacted journal has no reserve until it is written again`() throws {
     try store.put("1", as: "item")
     try store.compact()
     #expect(try fileByteCount() == scratch.bytes(of: "journal").count)
@@ -52,7 +52,7 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `where there is no space for a reserve a change is stored without`() throws {
+  @Test func `without space for a reserve a change is stored without a reserve`() throws {
     disk.setRule { $0.kind == .write && $0.byteCount > 1000 ? .fail(ENOSPC) : nil }
     for number in 1...3 { try store.put("\(number)", as: "item") }
     #expect(try fileByteCount() == 88 + 3 * 232)
@@ -64,8 +64,8 @@ import Testing
     #expect(try found.verify().findings == [])
   }
 
-  /// A length that somebody made without writing anything.
-  @Test func `a journal that was made long makes no change longer`() throws {
+  /// The file was extended without writing anything.
+  @Test func `the writes of changes in an extended journal are not longer`() throws {
     let byteCount = (1 << 30) + 5
     try store.put("1", as: "item")
     let other = try scratch.open()
@@ -74,7 +74,7 @@ import Testing
     try fresh.put("2", as: "item")
     disk.setRule(nil)
     try store.put("3", as: "item")
-    // Another journal with a newer mark, which no reader has to settle.
+    // This is another journal with a newer mark, which no reader needs to settle.
     try other.compact()
     try other.put("4", as: "item")
     #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
@@ -86,7 +86,8 @@ import Testing
     #expect(disk.calls.filter { $0.kind == .read }.reduce(0) { $0 + $1.byteCount } < 8 << 20)
   }
 
-  @Test func `a journal that is longer than changes can make it is damage for every writer`() throws
+  @Test func `a journal that is longer than changes can make it is damaged for every writer`()
+    throws
   {
     try store.put("1", as: "item")
     let byteCount = try fileByteCount()

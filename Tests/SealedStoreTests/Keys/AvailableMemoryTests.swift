@@ -3,7 +3,7 @@ import SealedStore
 import TestSupport
 import Testing
 
-/// How much memory there is for a process, read from the files of a kernel that is made up.
+/// Tests of the available memory, read from simulated files of a kernel.
 @Suite struct AvailableMemoryTests {
   let root: TemporaryDirectory
 
@@ -20,7 +20,7 @@ import Testing
 
   private var byteCount: Int? { AvailableMemory.byteCount(root: root.path) }
 
-  @Test func `what is available is what the kernel says, if no group has a limit`() throws {
+  @Test func `without a limit of a group, the kernel's available memory counts`() throws {
     #expect(byteCount == nil)
     try write("MemTotal:  900 kB\nMemFree:  1 kB\nMemAvailable:   800 kB\n", to: "proc/meminfo")
     #expect(byteCount == 800 << 10)
@@ -30,7 +30,7 @@ import Testing
     #expect(byteCount == 800 << 10)
   }
 
-  @Test func `the least limit of a group that the process is in counts`() throws {
+  @Test func `the smallest limit of a group of the process counts`() throws {
     try write("MemAvailable:   800 kB\n", to: "proc/meminfo")
     try write("4:memory:/old\n0::/outer/inner.scope\n", to: "proc/self/cgroup")
     try write("1000000\n", to: "sys/fs/cgroup/outer/memory.max")
@@ -40,14 +40,14 @@ import Testing
     #expect(byteCount == 300_000)
     try write("200000\n", to: "sys/fs/cgroup/outer/inner.scope/memory.max")
     #expect(byteCount == 200_000)
-    // The root of a container is a group of the machine's.
+    // The root of a container is a group of the machine.
     try write("100000\n", to: "sys/fs/cgroup/memory.max")
     #expect(byteCount == 100_000)
     try write("1\n", to: "sys/fs/cgroup/other/memory.max")
     #expect(byteCount == 100_000)
   }
 
-  @Test func `a file that says something else counts as none`() throws {
+  @Test func `a file with other contents is ignored`() throws {
     try write("MemAvailable: much\n", to: "proc/meminfo")
     try write("nothing", to: "proc/self/cgroup")
     #expect(byteCount == nil)
@@ -56,7 +56,7 @@ import Testing
     #expect(byteCount == nil)
   }
 
-  @Test func `this machine says how much there is`() throws {
+  @Test func `the available memory of this machine is known`() throws {
     let available = try #require(AvailableMemory.byteCount())
     #expect(available > 1 << 20)
     #expect(UInt64(available) <= ProcessInfo.processInfo.physicalMemory)

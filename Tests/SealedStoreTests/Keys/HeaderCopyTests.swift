@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: Harm.allCases)
-  func `a harmed header is replaced by its copy, and the next write makes both equal`(
+  func `a damaged header is replaced by its copy, and the next write makes both equal`(
     harm: Harm
   ) throws {
     try harm.harm("header", in: scratch)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: Harm.allCases)
-  func `a harmed copy is reported by verify and made equal by the next write`(harm: Harm) throws {
+  func `a damaged copy is reported by verify and made equal by the next write`(harm: Harm) throws {
     try harm.harm("header.copy", in: scratch)
     let notices = Notices()
     let store = try scratch.open(onNotice: notices)
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: Harm.allCases)
-  func `when both are harmed no key opens the store, and nothing is removed`(harm: Harm) throws {
+  func `when both are damaged no key opens the store, and nothing is removed`(harm: Harm) throws {
     try harm.harm("header", in: scratch)
     try harm.harm("header.copy", in: scratch)
     let before = try RecordedDisk.read(scratch.path)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: ["header", "header.copy"])
-  func `a store without records whose last header is damaged is no interrupted creation`(
+  func `a store without records whose last header is damaged is not an interrupted creation`(
     missing: String
   ) throws {
     let path = scratch["empty"]
@@ -83,7 +83,7 @@ import Testing
     #expect(refusal.reason == "the header and its copy are damaged")
   }
 
-  @Test func `without a header the traits say that nothing is known to open the store`() throws {
+  @Test func `without a header the traits say that no key is known to open the store`() throws {
     let store = try scratch.open()
     for name in ["header", "header.copy"] {
       try FileManager.default.removeItem(atPath: scratch.file(name))
@@ -91,7 +91,7 @@ import Testing
     #expect(store.traits.protection.hasSuffix("opens with nothing that can be read"))
   }
 
-  @Test func `a copy that is another header is reported, is no damage, and is repaired`() throws {
+  @Test func `a copy that differs is reported, is not damage, and is repaired`() throws {
     let store = try scratch.open()
     try store.addSlot(RawKey(RawKey.random(), label: "second"))
     try scratch.overwrite("header.copy", with: header)
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `a slot can be added while the header is harmed`() throws {
+  @Test func `a slot can be added while the header is damaged`() throws {
     try scratch.flip("header", at: 40)
     let store = try scratch.open()
     let key = try RawKey(RawKey.random(), label: "second")
@@ -124,16 +124,16 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `a header that was changed by someone who mended its checksum is not passed over`()
+  @Test func `a header that was changed with its checksum is damage, and its copy is not used`()
     throws
   {
-    // The last 32 bytes are the MAC, outside of the checksum: whoever changes one does it on
-    // purpose, and the copy could be an older one.
+    // The last 32 bytes are the MAC, outside of the checksum: such a change is made on purpose, and
+    // the copy could be an older header.
     try scratch.flip("header", at: header.count - 1)
     #expect(try code { _ = try scratch.open() } == StoreError.corrupt)
   }
 
-  @Test func `a change of slots whose copy cannot be written counts, and the next write mends it`()
+  @Test func `a change of slots whose copy cannot be written counts, and the next write fixes it`()
     throws
   {
     let disk = FaultyFileSystem()

@@ -24,7 +24,7 @@ import Testing
     _ = try SealedFileStore.create(at: scratch.path, key: KeyFile(path ?? self.path))
   }
 
-  @Test func `a key file is made for a new slot where that is wanted, and never to open`() throws {
+  @Test func `a key file is created for a new slot if requested, but never for opening`() throws {
     let key = KeyFile(path, makeIfAbsent: true)
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch.path, key: KeyFile(path)) }
@@ -33,7 +33,7 @@ import Testing
     let content = try Data(contentsOf: URL(filePath: path))
     _ = try SealedFileStore.open(at: scratch.path, key: key)
     _ = try store.addSlot(key)
-    #expect(try Data(contentsOf: URL(filePath: path)) == content, "one that is there stays")
+    #expect(try Data(contentsOf: URL(filePath: path)) == content, "an existing file stays")
     try FileManager.default.removeItem(atPath: path)
     #expect(
       try code { _ = try SealedFileStore.open(at: scratch.path, key: key) }
@@ -56,7 +56,7 @@ import Testing
         == StoreError.wrongKey)
   }
 
-  @Test func `a key file is not made over a file, and not where there is no directory`() throws {
+  @Test func `a key file is not created over a file or without its directory`() throws {
     make(5)
     let refusal = try error { _ = try KeyFile.create(at: path) }
     #expect(refusal.code == StoreError.alreadyExists)
@@ -70,14 +70,13 @@ import Testing
     #expect(failure == StoreError.io)
   }
 
-  @Test func `where no key file can be made, the error says so, and not that it is missing`() throws
-  {
-    // Nobody makes files there, not even root.
+  @Test func `if a key file cannot be created, the error is not that it is missing`() throws {
+    // Not even root can create files there.
     let key = KeyFile("/sys/key", makeIfAbsent: true)
     #expect(try code { _ = try key.makeSlot() } == StoreError.accessDenied)
   }
 
-  @Test func `a key file can be made in a directory that is reached through a link`() throws {
+  @Test func `a key file can be created in a directory that is reached through a link`() throws {
     try FileManager.default.createDirectory(
       atPath: scratch["real"], withIntermediateDirectories: false)
     try FileManager.default.createSymbolicLink(
@@ -86,11 +85,11 @@ import Testing
     try makeStore(with: scratch["real/key"])
   }
 
-  /// A store whose header has its name may be there after a restart, and would need its key.
+  /// A store whose header has its name may exist after a restart, and would need its key.
   @Test(arguments: [
     ("nothing", "ok", true), ("rename", "io", false), ("synchronize", "outcomeUnknown", true),
   ])
-  func `a standard key file stays exactly when there may be a store that it opens`(
+  func `a standard key file stays only if there may be a store that it opens`(
     failing: String, outcome: String, stays: Bool
   ) throws {
     let worker = try Worker(
@@ -104,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `no more of a file is taken for a secret than a secret can have`() throws {
+  @Test func `a file that is longer than a secret can be is refused`() throws {
     make(33)
     let secret = try SecretFile.read(path, largestByteCount: 33, rule: .privateFile)
     #expect(secret.byteCount == 33)
@@ -122,7 +121,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 31, 33, 64, 100_000])
-  func `a file that has not exactly 32 bytes is no key`(byteCount: Int) throws {
+  func `a file that does not have exactly 32 bytes is not a key`(byteCount: Int) throws {
     make(byteCount)
     let error = try error { try makeStore() }
     #expect(error.code == StoreError.invalidKey)
@@ -130,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o602, 0o601, 0o777])
-  func `a key file that others may use is refused with the command that mends it`(mode: Int) throws
+  func `a key file that others may use is refused with the command that fixes it`(mode: Int) throws
   {
     make(32, mode: mode)
     let error = try error { try makeStore() }
@@ -140,7 +139,7 @@ import Testing
     try makeStore()
   }
 
-  @Test func `a key file that is a link is refused with the command that mends it`() throws {
+  @Test func `a key file that is a link is refused with the command that fixes it`() throws {
     let target = scratch["target"]
     make(32, at: target)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
@@ -151,8 +150,8 @@ import Testing
     try makeStore()
   }
 
-  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-  func `a key file of another user is refused with the command that mends it`() throws {
+  @Test(.enabled(if: geteuid() == 0, "only root can change the owner of a file"))
+  func `a key file of another user is refused with the command that fixes it`() throws {
     make(32)
     #expect(unsafe chown(path, 12345, 12345) == 0)
     let error = try error { try makeStore() }
@@ -172,7 +171,7 @@ import Testing
   }
 
   @Test func `a key file that cannot be written leaves nothing behind`() throws {
-    // /dev/full is no directory for files; a full file system is.
+    // The fault stands for a full file system, because /dev/full is not a directory.
     let disk = FaultyFileSystem { $0.kind == .write ? .fail(ENOSPC) : nil }
     let content = RawKey.random()
     #expect(
@@ -183,7 +182,7 @@ import Testing
     try makeStore()
   }
 
-  @Test func `a systemd credential opens a store, and only from its directory`() throws {
+  @Test func `a systemd credential opens a store, but only from its directory`() throws {
     make(32, mode: 0o440, at: scratch["cred"])
     let credential = SystemdCredential("cred", directory: scratch.place)
     try SealedFileStore.create(at: scratch.path, key: credential).put("value", as: "item")
@@ -206,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: [nil, ""])
-  func `outside of a service there are no credentials, and the error says so`(
+  func `the error outside of a service says that there are no credentials`(
     directory: String?
   ) throws {
     let credential = SystemdCredential("cred", directory: directory)
@@ -215,7 +214,7 @@ import Testing
     #expect(refusal.reason == "CREDENTIALS_DIRECTORY is not set")
   }
 
-  @Test func `a credential that the world can read, or of another size, is refused`() throws {
+  @Test func `a credential that all users can read, or of a wrong size, is refused`() throws {
     make(32, mode: 0o444, at: scratch["open"])
     make(31, mode: 0o400, at: scratch["short"])
     for (name, expected) in [
@@ -228,7 +227,7 @@ import Testing
   }
 
   @Test(arguments: [0, 16, 31, 33])
-  func `a raw key that has not 32 bytes is refused`(byteCount: Int) throws {
+  func `a raw key that does not have 32 bytes is refused`(byteCount: Int) throws {
     let bytes = SecretBytes([UInt8](repeating: 1, count: byteCount))
     #expect(try code { _ = try RawKey(bytes) } == StoreError.invalidKey)
     #expect(try code { _ = try WrappingKey(bytes) } == StoreError.invalidKey)

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `a slot of every kind opens the store, and one that is removed does not`() throws {
+  @Test func `a slot of every kind opens the store, and a removed slot does not`() throws {
     let raw = try RawKey(RawKey.random(), label: "backup")
     let named = NamedKey("keyring:1", key: RawKey.random())
     let file = try KeyFile.create(at: scratch["keyfile"])
@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: [0, -1, 3, 17, Int.max, Int.min])
   func `a slot that does not exist is neither changed nor removed`(number: Int) throws {
-    // Two, so that it is not refused for being the last one.
+    // With two slots, the removal is not refused because it is the last slot.
     try store.addSlot(scratch.key)
     let header = try scratch.bytes(of: "header")
     #expect(try code { try store.removeSlot(number) } == StoreError.invalidKey)
@@ -101,7 +101,7 @@ import Testing
     for key in keys { #expect(try opens(key) == nil) }
   }
 
-  @Test func `a label of 4096 bytes is kept, and a longer one is refused`() throws {
+  @Test func `a label of 4096 bytes is kept, and a longer label is refused`() throws {
     let label = String(repeating: "l", count: 4096)
     try store.addSlot(RawKey(RawKey.random(), label: label))
     #expect(try store.keySlots()[1].parameters == .rawKey(label: label))
@@ -111,7 +111,7 @@ import Testing
     #expect(try store.keySlots().count == 2)
   }
 
-  @Test func `a reference that is empty is refused`() throws {
+  @Test func `an empty reference is refused`() throws {
     #expect(
       try code { try store.addSlot(NamedKey("", key: RawKey.random())) }
         == StoreError.invalidName)
@@ -129,7 +129,7 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `a slot commits to its key and is sealed with it as the format says`() throws {
+  @Test func `a slot commits to its key and is sealed with it as the format requires`() throws {
     let bytes = RawKey.random()
     try store.changeSlot(1, to: RawKey(bytes, label: "é"))
     let key = bytes.copyBytes()
@@ -151,7 +151,9 @@ import Testing
     #expect(result == 0)
   }
 
-  @Test func `beside a slot of an unknown kind nothing is claimed of a stolen disk`() throws {
+  @Test func `with a slot of an unknown kind the traits claim nothing about a stolen disk`()
+    throws
+  {
     let vector = try #require(Vector.all.first { $0.name == "slot_unknown_kind_skipped" })
     try vector.write(to: scratch["vector"])
     let opened = try SealedFileStore.open(at: scratch["vector"], key: vector.keySource)
@@ -160,7 +162,7 @@ import Testing
     #expect(store.traits.atRest == .keyFile)
   }
 
-  @Test func `adding a slot rewrites the header alone`() throws {
+  @Test func `adding a slot rewrites only the header and its copy`() throws {
     let before = try RecordedDisk.read(scratch.path)
     try store.addSlot(RawKey(RawKey.random()))
     let after = try RecordedDisk.read(scratch.path)
@@ -170,7 +172,7 @@ import Testing
   }
 
   @Test func `a slot added or removed through one handle stays so whatever the others do`() throws {
-    // Each of them opened the store, and knows its slots, before the others changed them.
+    // Each handle opened the store, and knows its slots, before the others changed them.
     let others = try (0..<3).map { _ in try scratch.open() }
     let key = try RawKey(RawKey.random(), label: "added")
     try store.addSlot(key)
@@ -199,7 +201,7 @@ import Testing
     #expect(try opens(scratch.key) == nil)
   }
 
-  @Test func `a key that opens no slot is told from a kind of key that no slot is for`() throws {
+  @Test func `the error differs for a wrong key and for a kind of key without a slot`() throws {
     let wrong = try error {
       _ = try SealedFileStore.open(at: scratch.path, key: RawKey(RawKey.random()))
     }
@@ -212,7 +214,7 @@ import Testing
     #expect(otherKind.reason == "no slot of the store opens with this kind of key")
   }
 
-  @Test func `a slot says in a few words what it opens with`() {
+  @Test func `the description of a slot says what opens it`() {
     let salt = [UInt8](repeating: 0, count: 16)
     let descriptions: [(KeySlotParameters, String)] = [
       (.rawKey(label: ""), "raw key"), (.rawKey(label: "backup"), "raw key (backup)"),
@@ -229,7 +231,7 @@ import Testing
     for (slot, text) in descriptions { #expect("\(slot)" == text) }
   }
 
-  @Test func `a key that is not there is reported, unless another slot opens`() throws {
+  @Test func `a missing key is reported, unless another slot opens`() throws {
     var named = NamedKey("here", key: RawKey.random())
     try store.addSlot(named)
     named.kept = [:]
@@ -244,7 +246,7 @@ import Testing
   }
 
   @Test func `no error about keys shows a key or a passphrase`() throws {
-    let passphrase = "a passphrase nobody may see"
+    let passphrase = "a passphrase that must stay secret"
     let error = try error {
       _ = try SealedFileStore.open(at: scratch.path, key: Passphrase(passphrase))
     }

@@ -4,7 +4,7 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// When key sources are asked, and what ends the search for a slot.
+/// Tests of when key sources are asked for a key, and what ends the search for a slot.
 @Suite struct KeySourceTests {
   let scratch: Scratch
   let store: SealedFileStore
@@ -15,7 +15,7 @@ import Testing
     try store.put("value", as: "item")
   }
 
-  /// Whether another process could write now.
+  /// Returns whether another process could write now.
   private static func isLockFree(at path: String) -> Bool {
     let files = LinuxFileSystem()
     guard let lock = try? files.open("\(path)/lock", in: .workingDirectory, .readWrite) else {
@@ -42,7 +42,7 @@ import Testing
     #expect(try SealedFileStore.open(at: scratch.path, key: second).verify().findings == [])
   }
 
-  @Test func `a revocation asks once more for a slot that is added while it asks`() throws {
+  @Test func `a revocation asks again for a slot that is added while it asks`() throws {
     let second = try RawKey(RawKey.random(), label: "second")
     let added = NamedKey("added", key: RawKey.random())
     let other = try scratch.open()
@@ -76,14 +76,12 @@ import Testing
   }
 
   @Test func `a locked store is not revoked, and its sources are not asked`() throws {
-    let source = WatchedKey(scratch.key) { _ in Issue.record("it was asked") }
+    let source = WatchedKey(scratch.key) { _ in Issue.record("the source was asked") }
     store.lock()
     #expect(try code { try store.revoke(keeping: [source]) { _ in true } } == StoreError.locked)
   }
 
-  @Test
-  func
-    `a store with an unfinished revocation and remains of a write opens without asking under the lock`()
+  @Test func `keys are not asked for under the lock after an unfinished revocation and write`()
     throws
   {
     let disk = FaultyFileSystem()
@@ -99,12 +97,12 @@ import Testing
       #expect(Self.isLockFree(at: path))
     }
     #expect(try SealedFileStore.open(at: path, key: source).text("item") == "value")
-    // Of the header, and of the one that is not in its place yet.
+    // It is asked for the header, and for the header that is not in its place yet.
     #expect(asked.value == 2)
   }
 
   @Test(arguments: [false, true])
-  func `a source is asked again, and without the lock, when a revocation came before that`(
+  func `a source is asked again, without the lock, if a revocation happened meanwhile`(
     isUnfinished: Bool
   ) throws {
     let failing = FaultyFileSystem()
@@ -112,7 +110,7 @@ import Testing
     if isUnfinished {
       failing.setRule { $0.kind == .rename && $0.name == "header" ? .fail(EIO) : nil }
     }
-    // The remains of a write make the opening take the lock.
+    // Because of the remains of a write, opening takes the lock.
     try scratch.overwrite("journal", with: try scratch.bytes(of: "journal") + [0xA1])
     let disk = FaultyFileSystem()
     disk.setRule(
@@ -133,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: ["wrongKey", "keyBlocked"])
-  func `a source that says that its guess was wrong is asked for no other slot`(
+  func `a source that reports a wrong guess is not asked for another slot`(
     name: String
   ) throws {
     for _ in 0..<3 { try store.addSlot(RawKey(RawKey.random(), label: "another")) }
@@ -153,7 +151,7 @@ import Testing
     #expect(asked.value == 2)
   }
 
-  @Test func `a source that fails for one slot in another way is asked for the next`() throws {
+  @Test func `a source that fails for one slot for another reason is asked for the next`() throws {
     let second = try RawKey(RawKey.random(), label: "second")
     try store.addSlot(second)
     let source = WatchedKey(second) { _ in
@@ -191,7 +189,9 @@ import Testing
     #expect(try scratch.bytes(of: "header") == header)
   }
 
-  @Test func `a slot that opened is kept though one before the end of the search did not`() throws {
+  @Test func `a slot that opened is kept even if a slot before the end of the search did not`()
+    throws
+  {
     for label in ["another", "second"] {
       try store.addSlot(RawKey(RawKey.random(), label: label))
     }
@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: ["", "second"])
-  func `a revocation drops no slot because its key is not there at the moment`(
+  func `a revocation does not drop a slot because its key is missing at the moment`(
     label: String
   ) throws {
     try store.addSlot(RawKey(RawKey.random(), label: "second"))
@@ -220,7 +220,7 @@ import Testing
     #expect(try scratch.bytes(of: "header") == header)
   }
 
-  @Test func `a revocation says why a source that opened no slot takes no guess any more`() throws {
+  @Test func `a revocation reports why a source that opened no slot is blocked`() throws {
     let blocked = WatchedKey(scratch.key) { _ in
     } refusing: { _ in
       StoreError(StoreError.keyBlocked, store: "token", reason: "there were too many guesses")
@@ -233,7 +233,7 @@ import Testing
   }
 }
 
-/// A raw key that says what it is asked for, and may refuse.
+/// A raw key that reports each slot that it is asked for, and may refuse.
 private struct WatchedKey: KeySource {
   let key: RawKey
   let watch: @Sendable (KeySlotParameters) -> Void

@@ -6,9 +6,9 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// What a new passphrase slot costs when its maker does not say.
+/// Tests of the default cost of a new passphrase slot.
 @Suite(.onOwnThread) struct MeasuredCostTests {
-  @Test func `what a new slot costs is measured, and never below 64 MiB and three passes`() throws {
+  @Test func `the cost of a new slot is measured, at least 64 MiB and three passes`() throws {
     let slot = try Passphrase("measured").makeSlot()
     guard case .passphrase(let parameters) = slot.parameters else {
       Issue.record("\(slot.parameters) is no passphrase")
@@ -33,13 +33,14 @@ import Testing
     defer { isDone.store(true, ordering: .relaxed) }
     let busy = try #require(try MeasuredCost.measured().first)
     #expect(busy.memoryByteCount == idle.memoryByteCount)
-    // Neither twice nor half the cost; not the same, because the processor's caches are shared.
+    // The cost is between half and twice; it is not the same, because the processor's caches are
+    // shared.
     #expect(busy.passes < 2 * idle.passes)
     #expect(idle.passes < 2 * busy.passes)
   }
 
   /// The milliseconds of three passes over 64 MiB, and the passes over 64, 128 and 256 MiB that
-  /// take nearest to a second.
+  /// take about a second.
   static let measurements: [(trial: Int, passes: [Int])] = [
     (0, [10, 10, 10]), (10, [10, 10, 10]), (75, [10, 10, 10]), (79, [10, 10, 9]),
     (94, [10, 10, 8]), (125, [10, 10, 6]), (150, [10, 10, 5]), (187, [10, 8, 4]),
@@ -60,7 +61,7 @@ import Testing
   ]
 
   @Test(arguments: memories)
-  func `a new slot takes no more than a quarter of what is available`(available: Int, taken: Int) {
+  func `a new slot takes at most a quarter of the available memory`(available: Int, taken: Int) {
     let costs = MeasuredCost.costs(trial: .milliseconds(94), availableByteCount: available)
     let sizes = [256, 128, 64].filter { $0 <= taken }
     #expect(costs.map { $0.memoryByteCount >> 20 } == sizes)
@@ -76,7 +77,7 @@ import Testing
     try Passphrase("p").checkCost(of: Array(repeating: slot, count: 16))
   }
 
-  @Test func `no slot of a measured cost is made that its own passphrase would refuse`() throws {
+  @Test func `a slot of a measured cost that its own passphrase would refuse is not made`() throws {
     let strict = try Passphrase("p", limits: Passphrase.Limits(memoryByteCount: 8 << 20...32 << 20))
     #expect(try code { _ = try strict.makeSlot() } == StoreError.invalidKey)
   }

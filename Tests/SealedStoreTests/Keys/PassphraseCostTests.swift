@@ -4,7 +4,7 @@ import SessionToolsBase
 import Synchronization
 import Testing
 
-/// What all passphrase slots of a store may cost together.
+/// Tests of the limit on the total cost of a store's passphrase slots.
 @Suite struct PassphraseCostTests {
   let scratch: Scratch
 
@@ -12,21 +12,21 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// A passphrase whose total may be so many slots of the cheapest sort.
+  /// Makes a passphrase whose limit on the total cost is `slotCount` slots of the cheapest kind.
   private func passphrase(_ text: String, total slotCount: Int) throws -> Passphrase {
     try Passphrase(
       text, cost: .fixed(passes: 1, memoryByteCount: 8 << 20),
       limits: Passphrase.Limits(totalByteCount: slotCount * 8 << 20))
   }
 
-  /// A store with slots for the passphrases "0", "1", and so on.
+  /// Makes a store with slots for the passphrases "0", "1", and so on.
   private func makeStore(slotCount: Int) throws -> SealedFileStore {
     let store = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("0"))
     for number in 1..<slotCount { try store.addSlot(Passphrase.cheap("\(number)")) }
     return store
   }
 
-  @Test func `slots are tried until together they cost more than is allowed`() throws {
+  @Test func `slots are tried until their total cost exceeds the limit`() throws {
     _ = try makeStore(slotCount: 3)
     for (number, total) in [(0, 1), (1, 2), (2, 3), (2, 100)] {
       _ = try SealedFileStore.open(
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `a slot that is refused by itself is not counted`() throws {
+  @Test func `a slot that is refused for its own cost is not counted`() throws {
     let store = try makeStore(slotCount: 1)
     try store.changeSlot(
       1, to: Passphrase("dear", cost: .fixed(passes: 3, memoryByteCount: 8 << 20)))
@@ -53,7 +53,7 @@ import Testing
     _ = try SealedFileStore.open(at: scratch.path, key: key)
   }
 
-  @Test func `a slot behind which the store would not open is not made`() throws {
+  @Test func `a slot that would raise the total cost above the limit is not made`() throws {
     let store = try makeStore(slotCount: 2)
     try store.addSlot(passphrase("2", total: 3))
     let header = try scratch.bytes(of: "header")
@@ -73,12 +73,12 @@ import Testing
       #expect(refusal.remedy?.contains("Remove a passphrase slot") == true)
     }
     #expect(try scratch.bytes(of: "header") == header)
-    // In the place of another it is no more than before, and other kinds cost nothing.
+    // A slot that replaces another does not raise the total, and other kinds cost nothing.
     try store.changeSlot(1, to: passphrase("new", total: 3))
     try store.addSlot(scratch.key)
   }
 
-  @Test func `costs that are larger than any number are refused, whatever the limits`() throws {
+  @Test func `costs that overflow a number are refused, whatever the limits`() throws {
     let passphrase = try Passphrase(
       "p",
       limits: Passphrase.Limits(
@@ -96,22 +96,22 @@ import Testing
     #expect(try code { try passphrase.checkCost(of: [whole]) } == StoreError.invalidKey)
   }
 
-  @Test func `what else a key's source has against a new slot is told as it is`() throws {
+  @Test func `another error of a key source for a new slot is thrown unchanged`() throws {
     let store = try scratch.create()
     let error = try error { try store.addSlot(RefusingKey()) }
     #expect(error.code == StoreError.unavailable)
     #expect(error.reason == "not today")
   }
 
-  @Test func `limits for one slot raise the total as far as one slot needs it`() {
+  @Test func `limits for one slot raise the limit on the total if one slot needs it`() {
     #expect(Passphrase.Limits().totalByteCount == 40 << 30)
     #expect(Passphrase.Limits(passes: 1...50).totalByteCount == 50 << 30)
     #expect(Passphrase.Limits(passes: 1...Int.max).totalByteCount == Int.max)
     #expect(Passphrase.Limits(passes: 1...20, totalByteCount: 5).totalByteCount == 5)
   }
 
-  /// Sixteen slots of the largest cost that is allowed, which would take minutes to try.
-  @Test func `a forged header spends no more than is allowed`() throws {
+  /// The header has sixteen slots of the largest allowed cost, which would take minutes to try.
+  @Test func `a forged header costs no more than the limit`() throws {
     _ = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("p"))
     let header = try scratch.bytes(of: "header")
     var dear = Array(header[32..<148])
@@ -129,7 +129,7 @@ import Testing
   }
 }
 
-/// Has no time for new slots.
+/// A key source that refuses every new slot.
 private struct RefusingKey: KeySource {
   func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
     throw StoreError(StoreError.unavailable, store: "key", reason: "not today")
@@ -142,7 +142,7 @@ private struct RefusingKey: KeySource {
   }
 }
 
-/// As a passphrase, but it notes what deriving a key would cost and gives a wrong one.
+/// A passphrase that records the cost of deriving a key and returns a wrong key.
 private final class CountingKey: KeySource {
   private let passphrase: Passphrase
   private let costs = Mutex<[Int]>([])

@@ -10,7 +10,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test func `a passphrase opens the store and another one does not`() throws {
+  @Test func `a passphrase opens the store and another passphrase does not`() throws {
     let key = try Passphrase.cheap("correct horse battery staple")
     try SealedFileStore.create(at: scratch.path, key: key).put("value", as: "item")
     let opened = try SealedFileStore.open(
@@ -34,7 +34,7 @@ import Testing
     _ = try SealedFileStore.open(at: scratch.path, key: Passphrase(decomposed))
     _ = try SealedFileStore.open(
       at: scratch.path, key: Passphrase(utf8: SecretBytes(utf8: composed)))
-    // Compatibility forms are other letters: NFC and not NFKC.
+    // Compatibility forms are different letters, because the normalization is NFC, not NFKC.
     #expect(
       try code {
         _ = try SealedFileStore.open(
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a passphrase with zero bytes is taken whole`() throws {
+  @Test func `a passphrase with zero bytes is used completely`() throws {
     _ = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("a\0b"))
     _ = try SealedFileStore.open(at: scratch.path, key: Passphrase("a\0b"))
     #expect(
@@ -65,7 +65,7 @@ import Testing
   ]
 
   @Test(arguments: hostile)
-  func `a slot that asks for more or less than is allowed is refused before it is tried`(
+  func `a slot whose cost is outside the limits is refused before it is tried`(
     passes: Int, memoryByteCount: Int
   ) throws {
     let slot = KeySlotParameters.passphrase(
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [(11, 8 << 20), (0, 8 << 20), (1, (8 << 20) - 1024), (1, (1 << 30) + 1024)])
-  func `no slot is made that its own passphrase would refuse to open`(
+  func `a slot that its own passphrase would refuse to open is not made`(
     passes: Int, memoryByteCount: Int
   ) throws {
     let passphrase = try Passphrase(
@@ -103,7 +103,7 @@ import Testing
         == StoreError.invalidKey)
   }
 
-  @Test func `a slot that is refused does not keep another one from opening`() throws {
+  @Test func `a refused slot does not keep another slot from opening`() throws {
     let store = try SealedFileStore.create(at: scratch.path, key: Passphrase.cheap("p"))
     try store.addSlot(Passphrase("p", cost: .fixed(passes: 2, memoryByteCount: 8 << 20)))
     try store.put("value", as: "item")

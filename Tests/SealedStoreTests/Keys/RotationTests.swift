@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `a rotated store has all of its items, all of its slots and nothing of its old files`()
+  @Test func `a rotated store has all of its items and slots, and none of its old files`()
     throws
   {
     let before = try RecordedDisk.read(scratch.path)
@@ -55,7 +55,7 @@ import Testing
     #expect(try !opened.verify().isSound)
   }
 
-  @Test func `a handle that is open during a rotation goes on, reading and writing`() throws {
+  @Test func `a handle that is open during a rotation continues to read and write`() throws {
     let other = try scratch.open()
     #expect(try other.text("item 7") == "7")
     for round in 0..<3 {
@@ -70,9 +70,10 @@ import Testing
     #expect(try opens(second) == nil)
   }
 
-  /// A rotation wipes the old keys once nobody uses them, and holds what the other waits for.
+  /// A rotation wipes the old keys once they are unused, and holds the lock for which the
+  /// verification waits.
   @Test(arguments: [false, true])
-  func `a verification that waits for a rotation does not hold it up`(isRevocation: Bool) throws {
+  func `a verification that waits for a rotation does not block it`(isRevocation: Bool) throws {
     let disk = FaultyFileSystem()
     let (store, scratch) = (try scratch.open(StoreEnvironment(fileSystem: disk)), scratch)
     let end = try scratch.bytes(of: "journal").count
@@ -86,7 +87,7 @@ import Testing
         hasLooked.signal()
       }
       guard call.kind == .synchronize, call.name == "journal.next" else { return nil }
-      // What only the holder of the lock may settle.
+      // Only the holder of the lock may settle these bytes.
       #expect(throws: Never.self) {
         let journal = try scratch.bytes(of: "journal")
         try scratch.overwrite("journal", with: journal + [0xA1])
@@ -100,7 +101,7 @@ import Testing
         isDone.signal()
       }.start()
       #expect(hasLooked.wait(timeout: .now() + 10) == .success)
-      // It goes on from there to the lock.
+      // The verification now proceeds to the lock.
       Thread.sleep(forTimeInterval: 0.05)
       return nil
     }
@@ -133,7 +134,8 @@ import Testing
     #expect(try opens(scratch.key) == nil)
   }
 
-  @Test func `a revoked key opens the store no more, not even with the old header put back`() throws
+  @Test func `a revoked key no longer opens the store, not even with the restored old header`()
+    throws
   {
     let old = try scratch.bytes(of: "header")
     #expect(try store.revoke(keeping: [second]) { _ in true })
@@ -161,7 +163,7 @@ import Testing
     #expect(try store.keySlots().map(\.number) == [1, 2, 3])
   }
 
-  @Test func `revoking is refused when a key given opens nothing, or when none is given`() throws {
+  @Test func `revoking is refused if a given key opens nothing, or if no key is given`() throws {
     let before = try RecordedDisk.read(scratch.path)
     let stranger = try RawKey(RawKey.random())
     #expect(
@@ -186,7 +188,7 @@ import Testing
     #expect(try opens(third) == nil)
   }
 
-  @Test func `after a revocation another open handle asks for a key and loses nothing`() throws {
+  @Test func `after a revocation another open handle needs a key and loses nothing`() throws {
     let other = try scratch.open()
     #expect(try store.revoke(keeping: [second]) { _ in true })
     #expect(try code { _ = try other.value(for: name("item 7")) } == StoreError.wrongKey)
@@ -200,7 +202,7 @@ import Testing
     #expect(try store.text("item 7") == "new")
   }
 
-  @Test func `a handle that revokes keys is read while its new journal takes its name`() throws {
+  @Test func `a handle that revokes keys can be read while its new journal is renamed`() throws {
     let disk = FaultyFileSystem()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
     let (isRenamed, found) = (Locked(false), Locked<String?>(nil))
@@ -212,7 +214,7 @@ import Testing
         return isRenamed
       }
       guard isNow else { return nil }
-      // The names are due to be looked at, and lead to what other keys open.
+      // The names are due to be checked, and now lead to a journal that other keys open.
       Thread.sleep(forTimeInterval: 0.11)
       #expect(throws: Never.self) {
         let text = try store.text("item 7")
@@ -238,7 +240,7 @@ import Testing
     #expect(try store.text("item 7") == "1")
   }
 
-  @Test func `the header of a rotation is not installed for a journal that it was not made for`()
+  @Test func `the header of a rotation is not installed for a different journal`()
     throws
   {
     let old = try scratch.bytes(of: "journal")
@@ -261,7 +263,7 @@ import Testing
     let writer = try scratch.open(StoreEnvironment(fileSystem: disk))
     try writer.put("tidy", as: "item 8")
     disk.setRule { $0.kind == .rename && $0.name == "header" ? .fail(28) : nil }
-    // The new journal is in its place by then: the store is rotated, whatever is told.
+    // The new journal is in its place by then: the store is rotated, whatever is reported.
     let outcome = try code { try writer.rotate() }
     #expect(outcome == nil || outcome == StoreError.outcomeUnknown)
     #expect(try opens(second) == nil)
@@ -279,7 +281,7 @@ import Testing
 
   @Test(arguments: ["rotate", "revoke"])
   func `a rotation that stops at any call loses nothing and locks no key out`(kind: String) throws {
-    // Every call from some point on fails, as if the process were gone.
+    // Every call from some point on fails, as if the process had died.
     var callCount = 1
     while true {
       let directory = scratch["stopped \(callCount)"]

@@ -11,7 +11,7 @@ import Testing
     store = try scratch.create()
   }
 
-  /// Counts up in steps that others would fall between.
+  /// A counter whose slow increments would be lost if other callers ran in between.
   private final class Counter: Sendable {
     private let value = Locked(0)
 
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `threads of two handles that ask for one name come one after the other`() throws {
+  @Test func `threads of two handles get access to one name one after the other`() throws {
     let other = try scratch.open()
     let counter = Counter()
     try inThreads(8) { thread in
@@ -38,7 +38,7 @@ import Testing
     #expect(counter.total == 200)
   }
 
-  @Test func `tasks of two handles that ask for one name come one after the other`() async throws {
+  @Test func `tasks of two handles get access to one name one after the other`() async throws {
     let other = try scratch.open()
     let counter = Counter()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -58,8 +58,7 @@ import Testing
     #expect(counter.total == 200)
   }
 
-  @Test func `asking again inside, on the same or another handle, waits until the timeout`() throws
-  {
+  @Test func `a nested request, on the same or another handle, waits until the timeout`() throws {
     let other = try scratch.open()
     try store.withExclusiveAccess(to: name("a"), timeout: .zero) {
       for handle in [store, other] {
@@ -74,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-5), .milliseconds(1)])
-  func `a timeout that is over leaves nothing held`(timeout: Duration) throws {
+  func `nothing is held after a timeout`(timeout: Duration) throws {
     let other = try scratch.open()
     try other.withExclusiveAccess(to: name("a"), timeout: .zero) {
       let outcome = try code { try store.withExclusiveAccess(to: name("a"), timeout: timeout) {} }
@@ -84,7 +83,7 @@ import Testing
     try other.withExclusiveAccess(to: name("a"), timeout: timeout) {}
   }
 
-  @Test func `access ends with the closure, also when that throws`() throws {
+  @Test func `access ends with the closure, even if it throws`() throws {
     struct Failure: Error {}
     #expect(throws: Failure.self) {
       try store.withExclusiveAccess(to: name("a"), timeout: .zero) { throw Failure() }
@@ -94,7 +93,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a task that is cancelled while it waits ends at once and holds nothing`() async throws {
+  func `a task that is cancelled while it waits ends immediately and holds nothing`() async throws {
     let other = try scratch.open()
     for holder in [store, other] {
       let key = try name("a")

@@ -7,7 +7,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Looks for keys in the memory of a process that used a store.
+/// Tests that search for keys in the memory of a process that used a store.
 @Suite(.onOwnThread) struct KeyMemoryTests {
   let scratch: Scratch
 
@@ -17,27 +17,28 @@ import Testing
 
   private static let seed: UInt64 = 20_261_121
 
-  /// The keys of a store that takes its randomness from the seed: its identifier first, then
-  /// the store key, then the data key.
+  /// The keys of a store that takes its randomness from the seed.
+  ///
+  /// It takes its identifier first, then the store key, then the data key.
   private static let keys: [String: [UInt8]] = {
     let storeKey = SeededRandom.bytes(32, seed: seed, number: 2)
     let dataKey = SeededRandom.bytes(32, seed: seed, number: 3)
     return [
       "store key": storeKey, "data key": dataKey, "header key": derived(1, from: storeKey),
-      "name key": derived(2, from: dataKey), "record key": derived(3, from: dataKey),
+      "tag key": derived(2, from: dataKey), "value key": derived(3, from: dataKey),
       "chain key": Array(derived(4, from: dataKey)[..<16]),
     ]
   }()
 
   @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
-  func `no key is in memory while a store is locked, and once it is replaced or released`() throws {
+  func `no key is in memory while a store is locked, or after it is replaced or released`() throws {
     let worker = try Worker("keys", scratch.path, scratch.writeKeyFile(), "\(Self.seed)")
     let raw = ["raw key": scratch.keyBytes.copyBytes()]
     let kept: [String: Set<String>] = [
-      // That they are found here shows that the search finds what is there.
+      // The keys must be found here, which shows that the search works.
       "open": Set(Self.keys.keys), "locked": [], "unlocked": Set(Self.keys.keys),
       "locked again": [], "open again": Set(Self.keys.keys),
-      // A rotation replaces the data key and all below it, a revocation the rest.
+      // A rotation replaces the data key and all keys derived from it, a revocation the others.
       "rotated": ["store key", "header key"], "revoked": [], "released": [],
     ]
     for state in [
@@ -72,7 +73,7 @@ import Testing
         "passphrase": Array(passphrase.utf8), "wrapping key": try wrappingKey(of: passphrase),
       ]
       let found = try ProcessMemory(of: worker.identifier).places(of: secrets)
-      // Whoever holds both has them in memory: this shows that the search would find them.
+      // While the process holds both, they are in memory, which shows that the search finds them.
       #expect(Set(found.keys) == (state == "in hand" ? Set(secrets.keys) : []), "while \(state)")
       try worker.send()
     }
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
-  func `no key, and no passphrase, is in memory while the gate before a store is locked`() throws {
+  func `no key or passphrase is in memory while the gate of a store is locked`() throws {
     let passphrase = "pferd-batterie-klammer-19c4e8aa"
     let file = scratch["passphrase"]
     #expect(
@@ -114,14 +115,14 @@ import Testing
     return key
   }
 
-  /// Where the kernel writes cores: a plain name means into the working directory.
+  /// The kernel's pattern for cores; a plain name means the working directory.
   private static let corePattern =
     (try? String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)) ?? "|"
 
   @Test(
     .disabled(if: isSanitized, "a sanitizer dumps no core"),
     .disabled(if: corePattern.contains { "|/".contains($0) }, "cores go elsewhere here"))
-  func `a core dump of a process with an open store has none of its keys`() throws {
+  func `a core dump of a process with an open store contains none of its keys`() throws {
     let place = scratch["cores"]
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
     let worker = try Worker("dump", scratch.path, scratch.writeKeyFile(), "\(Self.seed)", place)
@@ -130,7 +131,7 @@ import Testing
     let names = try FileManager.default.contentsOfDirectory(atPath: place)
     try #require(names.count == 1)
     let core = Array(try Data(contentsOf: URL(filePath: "\(place)/\(names[0])")))
-    // Ordinary memory is in it, so the keys would be.
+    // The core contains ordinary memory, so it would contain the keys.
     let ordinary = SeededRandom.bytes(32, seed: Self.seed, number: 1000)
     #expect(ProcessMemory.offsets(of: ordinary, in: core) != [])
     for (name, key) in Self.keys {
@@ -141,7 +142,7 @@ import Testing
   @Test(
     .disabled(if: isSanitized, "a sanitizer's memory cannot be searched"),
     arguments: [0, 1000, 100_000])
-  func `bytes leave nothing in memory, and a session no more than the texts of its two items`(
+  func `bytes leave nothing in memory, and a session only the texts of its two items`(
     padding: Int
   ) throws {
     let worker = try Worker(
@@ -157,8 +158,8 @@ import Testing
     wanted["encoded"] = Array("\"text\":\"".utf8) + (wanted["text"] ?? [])
     let after = try ProcessMemory(of: worker.identifier).places(of: wanted).mapValues(\.count)
     #expect(after["bytes"] == nil)
-    // Nothing of what the encoder made; one text of the item that was given, one of the item
-    // that was read. Strings are not wiped by anyone.
+    // The encoder leaves nothing. One text may be left of the item that was stored, and one of the
+    // item that was read: strings are never wiped.
     #expect(after["encoded"] == nil)
     #expect(after["text", default: 0] <= 2)
     try worker.send()
@@ -177,8 +178,8 @@ import Testing
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer pretends to lock memory"))
-  func `a store whose keys cannot be kept out of swap says so and works`() throws {
-    let place = scratch["nobody"]
+  func `a store whose keys cannot be kept out of swap reports this and works`() throws {
+    let place = scratch["other-user"]
     try FileManager.default.createDirectory(
       atPath: place, withIntermediateDirectories: false,
       attributes: [.posixPermissions: 0o700])
@@ -192,7 +193,7 @@ import Testing
     #expect(worker.wait() == 0)
   }
 
-  @Test func `a store whose keys are kept out of swap says so`() throws {
+  @Test func `a store whose keys are kept out of swap reports this`() throws {
     let notices = Notices()
     let store = try scratch.create(onNotice: notices)
     #expect(store.isKeyMemoryLocked)
@@ -202,7 +203,7 @@ import Testing
     #expect(notices.all == [])
   }
 
-  @Test func `a forked child is refused everything, and the parent goes on`() throws {
+  @Test func `every operation fails in a forked child, and works in the parent`() throws {
     _ = try scratch.create()
     let worker = try Worker("fork", scratch.path, scratch.writeKeyFile())
     let lines = worker.lines()
@@ -217,8 +218,9 @@ import Testing
     #expect(try scratch.open().contents().values.map { $0 } == [Array("parent".utf8)])
   }
 
-  /// There no helper may read a part of a long journal: no thread can wait for the one that forked.
-  @Test func `a forked child can open a store for itself, also a large one`() throws {
+  /// In a child no helper thread may read parts of a long journal, because threads do not survive a
+  /// fork.
+  @Test func `a forked child can open a store for itself, even a large store`() throws {
     let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
     let store = try scratch.create()
     for identifier in ["one", "two"] {

@@ -15,7 +15,7 @@ import Testing
     try store.put("value", as: "item")
   }
 
-  @Test func `everything that needs keys says that the store is locked`() throws {
+  @Test func `every operation that needs keys reports that the store is locked`() throws {
     let before = try RecordedDisk.read(scratch.path)
     store.lock()
     #expect(store.isLocked)
@@ -43,7 +43,7 @@ import Testing
     #expect(try RecordedDisk.read(scratch.path) == before)
   }
 
-  @Test func `what needs no key works while the store is locked`() throws {
+  @Test func `operations that need no key work while the store is locked`() throws {
     store.lock()
     #expect(try store.keySlots().count == 1)
     #expect(store.traits.isAtomic)
@@ -52,8 +52,8 @@ import Testing
     #expect(store.isLocked)
   }
 
-  /// So that the caller may rely on it that no key is in use any more.
-  @Test func `locking returns only when a read that is under way has ended`() throws {
+  /// The caller can then rely on no key being in use.
+  @Test func `locking returns only when a read in progress has ended`() throws {
     let (isReading, mayRead) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let isLocked = DispatchSemaphore(value: 0)
     let disk = FaultyFileSystem()
@@ -81,7 +81,7 @@ import Testing
     #expect(isLocked.wait(timeout: .now()) == .success)
   }
 
-  @Test func `locking waits for a read that began before the journal was read again`() throws {
+  @Test func `locking waits for a read that began before the journal was reread`() throws {
     let other = try scratch.open()
     let isLocked = DispatchSemaphore(value: 0)
     let disk = FaultyFileSystem()
@@ -104,7 +104,7 @@ import Testing
     disk.setRule(nil)
   }
 
-  @Test func `only the right key unlocks, and what others wrote meanwhile is there then`() throws {
+  @Test func `only the right key unlocks, and then changes by others are visible`() throws {
     let other = try scratch.open()
     store.lock()
     try other.put("new", as: "item")
@@ -128,12 +128,12 @@ import Testing
     #expect(notices.all == [])
   }
 
-  @Test func `unlocking an open store asks no key source`() throws {
+  @Test func `unlocking an open store does not use the key source`() throws {
     try store.unlock(with: RawKey(RawKey.random()))
     #expect(try store.text("item") == "value")
   }
 
-  @Test func `locking one handle leaves another one open`() throws {
+  @Test func `locking one handle leaves another handle open`() throws {
     let other = try scratch.open()
     store.lock()
     #expect(try other.text("item") == "value")
@@ -153,7 +153,7 @@ import Testing
           } else {
             try store.put("value", as: identifier)
             guard try store.text(identifier) == "value" else {
-              Issue.record("\(identifier) is not there")
+              Issue.record("\(identifier) is missing")
               return
             }
           }
@@ -173,7 +173,7 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
-  @Test func `an unlocking that read old files takes nothing from a compaction under way`() throws {
+  @Test func `unlocking that read old files does not disturb a compaction in progress`() throws {
     let other = try scratch.open()
     let disk = FaultyFileSystem()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
@@ -191,14 +191,14 @@ import Testing
       isUnlocked.signal()
     }.start()
     hasRead.wait()
-    // The journal that it has open is nobody's any more.
+    // The journal that it has open is no longer in use.
     try other.compact()
     try other.put("new", as: "item")
     disk.setRule(nil)
     try store.unlock(with: scratch.key)
     disk.setRule(
       FaultyFileSystem.before(.synchronize, "mark") {
-        // Waits for the compaction, which uses the keys.
+        // Locking waits for the compaction, which uses the keys.
         Thread { store.lock() }.start()
         while !store.isLocked { Thread.sleep(forTimeInterval: 0.001) }
         mayGoOn.signal()

@@ -15,7 +15,7 @@ import Testing
     try scratch.open().put("value", as: "before")
   }
 
-  @Test func `own changes arrive, every one of a list, and nothing that was there before`()
+  @Test func `own changes arrive, all of a list, but no item from before`()
     async throws
   {
     let changes = store.changes()
@@ -41,7 +41,7 @@ import Testing
     #expect(value == secret("value"))
   }
 
-  @Test func `all streams of a store tell the same`() async throws {
+  @Test func `all streams of a store report the same changes`() async throws {
     let streams = (0..<3).map { _ in store.changes() }
     try await store.put(secret("1"), for: name("a"))
     for stream in streams {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a rotation by anyone tells to resynchronize`() async throws {
+  @Test func `a rotation by any handle causes a resynchronization`() async throws {
     let changes = store.changes()
     try await store.onQueue { store throws(StoreError) in try store.rotate() }
     try await resynchronization(in: changes)
@@ -61,7 +61,7 @@ import Testing
     try await news(of: "after", in: changes)
   }
 
-  @Test func `unlocking tells to resynchronize, and changes arrive again`() async throws {
+  @Test func `unlocking causes a resynchronization, and changes arrive again`() async throws {
     let changes = store.changes()
     store.lock()
     try await scratch.open().put(secret("1"), for: name("unseen"))
@@ -71,15 +71,14 @@ import Testing
     try await news(of: "after", in: changes)
   }
 
-  @Test func `damage tells to resynchronize, so that whoever looks again hears of it`() async throws
-  {
+  @Test func `damage causes a resynchronization, so that the next read reports it`() async throws {
     let changes = store.changes()
     try scratch.flip("mark", at: 20)
     try await resynchronization(in: changes)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
   }
 
-  @Test func `damage is told again when it is another one`() async throws {
+  @Test func `different damage is reported again`() async throws {
     let changes = store.changes()
     for offset in [20, 21] {
       try scratch.flip("mark", at: offset)
@@ -87,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `a mark that is removed is told of, also right after the names were looked at`()
+  @Test func `removing the mark is reported, even right after the names were checked`()
     async throws
   {
     let changes = store.changes()
@@ -97,8 +96,8 @@ import Testing
     try await resynchronization(in: changes)
   }
 
-  @Test func `to tell of a change no value is opened`() async throws {
-    // The same store one change further, with the value of that change spoiled.
+  @Test func `reporting a change opens no value`() async throws {
+    // The copy is the same store with one more change, whose value is damaged.
     let copy = scratch["copy"]
     try FileManager.default.copyItem(atPath: scratch.path, toPath: copy)
     try await SealedFileStore.open(at: copy, key: scratch.key).put(secret("1"), for: name("a"))
@@ -118,7 +117,7 @@ import Testing
     #expect(try code { _ = try store.value(for: name("a")) } == StoreError.corrupt)
   }
 
-  @Test func `a stream tells of nothing that changed before it, also when another one has ended`()
+  @Test func `a stream reports no earlier change, even if another stream has ended`()
     async throws
   {
     do {
@@ -133,11 +132,11 @@ import Testing
     #expect(told == ["after"])
   }
 
-  @Test func `what changes no item is not told`() async throws {
+  @Test func `an event that changes no item is not reported`() async throws {
     let changes = store.changes()
     let kept = scratch["kept"]
     for number in 0..<5 {
-      // A name that comes to be there wakes the watcher; the sleep lets it look.
+      // A new name wakes the watcher; the sleep gives it time to check the files.
       #expect(FileManager.default.createFile(atPath: scratch.file("stray"), contents: nil))
       try FileManager.default.moveItem(atPath: scratch.file("stray"), toPath: "\(kept)\(number)")
       try await Task.sleep(for: .milliseconds(20))
@@ -150,7 +149,7 @@ import Testing
     #expect(try first == .changed([name("end")]))
   }
 
-  @Test func `a journal that lost changes that were told tells to resynchronize`() async throws {
+  @Test func `a journal that lost reported changes causes a resynchronization`() async throws {
     let (journal, mark) = (try scratch.bytes(of: "journal"), try scratch.bytes(of: "mark"))
     try await store.put(secret("1"), for: name("lost"))
     let changes = store.changes()
@@ -163,7 +162,7 @@ import Testing
     #expect(first == .resynchronize)
   }
 
-  @Test func `a write is looked at once, and not again and again`() async throws {
+  @Test func `a write is checked once, not repeatedly`() async throws {
     let disk = FaultyFileSystem()
     let watching = try scratch.open(StoreEnvironment(fileSystem: disk))
     let changes = watching.changes()
@@ -172,25 +171,25 @@ import Testing
       try await store.put(secret("value"), for: name("\(number)"))
       _ = try await keys(of: changes, until: "\(number)")
     }
-    // Every change writes the journal and the mark, and each of these is one event.
+    // Every change writes the journal and the mark, and each write is one event.
     let lookCount = disk.calls.count { $0.kind == .read && $0.name == "mark" }
     #expect(20...60 ~= lookCount)
   }
 
-  @Test func `own changes arrive also when the system allows no more watches`() throws {
+  @Test func `own changes arrive even if the system allows no more watches`() throws {
     let worker = try Worker("listen-alone", scratch.path, scratch.writeKeyFile(), "alone")
     #expect(worker.lines(for: .seconds(60)) == ["changed [\"alone\"]"])
   }
 
-  /// Where the system allows no more watches, nobody hears of the older files while it is locked.
-  @Test func `unlocking with older files, and the next change, tell to resynchronize`() throws {
+  /// The system allows no more watches, so older files are not reported while the store is locked.
+  @Test func `unlocking with older files, and the next change, cause a resynchronization`() throws {
     let worker = try Worker("listen-to-older", scratch.path, scratch.writeKeyFile(), "new")
     #expect(worker.lines(for: .seconds(60)) == ["resynchronize", "resynchronize"])
   }
 
-  @Test func `own changes arrive also when the mark cannot be written`() async throws {
+  @Test func `own changes arrive even if the mark cannot be written`() async throws {
     let changes = store.changes()
-    // Of two names nobody writes one.
+    // A file with two names is never written.
     try FileManager.default.linkItem(atPath: scratch.file("mark"), toPath: scratch["other"])
     for identifier in ["a", "b", "c"] {
       try await store.put(secret("1"), for: name(identifier))
@@ -207,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func `a store whose directory went away still makes streams`() async throws {
+  @Test func `a store whose directory was removed still makes streams`() async throws {
     let stream = store.changes()
     try FileManager.default.removeItem(atPath: scratch.path)
     let other = store.changes()
@@ -215,7 +214,7 @@ import Testing
     #expect(try code { try store.put("new", as: "before") } != nil)
   }
 
-  /// The identifiers that a stream tells, up to one that is waited for.
+  /// Returns the identifiers that a stream reports, up to the expected last identifier.
   private func keys(
     of changes: AsyncStream<StoreEvent>, until last: String
   ) async throws -> Set<String> {
@@ -229,7 +228,7 @@ import Testing
     }
   }
 
-  /// Waits for an event that tells, alone or among others, to look at an item again.
+  /// Waits for an event that reports a change of an item, alone or among others.
   private func news(of identifier: String, in changes: AsyncStream<StoreEvent>) async throws {
     let isTold = try await within(.seconds(60)) { [store] in
       for await event in changes where event.concerns(identifier) {
@@ -254,7 +253,7 @@ import Testing
 }
 
 extension StoreEvent {
-  /// Whether an item of this name, in whichever namespace, may have changed.
+  /// Returns whether an item with this identifier, in any namespace, may have changed.
   fileprivate func concerns(_ identifier: String) -> Bool {
     switch self {
     case .changed(let keys): keys.contains { $0.identifier == identifier }
@@ -265,7 +264,7 @@ extension StoreEvent {
 
 private struct TooLate: Error {}
 
-/// Fails when something that has to happen does not: so long that only a fault reaches it.
+/// Runs a closure with a deadline that is so long that only a fault can exceed it.
 private func within<Value: Sendable>(
   _ deadline: Duration, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -5,7 +5,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// A lone writer that is killed at any moment.
+/// Tests of a single writer that is killed at any moment.
 @Suite(.onOwnThread) struct KilledWriterTests {
   static let killCount = TestSize.choose(small: 40, medium: 200, large: 4000)
 
@@ -18,12 +18,13 @@ import Testing
     _ = try scratch.create()
   }
 
-  /// One writer after another is killed, each after a number of confirmed changes of its own:
-  /// with 1 to 20 of them, and the pipe between, the moment is as random as any.
+  /// Kills one writer after another, each after up to 19 of its own confirmed changes.
+  ///
+  /// Because of this number, and of the pipe in between, the moment is random.
   @Test(arguments: [100, 60_000])
-  func `a killed writer loses no confirmed change and leaves none in part`(valueByteCount: Int)
-    throws
-  {
+  func `a killed writer loses no confirmed change and leaves no partial change`(
+    valueByteCount: Int
+  ) throws {
     let rounds = valueByteCount > 1000 ? Self.killCount / 4 : Self.killCount * 3 / 4
     let notices = Notices()
     let store = try scratch.open(onNotice: notices)
@@ -35,7 +36,7 @@ import Testing
       for _ in 0..<(round * 7 % 20) { confirmed = try number(of: worker.line()) }
       worker.kill()
       #expect(worker.wait() == -SIGKILL)
-      // What it said before it died was confirmed as well.
+      // Changes that it reported before it died were confirmed too.
       confirmed = worker.lines().last.flatMap { Int($0) } ?? confirmed
 
       let last = try check(store, confirmed)
@@ -45,7 +46,7 @@ import Testing
         findings.allSatisfy { [.mark, .files, .rotation].contains($0.place) }, "\(findings)")
       confirmed = max(confirmed, last)
     }
-    // Somebody writes on: nothing of what was left behind is in the way.
+    // Another writer continues: the remains do not interfere.
     try store.put("value", as: "after")
     let after = try scratch.open()
     #expect(try after.verify().findings.filter { $0.place != .files } == [])
@@ -60,8 +61,9 @@ import Testing
     try #require(line.flatMap { Int($0) })
   }
 
-  /// Both items of the last change are of the same one, which is the last confirmed one or the
-  /// one after it; its number.
+  /// Checks that both items are from the same change, the last confirmed change or the next.
+  ///
+  /// - Returns: The number of that change.
   private func check(_ store: SealedFileStore, _ confirmed: Int) throws -> Int {
     let items = try ["first", "second"].map { item in
       let value = try store.value(for: StoreKey("\(item) of w", in: "worker"))

@@ -6,10 +6,10 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Four writers that change, compact and rotate, and are all killed in every round, while a
-/// reader looks on.
+/// Tests of four writers that change, compact and rotate, and are all killed in every round.
 ///
-/// When the last one is dead, the store is held against what they said they had done.
+/// A reader reads the store meanwhile. After each round the store is compared with the changes that
+/// the writers reported.
 @Suite(.onOwnThread) struct KilledWritersTests {
   static let roundCount = TestSize.choose(small: 50, medium: 500, large: 20_000)
   static let writers = ["a", "b", "c", "d"]
@@ -23,7 +23,7 @@ import Testing
     _ = try scratch.create()
   }
 
-  @Test func `killed writers lose no confirmed change, and a reader sees none in part`() throws {
+  @Test func `killed writers lose no confirmed change, and readers see no partial change`() throws {
     let reader = try Worker(arguments: ["watch", scratch.path, key] + Self.writers)
     #expect(reader.line() == "ready")
     let store = try scratch.open()
@@ -34,7 +34,7 @@ import Testing
       numbers = try check(round.isMultiple(of: 10) ? scratch.open() : store, confirmed, &tally)
       try checkFindings(store)
       try tally.note(journal: scratch.bytes(of: "journal"))
-      // Last, because Foundation looks only now and then whether a process has ended.
+      // This comes last, because Foundation checks only now and then whether a process has ended.
       for worker in workers { #expect(worker.wait() == -SIGKILL) }
     }
     try reader.endInput()
@@ -42,22 +42,22 @@ import Testing
     #expect(reader.wait() == 0, "\(report)")
     #expect((report.last.flatMap { Int($0) } ?? 0) > Self.roundCount)
 
-    // Somebody writes on: nothing of what was left behind is in the way.
+    // Another writer continues: the remains do not interfere.
     try store.put("value", as: "after")
     let after = try scratch.open()
     #expect(try after.verify().findings.filter { $0.place != .files } == [])
     #expect(try scratch.names() == storeFiles)
-    // Rounds in which nothing happened would show nothing.
+    // Rounds in which nothing happened would prove nothing.
     #expect(tally.journals > Self.roundCount / 50, "\(tally)")
     #expect(tally.unconfirmed > 0, "\(tally)")
     #expect(numbers.values.allSatisfy { $0 > Self.roundCount / 10 }, "\(numbers)")
   }
 
-  /// What the rounds came to.
+  /// The results of the rounds.
   private struct Tally {
-    /// Journals that were there at the end of a round.
+    /// The number of rounds at whose end there was another journal.
     var journals = 0
-    /// Changes that were there although nobody was told.
+    /// The number of changes that were made without being reported.
     var unconfirmed = 0
     private var journal: [UInt8] = []
 
@@ -68,10 +68,11 @@ import Testing
     }
   }
 
-  /// Starts the writers and kills one after the other, the first while it opens the store or
-  /// later, and those that live on soon after.
+  /// Starts the writers and kills one after the other.
   ///
-  /// - Returns: The last change that each of them confirmed, and the dead.
+  /// The first is killed while it opens the store or later, and the others soon after.
+  ///
+  /// - Returns: The last change that each writer confirmed, and the killed processes.
   private func killAll(
     after numbers: [String: Int]
   ) throws -> (confirmed: [String: Int], workers: [Worker]) {
@@ -80,14 +81,14 @@ import Testing
       let first = numbers[writer, default: 0] + 1
       return (writer, try Worker("churn", scratch.path, key, writer, "\(first)"))
     }.shuffled()
-    // A third of the rounds begins with the moment at which the first victim is ready, and a third
-    // when it has made a change.
+    // A third of the rounds begin when the first victim is ready, and a third when it has made a
+    // change.
     var heard: [String] = []
     for _ in 0..<Int.random(in: 0..<3) { heard.append(try #require(workers[0].1.line())) }
     for (writer, worker) in workers {
       let lines = worker.lines(for: .microseconds(Int.random(in: 0..<10_000)))
       worker.kill()
-      // What it said before it died was confirmed as well. Its output ends with it.
+      // Changes that it reported before it died were confirmed too. Its output ends with it.
       let said = (heard + lines + worker.lines()).filter { $0 != "ready" }
       heard = []
       guard let last = said.last else { continue }
@@ -97,14 +98,15 @@ import Testing
     return (confirmed, workers.map(\.1))
   }
 
-  /// Every writer's items are those after its last confirmed change or after the one that was
-  /// under way, and there are no others.
+  /// Checks that the store has exactly the items of every writer after its last change.
   ///
-  /// - Returns: The last change of each that is there.
+  /// This is its last confirmed change, or the change that was in progress.
+  ///
+  /// - Returns: The number of the last change of each writer in the store.
   private func check(
     _ store: SealedFileStore, _ confirmed: [String: Int], _ tally: inout Tally
   ) throws -> [String: Int] {
-    // Settles what the dead have left: otherwise the reader might do so in the midst of what follows.
+    // Settles the remains of the dead: otherwise the reader might do so during the checks below.
     _ = try scratch.open()
     var numbers = confirmed
     var expected: [StoreKey: [UInt8]] = [:]
@@ -122,7 +124,7 @@ import Testing
     return numbers
   }
 
-  /// Nothing was lost, and what is left behind is what the next writer removes.
+  /// Checks that nothing was lost, and that the next writer removes all remains.
   private func checkFindings(_ store: SealedFileStore) throws {
     let findings = try store.verify().findings
     let allowed: Set<VerificationReport.Place> = [.mark, .files, .rotation, .headerCopy]

@@ -3,7 +3,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// The checker has to refuse what no order explains, or its silence says nothing.
+/// Tests that the checker refuses histories that no order explains.
 @Suite(.onOwnThread) struct LinearizabilityCheckerTests {
   private typealias Words = [Int: UInt64]
 
@@ -30,7 +30,7 @@ import Testing
   private let none = ItemWord.absent
   private let some = ItemWord.present
 
-  @Test func `a read that sees the last write, and none before the first, is explained`() {
+  @Test func `a read that sees the last write, or nothing before the first write, is explained`() {
     #expect(
       isExplained(
         seen([0: none], 1, 2), change([0: 5], 3, 4), seen([0: 5], 5, 6), change([0: none], 7, 8),
@@ -43,11 +43,11 @@ import Testing
     let violation = try #require(LinearizabilityChecker.violation(in: history))
     #expect(violation.operation == stale)
     #expect(violation.states == [GroupState(6, 0, 0, 0)])
-    // The same read is right while the second write was under way.
+    // The same read is right while the second write is in progress.
     #expect(isExplained(change([0: 5], 1, 2), change([0: 6], 3, 9), stale))
   }
 
-  @Test func `a read that is stale beside a newer one under the same write is refused`() {
+  @Test func `a stale read after a newer read during the same write is refused`() {
     let put = change([0: 5], 1, 100)
     #expect(isExplained(put, seen([0: none], 2, 3), seen([0: 5], 4, 5)))
     #expect(!isExplained(put, seen([0: 5], 2, 3), seen([0: none], 4, 5)))
@@ -59,23 +59,23 @@ import Testing
     #expect(isExplained(change([0: 5], 1, 4), change([0: 6], 2, 3), seen([0: 5], 5, 6)))
   }
 
-  @Test func `a removed item that comes back is refused`() {
+  @Test func `a removed item that returns is refused`() {
     #expect(!isExplained(change([0: 5], 1, 2), change([0: none], 3, 4), seen([0: some], 5, 6)))
     #expect(!isExplained(change([0: 5], 1, 2), change([0: none], 3, 4), seen([0: 5], 5, 6)))
   }
 
-  @Test func `a value that nobody wrote, or that was not yet written, is refused`() {
+  @Test func `a value that was never written, or not yet written, is refused`() {
     #expect(!isExplained(change([0: 5], 1, 2), seen([0: 7], 3, 4)))
     #expect(!isExplained(seen([0: 5], 1, 2), change([0: 5], 3, 4)))
   }
 
-  @Test func `a torn change is refused, in one look and in two`() {
+  @Test func `a torn change is refused, in one read and in two`() {
     let before = change([0: 1, 1: 2], 1, 2)
     let both = change([0: 5, 1: 5], 3, 20)
     #expect(!isExplained(before, both, seen([0: 5, 1: 2], 4, 5)))
     #expect(!isExplained(before, both, seen([0: 5], 4, 5), seen([1: 2], 6, 7)))
     #expect(isExplained(before, both, seen([0: 5], 4, 5), seen([1: 5], 6, 7)))
-    // Looks that overlap may have been in either order.
+    // Overlapping reads may have been in either order.
     #expect(isExplained(before, both, seen([0: 5], 4, 7), seen([1: 2], 5, 6)))
     let swap = change([0: none, 1: 9], 3, 20)
     #expect(!isExplained(change([0: 1], 1, 2), swap, seen([0: some, 1: some], 4, 5)))
@@ -91,8 +91,8 @@ import Testing
         seen([0: none], 4, 5)))
   }
 
-  /// Every order is tried, which takes no cleverness, and is the second opinion.
-  @Test func `the checker says of random histories what trying every order says`() {
+  /// Compares the checker with a trivial algorithm that tries every order.
+  @Test func `the checker and trying every order agree about random histories`() {
     var random = SeededGenerator(seed: 1)
     var counts: [Bool: Int] = [:]
     for _ in 0..<3000 {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test
-  func `what eight processes see is explained by one order while others compact and rotate`()
+  func `one order explains the history of eight processes while others compact and rotate`()
     throws
   {
     let rewriters = try ["compact", "rotate"].map { kind in
@@ -65,13 +65,13 @@ import Testing
       #expect(violation == nil, "group \(group)")
     }
     #expect(count == Self.operationCount)
-    // One of twenty changes something, and many are under way at the same time: without that,
-    // the history would show nothing.
+    // One operation of twenty changes something, and many run at the same time: without that, the
+    // history would prove nothing.
     #expect(changeCount > count / 30)
     #expect(overlapCount > count / 100)
   }
 
-  /// What everything came to is seen last, by a process that took no part.
+  /// Returns a final read of the resulting state, by a process that took no part.
   private func finalState(
     of group: Int, _ store: SealedFileStore, after history: [HistoryOperation]
   ) throws -> HistoryOperation {

@@ -22,7 +22,7 @@ import Testing
     try StoreKey(identifier, in: "worker")
   }
 
-  @Test func `of four processes that write 500 changes each none is lost and none is seen in part`()
+  @Test func `four processes write 500 changes each, and none is lost or partially visible`()
     throws
   {
     let names = ["a", "b", "c", "d"]
@@ -48,7 +48,7 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `readers and writers of several processes go on while one compacts and rotates`()
+  @Test func `readers and writers of several processes work while one compacts and rotates`()
     throws
   {
     let reader = try Worker(arguments: ["read", scratch.path, key, "a", "b"])
@@ -70,7 +70,7 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  @Test func `a counter that four processes add to with exclusive access loses no count`() throws {
+  @Test func `a counter that four processes increment with exclusive access is exact`() throws {
     let file = scratch["counter"]
     try Data("0".utf8).write(to: URL(filePath: file))
     let workers = try (0..<4).map { _ in try worker("count", file, "100") }
@@ -81,7 +81,7 @@ import Testing
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "400")
   }
 
-  @Test func `exclusive access is refused while another process holds it, and free when that dies`()
+  @Test func `exclusive access times out while another process holds it, until that process dies`()
     throws
   {
     let store = try scratch.open()
@@ -92,7 +92,7 @@ import Testing
       try code { try store.withExclusiveAccess(to: counter, timeout: .milliseconds(50)) {} }
         == StoreError.timedOut)
     try store.withExclusiveAccess(to: item("another"), timeout: .zero) {}
-    // Plain changes are not kept back.
+    // Plain changes are not blocked.
     try store.put(secret("value"), for: counter)
     holder.kill()
     #expect(holder.wait() == -SIGKILL)
@@ -113,7 +113,7 @@ import Testing
     let impatient = try SealedFileStore.open(at: scratch.path, key: scratch.key, options: options)
     let other = try scratch.open()
     let code = Locked<StoreError.Code?>(nil)
-    // The writer's lock is held for as long as somebody thinks about a revocation.
+    // The writer's lock is held while the caller decides about a revocation.
     try other.revoke(keeping: [scratch.key]) { _ in
       let outcome = Result { try impatient.put("value", as: "item") }
       if case .failure(let error as StoreError) = outcome { code.withLock { $0 = error.code } }

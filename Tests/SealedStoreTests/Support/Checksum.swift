@@ -3,7 +3,7 @@ import SessionToolsBase
 
 /// The checksum of a header, which needs no key.
 enum Checksum {
-  /// A header with the checksum that belongs to what is in front of it, as anyone can make it.
+  /// Returns a header with the right checksum of its contents, which can be made without a key.
   static func mended(_ header: [UInt8]) -> [UInt8] {
     let checked = header.count - 48
     let checksum = blake2b16(ByteBuffer(Array(header[..<checked])))

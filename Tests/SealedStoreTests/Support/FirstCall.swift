@@ -2,7 +2,7 @@ import StoreTestSupport
 import Testing
 
 extension FaultyFileSystem {
-  /// Lets something happen just before the first call of a kind on a file.
+  /// Returns a rule that runs a closure just before the first call of a kind on a file.
   static func before(
     _ kind: Call.Kind, _ name: String, _ body: @escaping @Sendable () throws -> Void
   ) -> Rule {

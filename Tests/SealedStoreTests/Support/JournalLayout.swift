@@ -1,13 +1,14 @@
-/// Where things stand in a journal: numbers from the description of the format, so that no test
-/// asks the code that it tests.
+/// The layout of a journal.
+///
+/// The numbers are from the format's description, so that the tests do not use the code under test.
 enum JournalLayout {
   static let headByteCount = 88
-  /// Of a record with a name and a value of at most 64 bytes.
+  /// The length of a record with a name and a value of at most 64 bytes.
   static let shortRecordByteCount = 232
-  /// What such a record says that its value has when it is sealed.
+  /// The length of the sealed value in such a record.
   static let shortValueByteCount: UInt8 = 80
 
-  // Where the parts of a short record begin.
+  // The offsets of the parts of a short record.
   static let valueLength = 4
   static let number = 8
   static let kind = 16
@@ -16,12 +17,12 @@ enum JournalLayout {
   static let name = 72
   static let value = 152
 
-  /// Where a record begins when all in front of it are short; the first has number 1.
+  /// Returns the offset of a record if all records before it are short; the first has number 1.
   static func start(ofRecord number: Int) -> Int {
     headByteCount + (number - 1) * shortRecordByteCount
   }
 
-  /// The records of a journal without its reserve.
+  /// Returns the records of a journal without its reserve.
   static func records(of journal: [UInt8]) -> [[UInt8]] {
     var rest = journal[headByteCount...]
     var records: [[UInt8]] = []

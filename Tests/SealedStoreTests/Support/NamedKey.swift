@@ -1,7 +1,7 @@
 import SealedStore
 import SessionToolsBase
 
-/// Keys that are kept somewhere under names, as a program would write it for a keyring.
+/// A source of keys that are stored under names, as a program would write it for a keyring.
 struct NamedKey: KeySource {
   let reference: String
   var kept: [String: SecretBytes]
@@ -29,7 +29,7 @@ struct NamedKey: KeySource {
 }
 
 extension Passphrase {
-  /// One that costs as little as is allowed.
+  /// Makes a passphrase with the lowest allowed cost.
   static func cheap(_ text: String) throws(StoreError) -> Passphrase {
     try Passphrase(text, cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
   }

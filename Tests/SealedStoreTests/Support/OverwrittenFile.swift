@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A file that is overwritten again and again, through one descriptor.
+/// A file that is overwritten repeatedly through one descriptor.
 final class OverwrittenFile {
   private let handle: FileHandle
 

@@ -1,12 +1,12 @@
 import SessionToolsBase
 import Testing
 
-/// Runs the command that an error tells a person to run.
+/// Runs the command in the remedy of an error.
 func runRemedy(
   of error: StoreError, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   let remedy = try #require(error.remedy, sourceLocation: sourceLocation)
-  // A sentence may name more than one way; the command is the last one.
+  // A remedy may name several alternatives; the command is the last.
   let lead = #/(^|, or )[Rr]un /#
   let start = try #require(
     remedy.matches(of: lead).last?.range.upperBound, "no command in: \(remedy)",

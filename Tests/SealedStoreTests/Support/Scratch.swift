@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestSupport
 import Testing
 
-/// A directory of its own for one test, with room for a store and the raw key that opens it.
+/// A directory for one test, with room for a store, and the raw key that opens the store.
 struct Scratch: Sendable {
   private let directory: TemporaryDirectory
   let key: RawKey
@@ -24,10 +24,10 @@ struct Scratch: Sendable {
   /// The directory itself.
   var place: String { directory.path }
 
-  /// A path in the directory, beside the store.
+  /// Returns a path in the directory, next to the store.
   subscript(name: String) -> String { directory[name] }
 
-  /// Where the store is.
+  /// The path of the store.
   var path: String { directory["store"] }
 
   func create(
@@ -50,10 +50,10 @@ struct Scratch: Sendable {
     return options
   }
 
-  /// The path of one of the store's files.
+  /// Returns the path of one of the store's files.
   func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// What is in a file; of the journal without its reserve.
+  /// Reads a file; the journal without its reserve.
   func bytes(of name: String) throws -> [UInt8] {
     let bytes = Array(try Data(contentsOf: URL(filePath: file(name))))
     guard name == "journal", let mark = FileManager.default.contents(atPath: file("mark")) else {
@@ -62,7 +62,7 @@ struct Scratch: Sendable {
     return RecordedDisk.withoutReserve(bytes, mark: Array(mark))
   }
 
-  /// Changes a file where it stands, as a tamperer would.
+  /// Overwrites a file in place, as a tamperer would.
   func overwrite(_ name: String, with bytes: [UInt8]) throws {
     let handle = try FileHandle(forWritingTo: URL(filePath: file(name)))
     defer { try? handle.close() }
@@ -85,12 +85,12 @@ struct Scratch: Sendable {
     try handle.write(contentsOf: Data([byte ^ bit]))
   }
 
-  /// The names of the files in the store's directory.
+  /// Returns the names of the files in the store's directory.
   func names() throws -> Set<String> {
     Set(try FileManager.default.contentsOfDirectory(atPath: path))
   }
 
-  /// The raw key in a key file, for other programs.
+  /// Writes the raw key to a key file for other programs.
   func writeKeyFile(_ name: String = "key") throws -> String {
     let path = directory[name]
     #expect(
@@ -100,7 +100,7 @@ struct Scratch: Sendable {
   }
 }
 
-/// Collects what a store tells its owner.
+/// A collection of the notices of a store.
 final class Notices: Sendable {
   private let list = Locked<[StoreNotice]>([])
 
@@ -109,10 +109,10 @@ final class Notices: Sendable {
   var all: [StoreNotice] { list.withLock { $0 } }
 }
 
-/// The files that a store in good order has.
+/// The files of an undamaged store.
 let storeFiles: Set = ["header", "header.copy", "journal", "mark", "lock"]
 
-/// A name in a namespace that most tests use.
+/// Returns a key in the namespace that most tests use.
 func name(_ identifier: String) throws(StoreError) -> StoreKey {
   try StoreKey(identifier, in: "com.example.test")
 }
@@ -120,7 +120,7 @@ func name(_ identifier: String) throws(StoreError) -> StoreKey {
 func secret(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
 
 extension SecretStore {
-  /// A value as text, for values that are some.
+  /// Returns a value as text.
   func text(_ identifier: String) throws(StoreError) -> String? {
     try value(for: name(identifier)).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
   }
@@ -130,7 +130,7 @@ extension SecretStore {
     try put(secret(text), for: name(identifier))
   }
 
-  /// Everything that is in the store.
+  /// Returns all items of the store.
   func contents() throws(StoreError) -> [StoreKey: [UInt8]] {
     var contents: [StoreKey: [UInt8]] = [:]
     for key in try keys(in: nil) {
@@ -139,7 +139,7 @@ extension SecretStore {
     return contents
   }
 
-  /// Every item by its identifier.
+  /// Returns all items as texts by their identifiers.
   func texts() throws(StoreError) -> [String: String] {
     var items: [String: String] = [:]
     for (key, value) in try contents() {
@@ -149,7 +149,7 @@ extension SecretStore {
   }
 }
 
-/// The code of the error that a closure throws; `nil` when it returns.
+/// Returns the code of the error that a closure throws, or `nil` if it returns.
 func code(_ body: () throws -> Void) throws -> StoreError.Code? {
   do {
     try body()
@@ -159,7 +159,7 @@ func code(_ body: () throws -> Void) throws -> StoreError.Code? {
   }
 }
 
-/// The error that a closure throws.
+/// Returns the error that a closure throws.
 func error(
   _ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> StoreError {

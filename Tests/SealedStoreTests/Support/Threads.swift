@@ -1,7 +1,8 @@
 import Foundation
 
-/// Runs a closure in so many threads of their own at the same time, and waits for all; throws
-/// the first error that any of them threw.
+/// Runs a closure on `count` threads at the same time and waits for all of them.
+///
+/// - Throws: The first error that any of them threw.
 func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
   let errors = Locked<[any Error]>([])
   let group = DispatchGroup()

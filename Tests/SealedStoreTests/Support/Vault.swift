@@ -1,6 +1,6 @@
 import SealedStore
 
-/// Keeps an anchor out of the store's directory, in memory.
+/// A place outside the store's directory, in memory, that keeps anchors.
 final class Vault: Sendable {
   struct Refusal: Error {}
 
@@ -11,7 +11,7 @@ final class Vault: Sendable {
 
   private let state = Locked(State())
 
-  /// Everything that was ever saved.
+  /// All anchors that were saved, in order.
   var saved: [StoreAnchor] { state.value.saved }
 
   /// Makes loading and saving fail, or succeed again.
@@ -19,7 +19,7 @@ final class Vault: Sendable {
     state.withLock { $0.refuses = refuses }
   }
 
-  /// Keeps another anchor, as if it had been saved last.
+  /// Adds an anchor as if it had been saved last.
   func put(_ anchor: StoreAnchor) {
     state.withLock { $0.saved.append(anchor) }
   }

@@ -3,7 +3,7 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// One file of `Tests/Vectors`: a store directory and what a reader must answer for it.
+/// A file of `Tests/Vectors`: a store directory and the answers that a reader must give for it.
 ///
 /// The form is described in `Tests/Vectors/README.md`.
 struct Vector: Sendable, CustomTestStringConvertible {
@@ -28,7 +28,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// Whether opening itself may fail in place of what comes after.
+  /// Whether opening must succeed, because the vector has answers that need an open store.
   var needsOpening: Bool { !reads.isEmpty || !findings.isEmpty || expectation == "success" }
 
   static let all: [Vector] = {
@@ -138,7 +138,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// What a vector's caller has.
+/// The keys of a vector's caller.
 struct VectorKey: KeySource {
   var rawKey: SecretBytes?
   var passphrase: SecretBytes?

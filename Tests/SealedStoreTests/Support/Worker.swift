@@ -3,14 +3,14 @@ import Testing
 
 /// A `StoreWorker` process.
 ///
-/// Its lines are read as they come; it ends with the test at the latest.
+/// Its lines are read as they arrive; it ends with the test at the latest.
 final class Worker {
   private let process = Process()
   private let output = Pipe()
   private let input = Pipe()
   private var unread = Data()
 
-  /// Where the helper was built: beside the tests.
+  /// The path of the built helper, next to the tests.
   static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appending(path: "StoreWorker")
 
@@ -25,14 +25,14 @@ final class Worker {
     process.standardOutput = output
     process.standardInput = input
     try process.run()
-    // So that the end of the process is the end of its output, and ours of its input.
+    // Now its output ends when the process ends, and its input ends when this process ends.
     try output.fileHandleForWriting.close()
     try input.fileHandleForReading.close()
   }
 
   var identifier: Int32 { process.processIdentifier }
 
-  /// The next line; `nil` when there are no more.
+  /// Returns the next line, or `nil` if there are no more.
   func line() -> String? {
     while true {
       if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
@@ -45,14 +45,14 @@ final class Worker {
     }
   }
 
-  /// All lines that are left.
+  /// Returns all remaining lines.
   func lines() -> [String] {
     var lines: [String] = []
     while let line = line() { lines.append(line) }
     return lines
   }
 
-  /// The lines that come within a time; whatever comes later is left for the next call.
+  /// Returns the lines that arrive within a time; later lines are left for the next call.
   func lines(for duration: Duration) -> [String] {
     let end = ContinuousClock.now + duration
     var descriptor = pollfd(
@@ -60,7 +60,7 @@ final class Worker {
     while true {
       let rest = end - .now
       guard rest > .zero else { break }
-      // Whole milliseconds are waited for, and what is less than one without a pause.
+      // This waits for whole milliseconds; for less than one it polls without a pause.
       guard unsafe poll(&descriptor, 1, Int32(rest / .milliseconds(1))) > 0 else { continue }
       let more = output.fileHandleForReading.availableData
       if more.isEmpty { break }
@@ -87,7 +87,7 @@ final class Worker {
     _ = Foundation.kill(process.processIdentifier, SIGKILL)
   }
 
-  /// Waits for the end; the exit status, or the signal below zero.
+  /// Waits for the end and returns the exit status, or the negative number of the signal.
   @discardableResult
   func wait() -> Int32 {
     process.waitUntilExit()
@@ -102,14 +102,14 @@ final class Worker {
 
 /// Runs a program to its end.
 ///
-/// - Returns: Its exit status, and what it wrote to both of its outputs.
+/// - Returns: Its exit status, and both of its outputs.
 func run(_ command: String...) throws -> (status: Int32, output: String, errors: String) {
   try run(command)
 }
 
 /// Runs a program to its end.
 ///
-/// - Returns: Its exit status, and what it wrote to both of its outputs.
+/// - Returns: Its exit status, and both of its outputs.
 func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
   let process = Process()
   process.executableURL = URL(filePath: "/usr/bin/env")

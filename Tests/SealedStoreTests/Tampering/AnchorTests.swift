@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// How far a store was written is kept elsewhere as well.
+/// Tests of stores whose confirmed end is also kept outside of the store, as an anchor.
 @Suite(.onOwnThread) struct AnchorTests {
   let scratch: Scratch
   let vault = Vault()
@@ -40,7 +40,7 @@ import Testing
     #expect(vault.saved.last?.version == 2)
     try store.remove(name("a"))
     #expect(vault.saved.last?.version == 3)
-    // No change: but whichever journal is there after a crash, it has to be an anchored one.
+    // A compaction is not a change, but the journal after a crash must be anchored in any case.
     let count = vault.saved.count
     try store.compact()
     #expect(vault.saved[count...].map(\.version) == [3, 3])
@@ -48,7 +48,7 @@ import Testing
     #expect(try open().text("b") == "2")
   }
 
-  @Test func `an anchor is the same after it was bytes`() throws {
+  @Test func `an anchor is the same after a conversion to bytes and back`() throws {
     let store = try create()
     try store.put("1", as: "a")
     try store.compact()
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `an older anchor, and none, are no reason to refuse`() throws {
+  @Test func `a store opens with an older anchor or without one`() throws {
     let store = try create()
     try store.put("1", as: "a")
     let old = try #require(vault.saved.last)
@@ -76,7 +76,7 @@ import Testing
     #expect(try scratch.open().text("a") == "3")
   }
 
-  @Test func `the anchor of another store, or of a fork of this one, is noticed`() throws {
+  @Test func `the anchor of another store, or of a fork of this store, is detected`() throws {
     let store = try create()
     try store.put("1", as: "a")
     let files = try RecordedDisk.read(scratch.path)
@@ -84,7 +84,7 @@ import Testing
     let here = try #require(vault.saved.last)
     for (name, content) in files { try scratch.overwrite(name, with: content) }
     try scratch.open().put("else", as: "a")
-    // As many changes of the same length, but not the same ones.
+    // The fork has the same number of changes of the same length, but different changes.
     #expect(vault.saved.last == here)
     #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
 
@@ -94,8 +94,7 @@ import Testing
     #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
   }
 
-  @Test func `without its anchor a store is not opened, and a change is made all the same`() throws
-  {
+  @Test func `without its anchor a store does not open, but an open store can be changed`() throws {
     let notices = Notices()
     _ = try create()
     let store = try open(StoreEnvironment(), notices)
@@ -104,7 +103,7 @@ import Testing
     try store.put("1", as: "a")
     let notSaved = StoreNotice.anchorNotSaved("the store's anchor could not be saved: Refusal")
     #expect(notices.all == [notSaved])
-    // A new journal that is not anchored could not be told from an old one.
+    // A new journal without an anchor could not be distinguished from an old one.
     #expect(try code { try store.compact() } == StoreError.unavailable)
     #expect(try code { try store.rotate() } == StoreError.unavailable)
     vault.refuse(false)
@@ -119,7 +118,7 @@ import Testing
     #expect(creation == StoreError.unavailable)
   }
 
-  @Test func `of mark and anchor the one counts that was confirmed last`() throws {
+  @Test func `of mark and anchor, the newer one counts`() throws {
     let store = try create()
     try store.put("1", as: "a")
     let mark = try scratch.bytes(of: "mark")
@@ -140,21 +139,21 @@ import Testing
     #expect(try error { _ = try open().text("a") }.reason == older)
     #expect(try scratch.bytes(of: "mark") == mark)
     #expect(try scratch.bytes(of: "journal") == torn)
-    // The mark alone was lost.
+    // Only the mark was lost.
     try scratch.overwrite("journal", with: whole)
     #expect(try open().text("a") == "3")
   }
 
-  @Test func `an anchor in the midst of a journal's head is noticed`() throws {
+  @Test func `an anchor whose end is inside a journal's head is detected`() throws {
     try create().put("1", as: "a")
     var bytes = try #require(vault.saved.last).bytes
-    // The length that was confirmed.
+    // These bytes are the confirmed length.
     bytes.replaceSubrange(32..<40, with: [40, 0, 0, 0, 0, 0, 0, 0])
     try vault.put(StoreAnchor(bytes: bytes))
     #expect(try code { _ = try open().text("a") } == StoreError.corrupt)
   }
 
-  @Test func `what a keeper throws is told as it is, but for an outcome that is unknown`() throws {
+  @Test func `an error of a keeper is thrown unchanged, except for an unknown outcome`() throws {
     let store = try create()
     for (code, told) in [
       (StoreError.timedOut, StoreError.timedOut),
@@ -172,8 +171,7 @@ import Testing
     #expect(try store.text("a") == nil)
   }
 
-  @Test func `a journal that is replaced before its anchor is asked for is looked at again`() throws
-  {
+  @Test func `a journal that is replaced before its anchor is loaded is reread`() throws {
     let store = try create()
     try store.put("1", as: "a")
     let (vault, meanwhile) = (vault, Locked<(@Sendable () throws -> Void)?>(nil))
@@ -194,7 +192,7 @@ import Testing
     #expect(meanwhile.withLock { $0 == nil })
   }
 
-  @Test func `what a keeper throws before a change is told as it is`() throws {
+  @Test func `an error of a keeper before a change is thrown unchanged`() throws {
     let store = try create()
     let failure = StoreError(
       StoreError.timedOut, store: "vault", reason: "the vault is closed", errno: ETIMEDOUT)
@@ -206,7 +204,7 @@ import Testing
       }, save: { vault.put($0) })
     let handle = try SealedFileStore.open(
       at: scratch.path, key: scratch.key, options: SealedFileStore.Options(anchor: keeper))
-    // So that the journal is read anew, and its anchor.
+    // The journal and its anchor are now reread.
     try store.compact()
     fails.withLock { $0 = true }
     let refusal = try error { try handle.put("1", as: "a") }
@@ -214,7 +212,7 @@ import Testing
     #expect(refusal.reason == "the vault is closed")
   }
 
-  @Test func `a crash at any step leaves a store that fits its anchor`() throws {
+  @Test func `a crash at any step leaves a store that matches its anchor`() throws {
     _ = try create().put("1", as: "a")
     let before = try RecordedDisk.read(scratch.path)
     let anchors = vault.saved
@@ -222,7 +220,7 @@ import Testing
     while true {
       for (name, content) in before { try scratch.overwrite(name, with: content) }
       anchors.forEach(vault.put)
-      // From one call on, nothing works: the process is as good as dead.
+      // From one call on, every call fails, as if the process had died.
       let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(5) : nil }
       _ = try code {
         let store = try open(StoreEnvironment(fileSystem: disk))
@@ -243,7 +241,7 @@ import Testing
   }
 
   @Test(arguments: [JournalLayout.value, JournalLayout.chainValue])
-  func `a repair that stops at any step leaves what could be read, beside its anchor`(
+  func `a repair that stops at any step keeps the store as readable as it was`(
     offset: Int
   ) throws {
     let store = try create()
@@ -277,7 +275,7 @@ import Testing
         #expect(try readable() == before, "call \(number)")
         #expect(try open(StoreEnvironment(repairLease: .zero)).repair().isEndConfirmed)
       }
-      // A value goes back to the one before; a chain value loses nothing.
+      // A damaged value is replaced by the previous one; a damaged chain value loses nothing.
       let values = offset == JournalLayout.value ? ["1", "b"] : ["2", "b"]
       #expect(try readable() == values, "call \(number)")
       if disk.calls.count < number { break }

@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// What somebody without a key can make of old copies of a store's files.
+/// Tests of attacks without a key, with old copies of a store's files.
 @Suite(.onOwnThread) struct AttackTests {
   let scratch: Scratch
   private let names = ["k1", "k2", "k3", "k4"]
@@ -14,7 +14,7 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// Everything that the store ever was, by the files it had then.
+  /// All states of a store, with its files in each of them.
   private struct Life {
     private(set) var states: [[String: String]] = []
     private(set) var files: [RecordedDisk.Content] = []
@@ -25,8 +25,9 @@ import Testing
     }
   }
 
-  /// What is wrong with the answers of a newly opened store; `nil` when they are those of one of
-  /// the states, as far as it gives any.
+  /// Opens the store and returns a wrong answer of it, or `nil`.
+  ///
+  /// The answers are right if they, apart from errors, match one of the states.
   private func wrongAnswer(_ states: [[String: String]]) throws -> String? {
     let store = try scratch.open()
     var answers: [String: String?] = [:]
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  /// Where a journal can be cut between two records.
+  /// Returns the offsets at which a journal can be cut between two records.
   private func boundaries(of journal: [UInt8]) -> [Int] {
     JournalLayout.records(of: journal).reduce(into: [JournalLayout.headByteCount]) {
       $0.append(($0.last ?? 0) + $1.count)
@@ -57,7 +58,7 @@ import Testing
   enum Rewriting: CaseIterable, Sendable { case compaction, rotation, repair }
 
   @Test(arguments: Rewriting.allCases)
-  func `an old mark and a journal that is cut give no state that never was`(
+  func `an old mark and a cut journal never give a state that the store never had`(
     rewriting: Rewriting
   ) throws {
     let store = try scratch.create()
@@ -91,13 +92,12 @@ import Testing
         }
       }
     }
-    // The mark of the journal before goes with the two whole changes, as after a crash; the first
-    // mark with both as well, and the last with the whole journal alone.
+    // The mark of the previous journal matches both whole changes, as after a crash; the first mark
+    // matches both too, and the last mark matches only the whole journal.
     #expect(usedCount == 2 * (2 + 2 + 1))
   }
 
-  @Test func `without its mark a journal that is cut answers nothing until it is repaired`() throws
-  {
+  @Test func `a cut journal without its mark cannot be read until it is repaired`() throws {
     let store = try scratch.create()
     for name in names { try store.put("1", as: name) }
     try store.remove(name("k1"))
@@ -133,13 +133,13 @@ import Testing
     #expect(backup["journal"]?.count == length)
     for name in files { try scratch.overwrite(name, with: #require(backup[name])) }
     if files == ["mark"] {
-      // Its change is all there, as after a power cut: it counts, and is marked again.
+      // The whole change is there, as after a power cut: it counts, and is marked again.
       #expect(try reader.text("k1") == "new")
       try store.put("w", as: "k2")
       #expect(try scratch.open().texts() == ["k1": "new", "k2": "w"])
       return
     }
-    // Who read the newest value may give it as long as the mark says that it is.
+    // The reader that has read the newest value may return it while the mark confirms it.
     if files == ["journal"] { #expect(try reader.text("k1") == "new") }
     for opened in [reader, store] {
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
@@ -152,18 +152,18 @@ import Testing
     let isUntouched = after["journal"] == backup["journal"]
     #expect(isUntouched)
     guard files.contains("mark") else { return }
-    // Opened again, it is the backup.
+    // After reopening, the store is the backup.
     #expect(try scratch.open().texts() == ["k1": "old"])
     try scratch.open().put("w", as: "k2")
     #expect(try scratch.open().verify().findings == [])
-    // That is another store than the one that these had open.
+    // This state differs from the one that these handles had open.
     #expect(try code { _ = try reader.text("k1") } == StoreError.corrupt)
   }
 
   enum Harm: CaseIterable, Sendable { case chain, cut, mark, olderAndLonger }
 
   @Test(arguments: Harm.allCases)
-  func `an open store that found damage takes no older backup in its place`(harm: Harm) throws {
+  func `an open store that found damage does not accept an older backup`(harm: Harm) throws {
     let store = try scratch.create()
     for value in ["1", "2", "3"] { try store.put(value, as: "k1") }
     let backup = try RecordedDisk.read(scratch.path, withReserve: true)
@@ -177,18 +177,18 @@ import Testing
     case .cut: try scratch.overwrite("journal", with: [0])
     case .mark: try scratch.flip("mark", at: 50)
     case .olderAndLonger:
-      // A change stands behind it where none can be.
+      // Behind the mark is a change where no change can be.
       try scratch.overwrite("mark", with: #require(backup["mark"]))
       let journal = try scratch.bytes(of: "journal")[..<JournalLayout.start(ofRecord: 4)]
       let last = journal.suffix(JournalLayout.shortRecordByteCount)
       try scratch.overwrite("journal", with: journal + [0xA1] + last)
     }
     for opened in [reader, store] {
-      // A writer looks at the end of the journal, and reads all of it when that is another one.
+      // A writer checks the end of the journal, and reads all of it if the end differs.
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
       let damage = try error { _ = try opened.keys(in: nil) }
       #expect(damage.code == StoreError.corrupt)
-      // What a repair goes by is where the chain ends, and not that the files are older.
+      // A repair depends on where the chain ends, not on the age of the files.
       #expect(damage.reason.hasPrefix("a change stands") == (harm == .olderAndLonger))
     }
     for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `the remains of a change do not make up for one that is missing from older files`(
+  func `the remains of a change do not replace a change that older files lack`(
     isWriting: Bool
   ) throws {
     let store = try scratch.create()
@@ -217,8 +217,8 @@ import Testing
     try store.compact()
     let reader = try scratch.open()
     #expect(try reader.text("k1") == "new")
-    // The journal from before, whose last change is torn: dropped, it would leave a change without an
-    // item, and as many changes as there were.
+    // In the earlier journal the last change is torn: dropping it would leave a void change, and
+    // the same number of changes as before.
     journal[JournalLayout.start(ofRecord: 3) - 1] ^= 1
     try scratch.overwrite("journal", with: journal)
     try scratch.overwrite("mark", with: mark)
@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 4, 9], [false, true])
-  func `an open store does not go on with another branch of its own journal`(
+  func `an open store does not continue with another branch of its own journal`(
     changeCount: Int, isRead: Bool
   ) throws {
     let store = try scratch.create()
@@ -247,7 +247,8 @@ import Testing
     if isRead {
       for opened in opened { #expect(try code { _ = try opened.text("k2") } == StoreError.corrupt) }
     }
-    // Others go on from the backup: less far, as far and further than these stores saw.
+    // Another store continues from the backup: not as far, as far, and further than these stores
+    // saw.
     let other = try scratch.open()
     for number in 1...changeCount { try other.put("\(number)", as: "k3") }
     let branch = try RecordedDisk.read(scratch.path, withReserve: true)
@@ -262,7 +263,7 @@ import Testing
   }
 
   @Test(arguments: [JournalLayout.shortRecordByteCount, 8192, 20_000])
-  func `an open store writes nothing in front of a record that stands where none can be`(
+  func `an open store writes nothing in front of a record where no record can be`(
     distance: Int
   ) throws {
     let store = try scratch.create()
@@ -284,7 +285,7 @@ import Testing
   }
 
   @Test(arguments: [0, 40, 63, 65, 4096])
-  func `an open store notices that its mark has another length`(byteCount: Int) throws {
+  func `an open store detects that its mark has another length`(byteCount: Int) throws {
     let store = try scratch.create()
     try store.put("1", as: "k1")
     let reader = try scratch.open()
@@ -293,7 +294,7 @@ import Testing
     let zeros = [UInt8](repeating: 0, count: 4096)
     try scratch.overwrite("mark", with: Array((mark + zeros).prefix(byteCount)))
     #expect(try code { try store.put("2", as: "k1") } == StoreError.corrupt)
-    // A reader looks at more than the mark's bytes now and then.
+    // A reader checks more than the mark's bytes only from time to time.
     let end = ContinuousClock.now + .seconds(10)
     while try code({ _ = try reader.text("k1") }) == nil, ContinuousClock.now < end {}
     #expect(try code { _ = try reader.text("k1") } == StoreError.corrupt)
@@ -301,7 +302,7 @@ import Testing
     for opened in [reader, store] { #expect(try opened.text("k1") == "1") }
   }
 
-  /// Puts a file in the place of another, as a restoring program does.
+  /// Replaces a file by renaming, as a restoring program does.
   private func replace(_ name: String, with bytes: [UInt8]) throws {
     #expect(
       FileManager.default.createFile(
@@ -321,7 +322,7 @@ import Testing
     #expect(try reader.text("k1") == "new")
     for name in files { try replace(name, with: #require(backup[name])) }
     #expect(try code { try store.put("w", as: "k2") } == StoreError.corrupt)
-    // The reader looks at the names now and then.
+    // The reader checks the names from time to time.
     var answer: String? = "new"
     let end = ContinuousClock.now + .seconds(10)
     while answer == "new", ContinuousClock.now < end {
@@ -346,10 +347,10 @@ import Testing
     if files.contains("mark") { #expect(try scratch.open().texts() == ["k1": "old"]) }
   }
 
-  /// For so long, a reader does not look at the names.
+  /// Waits until the next read checks the names again.
   private func waitUntilNamesAreDue() { Thread.sleep(forTimeInterval: 0.11) }
 
-  @Test func `an open store goes on with a copy of its mark that is renamed into place`() throws {
+  @Test func `an open store continues with a copy of its mark that is renamed into place`() throws {
     try scratch.create().put("old", as: "k1")
     let reader = try scratch.open()
     #expect(try reader.text("k1") == "old")
@@ -359,7 +360,7 @@ import Testing
     #expect(try reader.text("k1") == "new")
   }
 
-  @Test func `a sound journal that is as long as the damaged one in its place is read`() throws {
+  @Test func `an undamaged journal that replaces a damaged one of equal length is read`() throws {
     try scratch.create().put("1", as: "k1")
     let journal = try #require(RecordedDisk.read(scratch.path, withReserve: true)["journal"])
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue)
@@ -369,14 +370,14 @@ import Testing
     #expect(try reader.text("k1") == "1")
   }
 
-  @Test func `an open store that has read all answers nothing once its journal is cut`() throws {
+  @Test func `an open store that has read everything fails once its journal is cut`() throws {
     let store = try scratch.create()
     for identifier in ["k1", "k2"] { try store.put("1", as: identifier) }
     let reader = try scratch.open()
     #expect(try reader.texts() == ["k1": "1", "k2": "1"])
     #expect(unsafe truncate(scratch.file("journal"), JournalLayout.start(ofRecord: 2)) == 0)
     waitUntilNamesAreDue()
-    // The first is still there, the second is not, and the others never were.
+    // The first item is still there, the second is not, and the others never existed.
     for identifier in names {
       #expect(try code { _ = try reader.text(identifier) } == StoreError.corrupt)
       #expect(try code { _ = try reader.contains(name(identifier)) } == StoreError.corrupt)
@@ -397,7 +398,8 @@ import Testing
     for number in 1...3 { try other.put("\(number)", as: "k3") }
     let mark = try scratch.bytes(of: "mark")
     try other.put("4", as: "k3")
-    // The branch is as long as what the two stores saw, and one change stands behind its mark.
+    // The branch is as long as the journal that the two stores saw, with one change behind its
+    // mark.
     try scratch.overwrite("mark", with: mark)
     if isTorn {
       try scratch.flip("journal", at: JournalLayout.start(ofRecord: 5) + JournalLayout.value)
@@ -410,7 +412,7 @@ import Testing
     #expect(try RecordedDisk.read(scratch.path, withReserve: true) == branch)
   }
 
-  @Test func `an unfinished change that was dropped is never finished by anyone else`() throws {
+  @Test func `an unfinished change that was dropped is never finished later`() throws {
     let store = try scratch.create()
     try store.put("one", as: "k1")
     let before = try RecordedDisk.read(scratch.path)
@@ -418,7 +420,7 @@ import Testing
     try store.put("two", as: "k1")
     let whole = try scratch.bytes(of: "journal")
     let record = start..<start + JournalLayout.shortRecordByteCount
-    // What was not written yet: a part of the prefix, or of a sealed part.
+    // The part that was not written: a part of the prefix, or of a sealed part.
     for missing in [0..<16, 16..<32, 32..<72, 100..<150, 200..<232] {
       var torn = whole
       for offset in missing { torn[start + offset] = 0 }
@@ -428,18 +430,19 @@ import Testing
       let dropped = try RecordedDisk.read(scratch.path)
       #expect(dropped["journal"]?[record] != torn[record])
 
-      // Put back, with one byte or none changed: the change that took its place is missed.
+      // The bytes are restored, with one byte changed or unchanged: the change that replaced them
+      // is then missing.
       for offset in [nil, 4, 16, 24, 60, 120, 231] {
         var forged = torn
         if let offset { forged[start + offset] ^= 6 }
         try scratch.overwrite("mark", with: #require(dropped["mark"]))
         try scratch.overwrite("journal", with: forged)
         #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)
-        // With the mark as well, it is what it was: unfinished.
+        // With the old mark too, the change is again unfinished.
         try scratch.overwrite("mark", with: #require(before["mark"]))
         #expect(try scratch.open().texts() == ["k1": "one"])
       }
-      // Not even the whole change comes back behind the new mark.
+      // Not even the whole change returns behind the new mark.
       try scratch.overwrite("mark", with: #require(dropped["mark"]))
       try scratch.overwrite("journal", with: whole)
       #expect(try code { _ = try scratch.open().text("k1") } == StoreError.corrupt)

@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// What stands behind a break in the journal decides what is told of it.
+/// Tests of a break in the journal: the bytes behind it decide which items can still be read.
 @Suite(.onOwnThread) struct BreakTests {
   let scratch: Scratch
   let store: SealedFileStore
@@ -15,7 +15,7 @@ import Testing
     store = try scratch.create()
   }
 
-  /// Takes the record of a number out of the journal, if all are of the shortest sort.
+  /// Removes a record from a journal in which all records have the shortest length.
   private func takeOut(_ number: Int) throws {
     var journal = try scratch.bytes(of: "journal")
     let start = JournalLayout.start(ofRecord: number)
@@ -23,13 +23,13 @@ import Testing
     try scratch.overwrite("journal", with: journal)
   }
 
-  /// Makes the chain value of a record wrong, with which it still opens.
+  /// Makes the chain value of a record wrong; the record still opens.
   private func unchain(_ number: Int) throws {
     let start = JournalLayout.start(ofRecord: number)
     try scratch.flip("journal", at: start + JournalLayout.chainValue)
   }
 
-  @Test func `behind a record that was taken out every item is doubted`() throws {
+  @Test func `a removed record makes every item uncertain`() throws {
     try store.put("old", as: "a")
     try store.put("1", as: "b")
     try store.put("new", as: "a")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `of records behind a break only those of their own items are doubted`() throws {
+  @Test func `only items with a record behind a break are uncertain`() throws {
     try store.put("1", as: "a")
     try store.put("1", as: "b")
     try store.put("2", as: "b")
@@ -53,7 +53,7 @@ import Testing
     #expect(try opened.verify().damagedItems == [name("b")])
   }
 
-  @Test func `a list past a chain value that was hit has every item and misses none`() throws {
+  @Test func `a list across a damaged chain value has every item`() throws {
     for (value, identifier) in [("1", "a"), ("1", "b"), ("2", "b"), ("1", "c")] {
       try store.put(value, as: identifier)
     }
@@ -63,7 +63,7 @@ import Testing
     #expect(listing.damage == nil)
   }
 
-  @Test func `nothing is missing of a list whose names all open in some record`() throws {
+  @Test func `a list is complete if the name of every item opens in any record`() throws {
     for value in ["1", "2"] { try store.put(value, as: "b") }
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.name)
     let listing = try scratch.open().listing()
@@ -71,7 +71,7 @@ import Testing
     #expect(listing.damage == nil)
   }
 
-  @Test func `a list says that it misses an item whose name opens nowhere, and has no removed one`()
+  @Test func `a list reports a missing item if its name opens nowhere, and has no removed item`()
     throws
   {
     for identifier in ["a", "b", "removed"] { try store.put("1", as: identifier) }
@@ -98,7 +98,7 @@ import Testing
     let first = JournalLayout.start(ofRecord: 2)..<JournalLayout.start(ofRecord: 3)
     journal.replaceSubrange(first, with: [UInt8](repeating: 0, count: first.count))
     try scratch.overwrite("journal", with: journal)
-    // Any byte may be zero, the last one as well.
+    // Any byte may be zero, even the last.
     let end = try #require(journal.lastIndex { $0 != 0 }) + 1
     let notices = Notices()
     let opened = try scratch.open(onNotice: notices)
@@ -107,7 +107,7 @@ import Testing
     #expect(try opened.texts() == ["a": "old"])
   }
 
-  @Test func `what is longer than any change and reserve is damage, and is not searched`() throws {
+  @Test func `more bytes than any change and reserve are damage, and are not searched`() throws {
     try store.put("1", as: "a")
     let byteCount = try scratch.bytes(of: "journal").count
     #expect(unsafe truncate(scratch.file("journal"), byteCount + (1 << 30) + (32 << 10) + 1) == 0)
@@ -117,41 +117,41 @@ import Testing
     #expect(disk.count(.read) < 40)
   }
 
-  /// Prefixes of a change with a mebibyte in its record, so that trying them all would cost
-  /// more than is allowed, and behind them as much as they say.
+  /// Returns prefixes of records of a mebibyte, and behind them as many bytes as they say.
   ///
-  /// Kind, tag and nonce are those of a record: they go with any lengths.
+  /// Trying all of them would exceed the limit. Kind, tag and nonce are those of a real record:
+  /// they are valid with any lengths.
   private func forged(like record: [UInt8]) -> [UInt8] {
     var prefix = Array(record[..<JournalLayout.name])
     prefix.replaceSubrange(4..<8, with: [16, 0, 16, 0])
     return Array(repeating: prefix, count: 70).joined() + [UInt8](repeating: 1, count: 2 << 20)
   }
 
-  @Test func `behind the mark, more forged lengths than are tried are damage`() throws {
+  @Test func `behind the mark, more forged lengths than the limit are damage`() throws {
     try store.put("1", as: "a")
     let journal = try scratch.bytes(of: "journal")
     let forged = forged(like: JournalLayout.records(of: journal)[0])
     try scratch.overwrite("journal", with: journal + forged)
     #expect(try code { _ = try scratch.open().texts() } == StoreError.corrupt)
     #expect(try scratch.bytes(of: "journal") == journal + forged)
-    // Fewer are searched through, and dropped.
+    // Fewer forged lengths are searched, and dropped.
     let few = forged[(10 * JournalLayout.name)...]
     try scratch.overwrite("journal", with: journal + few)
     #expect(try scratch.open().texts() == ["a": "1"])
   }
 
-  @Test func `behind the mark, forged lengths that go behind the end of the file are dropped`()
+  @Test func `behind the mark, forged lengths beyond the end of the file are dropped`()
     throws
   {
     try store.put("1", as: "a")
     let journal = try scratch.bytes(of: "journal")
-    // As many as above: none can be whole, so none is tried.
+    // The number is the same as above, but no record can be whole, so none is tried.
     let forged = forged(like: JournalLayout.records(of: journal)[0]).dropLast(2 << 20)
     try scratch.overwrite("journal", with: journal + forged)
     #expect(try scratch.open().texts() == ["a": "1"])
   }
 
-  @Test func `what is behind more forged lengths than are tried is given up`() throws {
+  @Test func `records behind more forged lengths than the limit are not found`() throws {
     try store.put("1", as: "a")
     let journal = try scratch.bytes(of: "journal")
     let (head, records) = (
@@ -163,7 +163,7 @@ import Testing
     #expect(!report.isSound)
   }
 
-  @Test func `an error says which file is wrong, and how`() throws {
+  @Test func `an error names the damaged file and the damage`() throws {
     for name in ["a", "b", "c"] { try store.put("1", as: name) }
     let journal = try scratch.bytes(of: "journal")
     func found() throws -> StoreError { try error { _ = try scratch.open().text("a") } }

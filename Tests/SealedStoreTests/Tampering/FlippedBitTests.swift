@@ -4,7 +4,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Somebody who can write to the disk and has no key changes one bit, or cuts a file off.
+/// Tests of an attacker without a key who changes one bit on the disk, or truncates a file.
 @Suite(.onOwnThread) struct FlippedBitTests {
   let store: TamperedStore
 
@@ -14,10 +14,10 @@ import Testing
 
   private static let allBits = (0..<8).map { UInt8(1) << $0 }
 
-  /// A bit that differs from byte to byte.
+  /// Returns a bit that differs from byte to byte.
   private static func oneBit(at offset: Int) -> [UInt8] { [1 << (offset % 8)] }
 
-  /// Flips bits of a file one by one, with a handle that was open before beside it.
+  /// Flips bits of a file one by one, and checks a new handle and one that was open before.
   private func flipEvery(
     of name: String, bits: (Int) -> [UInt8]
   ) throws -> [String] {
@@ -36,7 +36,7 @@ import Testing
         try store.scratch.flip(name, at: offset, bit: bit)
       }
     }
-    // With every bit back in its place nothing is amiss, for the open handle as well.
+    // After every bit is restored there is no problem, for the open handle either.
     #expect(try open.verify().findings == [])
     #expect(try open.text("a") == "second of a")
     return wrong
@@ -61,21 +61,23 @@ import Testing
   }
 
   @Test(arguments: ["header", "header.copy", "mark"])
-  func `no bit of a header or mark is flipped unnoticed or changes an answer`(file: String) throws {
+  func `every flipped bit of a header or mark is detected and changes no answer`(
+    file: String
+  ) throws {
     #expect(try flipEvery(of: file) { _ in Self.allBits } == [])
   }
 
-  @Test func `no byte of the journal is changed unnoticed or changes an answer`() throws {
+  @Test func `every changed byte of the journal is detected and changes no answer`() throws {
     #expect(try flipEvery(of: "journal", bits: Self.oneBit) == [])
   }
 
   @Test(arguments: ["header", "header.copy", "mark", "journal"])
-  func `no file is cut off unnoticed, wherever, or changes an answer`(file: String) throws {
+  func `every truncation of a file is detected and changes no answer`(file: String) throws {
     #expect(try cutEvery(file) == [])
   }
 
   @Test(arguments: ["header", "header.copy", "mark"])
-  func `bytes behind the end of a header or mark are noticed and change no answer`(
+  func `bytes behind the end of a header or mark are detected and change no answer`(
     file: String
   ) throws {
     let content = try #require(store.files[file])
@@ -88,7 +90,7 @@ import Testing
   @Test func `bytes behind the end of a journal change no answer`() throws {
     let journal = try #require(store.files["journal"])
     let tails: [(bytes: [UInt8], dropped: Int)] = [
-      // Zeros are its reserve.
+      // Zeros are the reserve of the journal.
       ([0], 0), ([UInt8](repeating: 0, count: 300), 0),
       (Array(journal.prefix(9)), 9), ([0, 0, 1], 3),
     ]
@@ -102,14 +104,14 @@ import Testing
       #expect(store.wrongAnswer(isNoticed: false) == nil)
       #expect(try store.scratch.open().verify().findings == [])
     }
-    // Records again, where none can be.
+    // The same records are repeated where no record can be.
     try store.restoreAll()
     try store.scratch.overwrite("journal", with: journal + journal)
     #expect(store.wrongAnswer() == nil)
     #expect(try store.scratch.bytes(of: "journal") == journal + journal)
   }
 
-  @Test func `no byte of the reserve is changed unnoticed or changes an answer`() throws {
+  @Test func `every changed byte of the reserve is detected and changes no answer`() throws {
     let journal = try #require(store.files["journal"])
     let reserve = [UInt8](repeating: 0, count: 700)
     for offset in 0..<reserve.count {
@@ -128,9 +130,9 @@ import Testing
     #expect(try store.scratch.open().text("new") == "after")
   }
 
-  @Test func `records that are put in each other's place are noticed`() throws {
+  @Test func `exchanged, repeated and removed records are detected`() throws {
     let journal = try #require(store.files["journal"])
-    // Five short records stand at the front, then a longer one.
+    // The journal begins with five short records, then a longer one.
     let byteCount = JournalLayout.shortRecordByteCount
     let starts = (1...5).map { JournalLayout.start(ofRecord: $0) }
     for first in starts {
@@ -157,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `files of another store of the same key are noticed`() throws {
+  @Test func `files of another store with the same key are detected`() throws {
     let other = try SealedFileStore.create(at: store.scratch["other"], key: store.scratch.key)
     try other.put("of another store", as: "a")
     let foreign = try RecordedDisk.read(store.scratch["other"])
@@ -171,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `an older journal put back is noticed by its mark`() throws {
+  @Test func `a restored older journal is detected because of the mark`() throws {
     let scratch = store.scratch
     let old = try scratch.bytes(of: "journal")
     try scratch.open().put("third of a", as: "a")
@@ -184,9 +186,9 @@ import Testing
     #expect(try scratch.bytes(of: "journal") == old)
   }
 
-  @Test func `a damaged journal takes no change and is never cut`() throws {
+  @Test func `a damaged journal accepts no change and is never truncated`() throws {
     let journal = try #require(store.files["journal"])
-    // Whatever the chain covers, in the first, the fourth and the last record.
+    // All parts that the chain covers, in the first, the fourth and the last record.
     let last = journal.count - JournalLayout.shortRecordByteCount
     let parts = [
       0, JournalLayout.valueLength, JournalLayout.number, JournalLayout.kind, JournalLayout.nonce,

@@ -5,10 +5,9 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Headers and heads that break a rule of the format, made by somebody who knows how to mend a
-/// checksum.
+/// Tests of headers and heads that break a rule of the format but have a right checksum.
 ///
-/// The MAC would tell as well, but what is listed without a key is not protected by it.
+/// The MAC would reveal this too, but it does not protect a list without a key.
 @Suite(.onOwnThread) struct ForgedHeaderTests {
   let scratch: Scratch
   private let header: [UInt8]
@@ -20,7 +19,7 @@ import Testing
     header = try scratch.bytes(of: "header")
   }
 
-  /// Puts the same bytes in both headers, with the checksum that belongs to them.
+  /// Writes the same bytes to both headers, with their right checksum.
   private func forge(_ forged: [UInt8]) throws {
     let bytes = Checksum.mended(forged)
     for name in ["header", "header.copy"] { try scratch.overwrite(name, with: bytes) }
@@ -34,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: Array(0..<8) + Array(12..<16))
-  func `neither another magic nor a reserved byte is passed over`(offset: Int) throws {
+  func `another magic or reserved byte is not ignored`(offset: Int) throws {
     var forged = header
     forged[offset] ^= 1
     try forge(forged)
@@ -42,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [0, 2, 16, 17, 255])
-  func `a number of slots that is not the one there is is not believed`(count: UInt8) throws {
+  func `a wrong number of slots is not accepted`(count: UInt8) throws {
     var forged = header
     forged[10] = count
     try forge(forged)
@@ -50,14 +49,14 @@ import Testing
   }
 
   @Test(arguments: [1, 16, 100])
-  func `bytes between the slots and the checksum are not passed over`(count: Int) throws {
+  func `bytes between the slots and the checksum are not ignored`(count: Int) throws {
     var forged = header
     forged.insert(contentsOf: [UInt8](repeating: 0, count: count), at: header.count - 48)
     try forge(forged)
     #expect(try isListed() == StoreError.corrupt)
   }
 
-  @Test func `a header that is shorter than any is damaged, whatever its checksum`() throws {
+  @Test func `a header that is too short is damaged, whatever its checksum`() throws {
     for count in [0, 47, 48, 49, 79, 80] {
       var short = [UInt8](repeating: 0, count: count)
       if count >= 48 { short = Array(header[..<(count - 48)]) + [UInt8](repeating: 0, count: 48) }
@@ -70,16 +69,17 @@ import Testing
     }
   }
 
-  /// What opening says to a key after a forgery; the slots can be listed all the same.
+  /// Returns the error of opening with a key after a forgery; the slots can still be listed.
   private func answer(to key: some KeySource) throws -> StoreError.Code? {
     _ = try SealedFileStore.keySlots(at: scratch.path)
     return try code { _ = try SealedFileStore.open(at: scratch.path, key: key) }
   }
 
-  // The only slot: kind 2, length 2 of its empty label, commitment 16, nonce 24, key 32, tag 16.
+  // The bytes of the only slot: kind 2, length 2 (of its empty label), commitment 16, nonce 24,
+  // key 32, tag 16.
 
   @Test(arguments: 36..<52)
-  func `a slot whose commitment is another one is not for the key`(offset: Int) throws {
+  func `a slot with a different commitment is not for the key`(offset: Int) throws {
     var forged = header
     forged[offset] ^= 0x80
     try forge(forged)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [52, 75, 76, 107, 108, 123])
-  func `a slot that commits to the key and does not open was changed`(offset: Int) throws {
+  func `a slot that commits to the key but does not open is corrupt`(offset: Int) throws {
     var forged = header
     forged[offset] ^= 1
     try forge(forged)
@@ -95,18 +95,18 @@ import Testing
     #expect(try answer(to: RawKey(RawKey.random())) == StoreError.wrongKey)
   }
 
-  @Test func `a slot does not open with the key that its commitment was taken from`() throws {
+  @Test func `a slot does not open with the key whose commitment was copied into it`() throws {
     let other = try RawKey(RawKey.random())
     try scratch.open().addSlot(other)
     var forged = try scratch.bytes(of: "header")
-    // Both slots have the same parameters, so the commitment would be right for the other key.
+    // Both slots have the same parameters, so the commitment is right for the other key.
     forged.replaceSubrange(36..<52, with: forged[128..<144])
     try forge(forged)
     #expect(try answer(to: scratch.key) == StoreError.wrongKey)
     #expect(try answer(to: other) == StoreError.corrupt)
   }
 
-  @Test func `a slot that was changed is corrupt, whatever was refused before it`() throws {
+  @Test func `a changed slot is corrupt even if a slot before it was refused`() throws {
     let passphrase = try Passphrase("p", cost: .fixed(passes: 2, memoryByteCount: 8 << 20))
     let store = try scratch.open()
     try store.changeSlot(1, to: passphrase)
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [36, 40, 44, 59])
-  func `a passphrase's slot commits to its cost and its salt`(offset: Int) throws {
+  func `a passphrase slot commits to its cost and its salt`(offset: Int) throws {
     let store = try scratch.open()
     try store.changeSlot(
       1, to: Passphrase("p", cost: .fixed(passes: 2, memoryByteCount: (8 << 20) + 1024)))
@@ -144,7 +144,7 @@ import Testing
     #expect(try answer(to: scratch.key) == StoreError.wrongKey)
   }
 
-  @Test func `a reference that is empty is not passed over`() throws {
+  @Test func `an empty reference is not ignored`() throws {
     var forged = header
     forged[32] = 3
     try forge(forged)
@@ -152,8 +152,8 @@ import Testing
   }
 
   @Test(arguments: 10..<16)
-  func `a reserved byte in the head of a journal is not passed over`(offset: Int) throws {
-    // The chain value is over zeros there, so it stays right.
+  func `a reserved byte in the head of a journal is not ignored`(offset: Int) throws {
+    // The chain value covers zeros there, so it stays right.
     try scratch.flip("journal", at: offset)
     #expect(try code { _ = try scratch.open().text("item") } == StoreError.corrupt)
   }

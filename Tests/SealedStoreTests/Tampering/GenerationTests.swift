@@ -4,7 +4,7 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Somebody puts files of a store back to how they were, each to another time.
+/// Tests of an attacker who restores files of a store, each from a different time.
 @Suite(.onOwnThread) struct GenerationTests {
   let scratch: Scratch
 
@@ -12,14 +12,16 @@ import Testing
     scratch = try Scratch()
   }
 
-  /// A store after one of the things that happened to it.
+  /// A store after one of the steps of its life.
   private struct Generation {
     let files: RecordedDisk.Content
     let items: [String: String]
   }
 
-  /// Six generations; between them a change, a compaction, a change of slots, a rotation and a
-  /// second compaction.
+  /// Makes six generations.
+  ///
+  /// Between them are a change, a compaction, a change of slots, a rotation and a second
+  /// compaction.
   private func generations() throws -> [Generation] {
     let store = try scratch.create()
     let second = try RawKey(RawKey.random(), label: "second")
@@ -35,19 +37,19 @@ import Testing
     ]
     return try steps.enumerated().map { number, step in
       try step()
-      // Something that is only true in this generation.
+      // This value identifies the generation.
       try store.put("\(number)", as: "generation")
       return Generation(files: try RecordedDisk.read(scratch.path), items: try store.texts())
     }
   }
 
-  /// What came of one combination of old and new files.
+  /// The result of a combination of old and new files.
   private enum Outcome: Hashable {
     case newest
     case refused
-    /// An older state, and verifying the store finds something.
+    /// An older state, which verifying the store reports.
     case reported
-    /// An older state of journal and mark, which nothing in the files tells from the newest.
+    /// An older state of journal and mark, which the files do not reveal.
     case unnoticed
   }
 
@@ -63,13 +65,13 @@ import Testing
       return .refused
     }
     if found == all.last?.items { return .newest }
-    // Whatever is put back: never anything but what was once true.
+    // Whatever is restored, the items must be those of a former state.
     #expect(found == all[journal].items)
     #expect(mark <= journal, "a journal older than its mark")
     return findings.isEmpty ? .unnoticed : .reported
   }
 
-  @Test func `files of different ages give what is newest, an error or a finding`() throws {
+  @Test func `files of different ages give the newest state, an error or a finding`() throws {
     let all = try generations()
     var counts: [Outcome: Int] = [:]
     for header in all.indices {
@@ -83,7 +85,7 @@ import Testing
             }
             let outcome = try outcome(all, journal: journal, mark: mark)
             counts[outcome, default: 0] += 1
-            // As long as the mark is the newest one, nothing older passes.
+            // With the newest mark, no older state may pass.
             if mark == all.count - 1 { #expect([.newest, .refused].contains(outcome)) }
           }
         }
@@ -94,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: 0..<5)
-  func `with an anchor not even the whole directory can be put back`(generation: Int) throws {
+  func `with an anchor even restoring the whole directory is detected`(generation: Int) throws {
     let vault = Vault()
     var store = try SealedFileStore.create(
       at: scratch.path, key: scratch.key, options: .init(anchor: vault.keeper))
@@ -116,7 +118,7 @@ import Testing
     #expect(try !store.verify().isSound)
     #expect(try scratch.open().text("generation") == "\(generation)")
 
-    // Whoever means it says so by a repair.
+    // A repair accepts the restored state.
     #expect(try store.repair().wasNeeded)
     #expect(try store.text("generation") == "\(generation)")
     #expect(try store.verify().isSound)

@@ -6,7 +6,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Files made by someone without a key to exhaust or to crash whoever reads them.
+/// Tests of files that were made without a key to exhaust or to crash a reader.
 @Suite(.onOwnThread) struct HostileStoreTests {
   let scratch: Scratch
   let key: String
@@ -29,7 +29,7 @@ import Testing
     var peakByteCount = 0
   }
 
-  /// Opens, reads, lists, verifies, changes and repairs the store in a process of its own.
+  /// Opens, reads, lists, verifies, changes and repairs the store in a separate process.
   private func probe() throws -> Report {
     let worker = try Worker("probe", scratch.path, key, "item")
     var report = Report()
@@ -46,8 +46,9 @@ import Testing
     return report
   }
 
-  /// What is allowed on top of what the same work on an ordinary store takes; a sanitizer needs
-  /// several times as much.
+  /// The allowed memory on top of that for the same work on an ordinary store.
+  ///
+  /// A sanitizer needs several times as much.
   private static let largestExtraByteCount = isSanitized ? 512 << 20 : 64 << 20
 
   private static let ordinaryPeak = Result { try HostileStoreTests().probe().peakByteCount }
@@ -57,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: ["header", "header.copy", "journal", "mark", "lock"])
-  func `an empty file is no crash`(file: String) throws {
+  func `an empty file does not cause a crash`(file: String) throws {
     try scratch.overwrite(file, with: [])
     let report = try probe()
     #expect(report.outcomes["open"] == "ok")
@@ -79,12 +80,12 @@ import Testing
   @Test(.timeLimit(.minutes(10)))
   func `a journal with a gigabyte of zeros behind it is read quickly and in little memory`() throws
   {
-    // As long as a reserve can be.
+    // A reserve can be this long.
     #expect(unsafe truncate(scratch.file("journal"), journal.count + 1 << 30) == 0)
     let store = try scratch.open()
     #expect(try store.contents().count == 1)
     #expect(try store.verify().findings == [])
-    // Nobody reserves or leaves so much: it is not cut off, and not copied first to be kept.
+    // No writer reserves or leaves this much: it is not truncated, and not copied to be kept.
     #expect(unsafe truncate(scratch.file("journal"), 1 << 40) == 0)
     let report = try probe()
     #expect(report.outcomes["open"] == "ok")
@@ -92,7 +93,7 @@ import Testing
     #expect(report.outcomes["value"] == "corrupt")
     #expect(report.outcomes["put"] == "corrupt")
     #expect(try isFair(report))
-    // Repaired; what was in the journal is kept, with its hole.
+    // The store is repaired, and the old journal is kept with its hole.
     #expect(report.outcomes["repair"] == "ok")
     let kept = try scratch.names().subtracting(storeFiles)
     #expect(kept.count == 1)
@@ -103,14 +104,13 @@ import Testing
     #expect(try scratch.open().contents().count == 1)
   }
 
-  /// Where a file may have any length: other file systems refuse what is longer than their disks
-  /// could be.
+  /// A file system in which a file may have any length; others limit it to the size of a disk.
   private static let memoryFileSystem = "/dev/shm"
 
   @Test(arguments: [1 << 61 + 4096, 1 << 62, Int.max])
-  func `a journal as long as a number can say is damaged, and can be repaired`(byteCount: Int)
-    throws
-  {
+  func `a journal of the largest possible length is damaged, and can be repaired`(
+    byteCount: Int
+  ) throws {
     let directory = try TemporaryDirectory(in: Self.memoryFileSystem)
     let store = try HostileStoreTests(in: Scratch(in: directory))
     #expect(unsafe truncate(store.scratch.file("journal"), byteCount) == 0)
@@ -126,10 +126,10 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `forged lengths in front of a hole of terabytes are tried as often as there are bytes`()
+  func `forged lengths in front of a hole of terabytes are tried only as often as bytes allow`()
     throws
   {
-    // Each of these could be the start of a record of 16 MiB.
+    // Each of these prefixes could be the start of a record of 16 MiB.
     let forged = Array(repeating: forgedPrefix(valueByteCount: 16 + 16 << 20), count: 10_000)
     try scratch.overwrite("journal", with: journal + forged.joined())
     #expect(unsafe truncate(scratch.file("journal"), 1 << 42) == 0)
@@ -139,13 +139,13 @@ import Testing
     #expect(try scratch.open().contents().count == 1)
   }
 
-  @Test func `an unfinished write of megabytes is searched through once, not for every read`()
+  @Test func `an unfinished write of megabytes is searched once, not for every read`()
     throws
   {
     let disk = FaultyFileSystem()
     try scratch.overwrite("journal", with: journal + [UInt8](repeating: 1, count: 4 << 20))
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
-    // Twice for its end, 64 KiB at a time, and once for records, 256 KiB at a time.
+    // It is searched twice for its end, 64 KiB at a time, and once for records, 256 KiB at a time.
     #expect(disk.count(.read) < 200)
     disk.setRule(nil)
     for _ in 0..<10 { #expect(try store.contents().count == 1) }
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a journal of zeros is corrupt, quickly and in little memory`() throws {
+  func `a journal of zeros is found corrupt quickly and in little memory`() throws {
     try scratch.overwrite("journal", with: [])
     #expect(unsafe truncate(scratch.file("journal"), 1 << 30) == 0)
     let report = try probe()
@@ -162,7 +162,7 @@ import Testing
     #expect(try isFair(report))
   }
 
-  /// Anyone can copy a record, and what is between two copies is a gap of its own.
+  /// An attacker without a key can copy a record, and the bytes between two copies are a gap.
   @Test func `copies of a record fill neither the memory nor a report`() throws {
     let copies = Array(repeating: JournalLayout.records(of: journal)[0] + [0xFF], count: 20_000)
       .joined()
@@ -174,8 +174,9 @@ import Testing
     #expect(try scratch.open().contents().count == 1)
   }
 
-  /// The prefix of the journal's record with another length of its value: whoever has no key can
-  /// copy its kind and nonce, and knows no others that go together.
+  /// Returns the prefix of the journal's record with another length of its value.
+  ///
+  /// An attacker without a key can copy its kind and nonce, but cannot make another valid pair.
   private func forgedPrefix(valueByteCount: UInt32, number: Int = 1) -> [UInt8] {
     var prefix = Array(JournalLayout.records(of: journal)[0][..<JournalLayout.name])
     for byte in 0..<4 {
@@ -186,7 +187,7 @@ import Testing
     return prefix
   }
 
-  /// Lengths of a sealed value that are large and possible, or just not possible, or none.
+  /// Lengths of a sealed value: large and possible, just impossible, or too small.
   static let forgedLengths: [UInt32] = [
     UInt32.max, 1 << 31, 1 << 30, 16 + 33 << 19, 16 + 16 << 20, 16 << 20, 16 + 4 << 20, 80, 79, 16,
     0,
@@ -198,7 +199,7 @@ import Testing
   ) throws {
     let forged = (0...count).flatMap { forgedPrefix(valueByteCount: length, number: $0 + 2) }
     try scratch.overwrite("journal", with: journal + forged)
-    // Long enough for some of the records to be whole.
+    // The file is long enough for some of the records to be whole.
     #expect(unsafe truncate(scratch.file("journal"), 40 << 20) == 0)
     let report = try probe()
     #expect(report.outcomes["open"] == "ok")

@@ -18,7 +18,7 @@ import Testing
 
   private var sound: [String: String] { store.truth.compactMapValues { $0 } }
 
-  /// Repairs a store whose journal is damaged, and checks what holds for every repair.
+  /// Repairs a store whose journal is damaged, and checks the conditions of every repair.
   private func repair(_ opened: SealedFileStore? = nil) throws -> RepairReport {
     let damaged = FileManager.default.contents(atPath: scratch.file("journal"))
     let opened = try opened ?? scratch.open()
@@ -37,7 +37,7 @@ import Testing
     return report
   }
 
-  @Test func `repairing a sound store does nothing`() throws {
+  @Test func `repairing an undamaged store does nothing`() throws {
     let opened = try scratch.open()
     let report = try opened.repair()
     #expect(!report.wasNeeded)
@@ -47,7 +47,7 @@ import Testing
     #expect(try RecordedDisk.read(scratch.path) == store.files)
   }
 
-  @Test func `a mark as a crash after a compaction leaves it needs no repair`() throws {
+  @Test func `the mark after a crash during a compaction needs no repair`() throws {
     let mark = try scratch.bytes(of: "mark")
     try scratch.open().compact()
     try scratch.overwrite("mark", with: mark)
@@ -58,8 +58,8 @@ import Testing
     #expect(try opened.verify().findings.isEmpty)
   }
 
-  @Test func `damage to a chain value alone loses nothing`() throws {
-    // The sixth is the first of its item.
+  @Test func `damage to only a chain value loses nothing`() throws {
+    // The sixth record is the first of its item.
     for number in 1...6 {
       try scratch.flip(
         "journal", at: JournalLayout.start(ofRecord: number) + JournalLayout.chainValue)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `records behind one whose length was changed are salvaged`() throws {
+  @Test func `records behind a record with a changed length are salvaged`() throws {
     var journal = try scratch.bytes(of: "journal")
     // The first record says that it is as long as the first five, which is a possible length.
     let length = Int(JournalLayout.shortValueByteCount) + 4 * JournalLayout.shortRecordByteCount
@@ -84,7 +84,7 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
-  @Test func `an item whose newest record is lost goes back to the value before, and it is said`()
+  @Test func `an item whose newest record is lost gets its previous value, and this is reported`()
     throws
   {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 4) + JournalLayout.value)
@@ -93,7 +93,7 @@ import Testing
     #expect(try scratch.open().texts() == sound.merging(["a": "first of a"]) { $1 })
   }
 
-  @Test func `a record of no more use is lost without changing a value`() throws {
+  @Test func `losing a superseded record changes no value`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     #expect(try repair().lostRecordCount == 1)
     #expect(try scratch.open().texts() == sound)
@@ -102,7 +102,8 @@ import Testing
   @Test func `records behind zeros, inserted bytes and missing bytes are salvaged`() throws {
     let second = JournalLayout.start(ofRecord: 2)
     let byteCount = JournalLayout.shortRecordByteCount
-    // What is taken out from the start of the second record on, and what is put there.
+    // The bytes that are removed, relative to the start of the second record, and their
+    // replacement.
     let harms: [(what: String, taken: Range<Int>, put: [UInt8], lost: Int)] = [
       ("zeros over the record", 0..<byteCount, [UInt8](repeating: 0, count: byteCount), 1),
       ("bytes inserted", 0..<0, [1, 2, 3], 0),
@@ -116,27 +117,27 @@ import Testing
       try scratch.overwrite("journal", with: harmed)
       let report = try repair()
       #expect(report.lostRecordCount == lost, "\(what)")
-      // The second and third records are of items that were put or removed again later.
+      // The items of the second and third records were put or removed again later.
       #expect(try scratch.open().texts() == sound, "\(what)")
       try FileManager.default.removeItem(atPath: #require(report.keptAt))
       try store.restore("mark")
     }
   }
 
-  @Test func `what was confirmed and cut off is counted as lost`() throws {
-    // Three records are gone with the last change, and half of the long one before it.
+  @Test func `confirmed changes that were cut off are counted as lost`() throws {
+    // The three records of the last change are lost, and half of the long record before it.
     let lost = 3 * JournalLayout.shortRecordByteCount + 100
     try scratch.overwrite("journal", with: Array(journal[..<(journal.count - lost)]))
     let report = try repair()
-    // At least one for each of the two changes: the mark counts no records.
+    // One is counted for each of the two changes, because the mark does not count records.
     #expect(report.lostRecordCount == 2)
     #expect(report.isEndConfirmed)
     #expect(try scratch.open().texts() == ["a": "second of a", "b": "b in a change"])
   }
 
   @Test(arguments: [8, 20, 36, 50, 60, 75, 87])
-  func `a head that was changed anywhere loses no item`(offset: Int) throws {
-    // Format, store, journal, version, predecessor and chain value.
+  func `a head that is changed anywhere loses no item`(offset: Int) throws {
+    // The offsets are in format, store, journal, version, predecessor and chain value.
     try scratch.flip("journal", at: offset)
     let opened = try scratch.open()
     #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
@@ -145,7 +146,7 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
-  @Test func `a changed head loses no item where the mark is that of the journal before`() throws {
+  @Test func `a changed head loses no item if the mark is that of the previous journal`() throws {
     let mark = try scratch.bytes(of: "mark")
     try scratch.open().compact()
     try scratch.overwrite("mark", with: mark)
@@ -154,23 +155,23 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
-  @Test func `behind a changed head a last record that does not open is counted as lost`() throws {
+  @Test func `with a changed head, a last record that does not open is counted as lost`() throws {
     let last = journal.count - JournalLayout.shortRecordByteCount
     try scratch.flip("journal", at: 20)
     try scratch.flip("journal", at: last + JournalLayout.value)
     #expect(try repair().lostRecordCount == 1)
-    // It was the newest of this item, behind its removal.
+    // It was the newest record of this item, behind its removal.
     #expect(try scratch.open().texts() == sound.filter { $0.key != "b" })
   }
 
-  @Test func `a journal that is missing, empty or another store's is not repaired and not removed`()
+  @Test func `a missing, empty or foreign journal is neither repaired nor removed`()
     throws
   {
     let other = try SealedFileStore.create(at: scratch["other"], key: scratch.key)
     try other.put("foreign", as: "a")
     let foreign = try #require(RecordedDisk.read(scratch["other"])["journal"])
     let (head, zeros) = (Array(journal[..<88]), [UInt8](repeating: 0, count: 5000))
-    // A new store has a head and no more, but the mark says that there was more.
+    // A new store has only a head, but here the mark says that there was more.
     let heads = [Array(head.dropLast()), head, head + zeros]
     for content in [[], foreign, zeros] + heads {
       try scratch.overwrite("journal", with: content)
@@ -183,7 +184,7 @@ import Testing
     #expect(try !scratch.names().contains("journal"))
   }
 
-  @Test func `without its mark a store is repaired, and the report says that its end is unknown`()
+  @Test func `a store without its mark is repaired, and the report says that its end is unknown`()
     throws
   {
     let opened = try scratch.open()
@@ -196,8 +197,8 @@ import Testing
     #expect(try opened.text("a") == "new")
   }
 
-  @Test func `a damaged journal does not take the place of one that is longer by a hole`() throws {
-    // As long as what is copied at a time, so that the hole stays one.
+  @Test func `a kept journal does not replace a kept journal that is longer by a hole`() throws {
+    // The length is that of one copy operation, so that the hole stays a hole.
     let damaged = journal + [UInt8](repeating: 0xFF, count: (1 << 20) - journal.count)
     try scratch.overwrite("journal", with: damaged)
     #expect(unsafe truncate(scratch.file("journal"), 2 << 20) == 0)
@@ -222,7 +223,7 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
-  @Test func `another handle that is open goes on after a repair`() throws {
+  @Test func `another open handle works after a repair`() throws {
     let other = try scratch.open()
     _ = try other.contents()
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 4) + JournalLayout.chainValue)
@@ -256,14 +257,14 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `once a repair has returned no open reader answers from what was there before`(
+  func `after a repair has returned, no open reader returns earlier values`(
     isUnconfirmed: Bool
   ) throws {
     let disk = FaultyFileSystem()
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
-    // It looks at the names when it is opened, and not again for a while.
+    // The reader checks the names when it is opened, and then not for a while.
     let reader = try scratch.open()
-    // What the reader has open stays as it is.
+    // The files that the reader has open do not change.
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
     #expect(try reader.text("a") == "second of a")
     if isUnconfirmed {
@@ -304,11 +305,11 @@ import Testing
     #expect(number > 50)
   }
 
-  @Test func `a repair that stops at any call leaves what could be read before`() throws {
+  @Test func `a repair that stops at any call keeps all items that could be read before`() throws {
     let opened = try scratch.open()
     let mark = try scratch.bytes(of: "mark")
     try opened.compact()
-    // A crash left the mark of the journal before; later one value was hit.
+    // A crash left the mark of the previous journal; later one value was damaged.
     try scratch.overwrite("mark", with: mark)
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     let truth = try readable(scratch.open())
@@ -342,7 +343,7 @@ import Testing
     }
   }
 
-  /// The items whose values a store gives.
+  /// Returns the items whose values can be read.
   private func readable(_ opened: SealedFileStore) throws -> [String: String] {
     var items: [String: String] = [:]
     for name in store.truth.keys {
@@ -355,12 +356,12 @@ import Testing
     return items
   }
 
-  @Test func `a journal that is cut below its head at any moment of a repair is no crash`() throws {
+  @Test func `cutting a journal below its head at any moment of a repair does not crash`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.chainValue)
     try repairWhileCutting(RecordedDisk.read(scratch.path), to: 10)
   }
 
-  @Test func `a journal without items that is cut at any moment of a repair is no crash`() throws {
+  @Test func `cutting a journal without items at any moment of a repair does not crash`() throws {
     let empty = try SealedFileStore.create(at: scratch["empty"], key: scratch.key)
     try empty.put("a", as: "a")
     try empty.remove(name("a"))
@@ -369,7 +370,7 @@ import Testing
     try repairWhileCutting(RecordedDisk.read(empty.path), to: JournalLayout.headByteCount + 12)
   }
 
-  /// Repairs a damaged store again and again, and cuts its journal each time at the next call.
+  /// Repairs a damaged store repeatedly, and cuts its journal at each call in turn.
   private func repairWhileCutting(_ damaged: RecordedDisk.Content, to byteCount: Int) throws {
     var number = 1
     while true {

@@ -4,12 +4,13 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// Records that somebody exchanges behind the back of an open store, which has walked the chain
-/// already and does not walk it again.
+/// Tests of records that are replaced in an open store.
+///
+/// The store has already walked the chain and does not walk it again.
 @Suite(.onOwnThread) struct ReplacedRecordTests {
-  /// Puts a copy of one record in the place of another; all have to be of the shortest sort.
+  /// Replaces a record by a copy of another; all must have the shortest length.
   ///
-  /// - Returns: The journal with it.
+  /// - Returns: The changed journal.
   private func replace(
     _ number: Int, by other: Int, in scratch: Scratch
   ) throws -> [UInt8] {
@@ -22,15 +23,15 @@ import Testing
     return journal
   }
 
-  @Test func `an older record of the same item in the place of the newest is never taken for it`()
+  @Test func `an older record in the place of the newest of its item is never used`()
     throws
   {
     let scratch = try Scratch()
     let store = try scratch.create()
     try store.put("older", as: "item")
     try store.put("newer", as: "item")
-    // Not read yet: what was read of a small store is kept, and this is not asked for again.
-    // The other one is of the same item, of the same length, and opens.
+    // The item was not read before: a small store keeps records that were read, and does not reread
+    // them. The other record is of the same item, has the same length, and opens.
     let journal = try replace(2, by: 1, in: scratch)
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
     #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
@@ -38,12 +39,12 @@ import Testing
     #expect(try scratch.bytes(of: "journal") == journal)
   }
 
-  @Test func `an older record in the place of the newest comes into no new journal`() throws {
+  @Test func `an older record in the place of the newest is not copied to a new journal`() throws {
     let scratch = try Scratch()
     let store = try scratch.create()
     try store.put("older", as: "item")
     try store.put("newer", as: "item")
-    // The last record is looked at before a journal is read, and this one is as it was.
+    // The last record is checked before a journal is read, and it is unchanged here.
     try store.put("x", as: "last")
     let journal = try replace(2, by: 1, in: scratch)
     #expect(try code { try store.compact() } == StoreError.corrupt)
@@ -54,7 +55,7 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  @Test func `the value of one item is never given for another with a similar record`() throws {
+  @Test func `the value of one item is never returned for another with a similar record`() throws {
     let scratch = try Scratch()
     let store = try scratch.create(StoreEnvironment(random: AlikeNonces()))
     try store.put("one", as: "a")
@@ -69,7 +70,7 @@ import Testing
     #expect(try store.text("a") == "one")
   }
 
-  @Test func `a removal in the place of a value is never taken for an empty value`() throws {
+  @Test func `a removal in the place of a value is never read as an empty value`() throws {
     let scratch = try Scratch()
     let store = try scratch.create(StoreEnvironment(random: AlikeNonces()))
     try store.put("1", as: "a")
@@ -83,12 +84,12 @@ import Testing
     #expect(try scratch.bytes(of: "journal") == journal)
   }
 
-  @Test func `a record that says that it is longer than it was is no record`() throws {
+  @Test func `a record with a length that was increased is not a record`() throws {
     let scratch = try Scratch()
     let store = try scratch.create()
     try store.put("value", as: "item")
     try store.put("value", as: "other")
-    // 16 bytes, which is a possible length.
+    // The length is 16 bytes larger, which is possible.
     let length = JournalLayout.start(ofRecord: 1) + JournalLayout.valueLength
     let byteCount = JournalLayout.shortValueByteCount
     try scratch.flip("journal", at: length, bit: byteCount ^ (byteCount + 16))
@@ -97,12 +98,12 @@ import Testing
     #expect(try store.text("other") == "value")
   }
 
-  @Test func `a record that says that it is longer than the file is no record`() throws {
+  @Test func `a record with a length beyond the end of the file is not a record`() throws {
     let scratch = try Scratch()
     let store = try scratch.create()
     try store.put("value", as: "other")
     try store.put("value", as: "item")
-    // A mebibyte, which is a possible length.
+    // The length is a mebibyte, which is possible.
     let length = JournalLayout.start(ofRecord: 2) + JournalLayout.valueLength
     try scratch.flip("journal", at: length, bit: JournalLayout.shortValueByteCount ^ 16)
     try scratch.flip("journal", at: length + 2, bit: 16)
@@ -115,8 +116,9 @@ import Testing
   }
 }
 
-/// Random nonces that all begin with the same four bytes, which are all that an open store keeps of
-/// them: of 100,000 records, one pair may be like that.
+/// A source of random nonces that all begin with the same four bytes.
+///
+/// An open store keeps only these bytes of a nonce: of 100,000 records, one pair may be like that.
 private struct AlikeNonces: RandomSource {
   private static let byteCount = 24
   private static let start: [UInt8] = [1, 2, 3, 4]

@@ -5,12 +5,12 @@ import StoreTestSupport
 import TestThreads
 import Testing
 
-/// What a repair makes of a last change of which some records are there.
+/// Tests of a repair of a last change of which only some records exist.
 @Suite(.onOwnThread) struct SalvageTests {
   let scratch: Scratch
   private let recordByteCount = JournalLayout.shortRecordByteCount
 
-  /// A store of two items, the first of them damaged, that ends with a change of three.
+  /// Makes a store of two items, the first of them damaged, that ends with a change of three items.
   init() throws {
     scratch = try Scratch()
     let store = try scratch.create()
@@ -20,7 +20,7 @@ import Testing
     try scratch.flip("journal", at: Self.firstValue)
   }
 
-  /// In the first record, where the chain does not cover it.
+  /// An offset in the first record that the chain does not cover.
   private static let firstValue = JournalLayout.start(ofRecord: 1) + JournalLayout.value
 
   private func cutLastRecord() throws {
@@ -28,18 +28,18 @@ import Testing
     try scratch.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
   }
 
-  @Test func `records of a last change that was never finished do not come back`() throws {
+  @Test func `records of a last change that was never finished are not restored`() throws {
     try cutLastRecord()
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
     let report = try scratch.open().repair()
     #expect(report.wasNeeded)
-    // The damaged record, and nothing that the unfinished change would have been.
+    // Only the damaged record is counted, and no record of the unfinished change.
     #expect(report.lostRecordCount == 1)
     #expect(!report.isEndConfirmed)
     #expect(try scratch.open().texts() == ["b": "b"])
   }
 
-  @Test func `records of a last change that lost only its start do not come back`()
+  @Test func `records of a last change that lost only its start are not restored`()
     throws
   {
     let store = try scratch.open()
@@ -48,7 +48,8 @@ import Testing
     let start = try scratch.bytes(of: "journal").count
     try store.apply(["a", "e", "f"].map { .put(secret("newest \($0)"), for: try name($0)) })
     try scratch.overwrite("mark", with: mark)
-    // Its first record; and damage before, so that no opening drops the change.
+    // Its first record is damaged, and also an earlier record, so that opening does not drop the
+    // change.
     try scratch.flip("journal", at: start + JournalLayout.nonce)
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.nonce)
     #expect(try scratch.open().repair().wasNeeded)
@@ -58,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [3, 4])
-  func `without its mark a last change that lost a record does not come back, nor goes another`(
+  func `without the mark, a last change that lost a record is not restored, and no other is lost`(
     lost: Int
   ) throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: lost) + JournalLayout.nonce)
@@ -67,7 +68,7 @@ import Testing
     #expect(try scratch.open().texts() == ["b": "b"])
   }
 
-  @Test func `a whole last change comes back though the one before it has lost its end`() throws {
+  @Test func `a whole last change is restored even if the change before it lost its end`() throws {
     let store = try scratch.open()
     _ = try store.repair()
     let mark = try scratch.bytes(of: "mark")
@@ -80,7 +81,7 @@ import Testing
     #expect(try scratch.open().texts()["h"] == "h")
   }
 
-  @Test func `what is left of a last change that was confirmed comes back`() throws {
+  @Test func `the remaining records of a confirmed last change are restored`() throws {
     try cutLastRecord()
     let report = try scratch.open().repair()
     #expect(report.lostRecordCount == 2)
@@ -88,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [0, 300])
-  func `a change that was dropped does not come back from wherever its bytes stand`(
+  func `a dropped change is not restored, wherever its bytes are`(
     distance: Int
   ) throws {
     let other = try Scratch()
@@ -100,7 +101,7 @@ import Testing
     try other.overwrite("mark", with: mark)
     try other.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.value)
     #expect(try other.open().texts() == ["a": "1"])
-    // A void change has its number now.
+    // A void change now has the number of the dropped change.
     let journal = try other.bytes(of: "journal")
     let between = [UInt8](repeating: 0xA1, count: distance)
     try other.overwrite("journal", with: journal + between + dropped)
@@ -111,7 +112,7 @@ import Testing
     #expect(try other.open().texts() == ["a": "1"])
   }
 
-  /// The chain vouches for its prefix, so nobody can have made it up.
+  /// The chain authenticates the prefix of the removal, so it cannot be forged.
   @Test func `an item whose removal no longer opens stays removed`() throws {
     try scratch.open().remove(name("b"))
     let journal = try scratch.bytes(of: "journal")
@@ -121,7 +122,7 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "new a", "c": "new c", "d": "new d"])
   }
 
-  @Test func `a store of removals that no longer open is repaired into an empty one`() throws {
+  @Test func `a store of removals that no longer open is repaired into an empty store`() throws {
     let other = try Scratch()
     let store = try other.create()
     try store.put("a", as: "a")
@@ -136,9 +137,9 @@ import Testing
     #expect(try other.open().texts() == [:])
   }
 
-  /// In its sealed parts, and where the chain breaks.
+  /// The offsets are in the sealed parts, and in parts whose damage breaks the chain.
   @Test(arguments: [JournalLayout.name, JournalLayout.value, 2, JournalLayout.nonce, 231])
-  func `a store of which no value opens is left as it is`(offset: Int) throws {
+  func `a store of which no value opens is not changed`(offset: Int) throws {
     let other = try Scratch()
     try other.create().put("a", as: "a")
     try other.flip("journal", at: JournalLayout.start(ofRecord: 1) + offset)
@@ -148,12 +149,12 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `no store is emptied because its one value does not open`(isCompacted: Bool) throws {
+  func `a store is not emptied because its only value does not open`(isCompacted: Bool) throws {
     let other = try Scratch()
     let store = try other.create()
     try store.put("a", as: "a")
     if isCompacted {
-      // Such a journal has no reserve, and ends where its mark says.
+      // A compacted journal has no reserve, and ends at its mark.
       try store.compact()
     } else {
       try FileManager.default.removeItem(atPath: other.file("mark"))
@@ -164,9 +165,9 @@ import Testing
     #expect(try RecordedDisk.read(other.path) == files)
   }
 
-  /// A journal that takes another's place has a change before it has its name.
+  /// A journal that replaces another has its first change before it gets its name.
   @Test(arguments: [0, 1000], [false, true])
-  func `a journal that lost the change it began with is left as it is`(
+  func `a journal that lost its first change is not changed`(
     zeroCount: Int, hasMark: Bool
   ) throws {
     let other = try Scratch()
@@ -177,7 +178,7 @@ import Testing
     let head = try other.bytes(of: "journal")[..<JournalLayout.headByteCount]
     try other.overwrite("journal", with: head + [UInt8](repeating: 0, count: zeroCount))
     if hasMark {
-      // That of the journal before, as a crash leaves it.
+      // This is the mark of the previous journal, as after a crash.
       try other.overwrite("mark", with: mark)
     } else {
       try FileManager.default.removeItem(atPath: other.file("mark"))
@@ -190,7 +191,7 @@ import Testing
   @Test func `a new store that never had a change is repaired without its mark`() throws {
     let other = try Scratch()
     _ = try other.create()
-    // A power cut leaves zeros of the first write.
+    // A power cut during the first write leaves zeros.
     #expect(unsafe truncate(other.file("journal"), 32 << 10) == 0)
     try FileManager.default.removeItem(atPath: other.file("mark"))
     #expect(try other.open().repair().lostRecordCount == 0)
@@ -198,7 +199,7 @@ import Testing
     #expect(try other.open().verify().isSound)
   }
 
-  @Test func `a compacted store without items is repaired though its void record does not open`()
+  @Test func `a compacted store without items is repaired even if its void record does not open`()
     throws
   {
     let other = try Scratch()
@@ -213,7 +214,7 @@ import Testing
     #expect(try other.open().verify().isSound)
   }
 
-  @Test func `what a compaction wrote counts though its last record does not open`() throws {
+  @Test func `the records of a compaction count even if the last does not open`() throws {
     let other = try Scratch()
     let store = try other.create()
     for identifier in ["a", "b", "c"] { try store.put(identifier, as: identifier) }
@@ -224,7 +225,7 @@ import Testing
     #expect(try other.open().texts() == ["a": "a", "b": "b"])
   }
 
-  @Test func `a journal without records is repaired whatever became of its head`() throws {
+  @Test func `a journal without records is repaired even if its head is damaged`() throws {
     let other = try Scratch()
     _ = try other.create()
     try other.flip("journal", at: 20)
@@ -234,14 +235,14 @@ import Testing
     #expect(try other.open().verify().findings.filter(\.isDamage) == [])
   }
 
-  @Test func `a last change that is whole comes back whole, whatever became of the mark`() throws {
+  @Test func `a whole last change is restored even without the mark`() throws {
     try FileManager.default.removeItem(atPath: scratch.file("mark"))
     let report = try scratch.open().repair()
     #expect(report.lostRecordCount == 1)
     #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
   }
 
-  @Test func `a removal in a last change that was never finished removes nothing`() throws {
+  @Test func `a removal in a last change that was never finished has no effect`() throws {
     let other = try Scratch()
     let store = try other.create()
     try store.put("a", as: "a")
@@ -257,7 +258,7 @@ import Testing
   }
 
   @Test(arguments: [["a"], ["a", "b"]])
-  func `the version after a repair is one higher than that of any change it found`(
+  func `the version after a repair is one higher than that of any change in the journal`(
     lastChange: [String]
   ) throws {
     let other = try Scratch()
@@ -266,7 +267,7 @@ import Testing
     let mark = try other.bytes(of: "mark")
     try store.put("2", as: "a")
     try store.apply(lastChange.map { .put(secret("3"), for: try name($0)) })
-    // As a power cut leaves the mark; but no crash hits a chain value alone.
+    // A power cut leaves such a mark, but no crash damages only a chain value.
     try other.overwrite("mark", with: mark)
     let second = JournalLayout.start(ofRecord: 2)
     try other.flip("journal", at: second + JournalLayout.chainValue)

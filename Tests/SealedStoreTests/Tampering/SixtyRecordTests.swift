@@ -5,10 +5,10 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// A journal of sixty records, in which bits, records and the end are changed in every way there
-/// is for somebody without a key.
+/// Tests of a journal of sixty records in which bits, records and the end are changed.
 ///
-/// Its mark stays as it is, so whatever is changed has to be noticed.
+/// The changes are all those that are possible without a key. The mark is not changed, so every
+/// change must be detected.
 @Suite(.onOwnThread) struct SixtyRecordTests {
   private static let recordCount = 60
   private static let recordByteCount = JournalLayout.shortRecordByteCount
@@ -16,9 +16,9 @@ import Testing
   let scratch: Scratch
   let journal: [UInt8]
   let items: [String: String]
-  /// Another continuation of the same store, from the thirtieth record on.
+  /// The journal of another continuation of the same store, from the thirtieth record on.
   let fork: [UInt8]
-  /// A journal of a store that opens with the same key and was filled in the same way.
+  /// The journal of a store that opens with the same key and was filled in the same way.
   let other: [UInt8]
 
   init() throws {
@@ -41,8 +41,8 @@ import Testing
     other = try #require(RecordedDisk.read(path)["journal"])
   }
 
-  /// Makes a record for each number: values of eleven items, every seventh a removal, every
-  /// fifth and sixth in one change.
+  /// Makes a record for each number: values of eleven items, every seventh a removal, and every
+  /// fifth and sixth together in one change.
   private static func fill(
     _ store: SealedFileStore, _ numbers: Range<Int>, as text: String
   ) throws {
@@ -65,9 +65,9 @@ import Testing
     return journal[start..<start + Self.recordByteCount]
   }
 
-  /// Puts journals in the place of the store's one after another, on both processors.
+  /// Replaces the store's journal by one tampered journal after another, in two threads.
   ///
-  /// - Returns: What was wrong about how the store answered.
+  /// - Returns: The wrong answers of the store.
   private func wrongAnswers<Case: Sendable>(
     _ cases: [Case], _ tamperedJournal: @Sendable @escaping (Case) -> [UInt8]
   ) throws -> [String] {
@@ -94,7 +94,7 @@ import Testing
       do throws(StoreError) {
         let found = try store.texts()
         if found != items { return "found \(found)" }
-        // What needs no item may have been hit: then verifying finds it.
+        // The change may be in a part that no item needs: then `verify` must find it.
         return try store.verify().findings.isEmpty == isNoticed ? "verify is mistaken" : nil
       } catch let error where error.code == StoreError.corrupt {
         return try wrongAnswer(of: store)
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// Item by item, for a store that refuses to be listed.
+  /// Checks item by item in a store that cannot be listed.
   private func wrongAnswer(of store: SealedFileStore) throws(StoreError) -> String? {
     for number in 0..<11 {
       let identifier = "item \(number)"
@@ -118,14 +118,14 @@ import Testing
     return nil
   }
 
-  @Test func `the store is as it should be before anything is changed`() throws {
+  @Test func `the unchanged store has the expected items`() throws {
     #expect(try wrongAnswers([0]) { _ in journal } == [])
     #expect(items.count > 5 && items.count < 11)
     #expect(fork.count == journal.count && other.count == journal.count)
   }
 
-  @Test func `no bit is flipped unnoticed`() throws {
-    // In bits: a small step that is odd comes by every bit of a byte.
+  @Test func `every flipped bit is detected`() throws {
+    // The step is in bits; a small odd step reaches every bit of a byte.
     let step = TestSize.choose(small: 401, medium: 25, large: 1)
     let cases = stride(from: 0, to: journal.count * 8, by: step).map { ($0 / 8, $0 % 8) }
     let wrong = try wrongAnswers(cases) { offset, bit in
@@ -136,7 +136,7 @@ import Testing
     #expect(wrong == [])
   }
 
-  @Test func `nothing is cut off unnoticed`() throws {
+  @Test func `every truncation is detected`() throws {
     let lengths = Array(
       stride(from: 0, to: journal.count, by: TestSize.choose(small: 50, medium: 7, large: 1)))
     #expect(try wrongAnswers(lengths) { Array(journal[..<$0]) } == [])
@@ -144,12 +144,12 @@ import Testing
 
   private static let step = TestSize.choose(small: 64, medium: 8, large: 1)
 
-  /// Two records each; an eighth of all pairs on every run.
+  /// Pairs of records; at the medium size an eighth of all pairs.
   private static let pairs: [(Int, Int)] = (0..<recordCount).flatMap { first in
     (0..<recordCount).filter { (first + 3 * $0) % step == 0 }.map { (first, $0) }
   }
 
-  @Test func `no records are exchanged unnoticed`() throws {
+  @Test func `every exchange of records is detected`() throws {
     let wrong = try wrongAnswers(Self.pairs.filter { $0 < $1 }) { first, second in
       var tampered = Array(journal[..<JournalLayout.headByteCount])
       for number in 0..<Self.recordCount {
@@ -161,7 +161,7 @@ import Testing
     #expect(wrong == [])
   }
 
-  @Test func `no run of records is left out unnoticed`() throws {
+  @Test func `every omission of a run of records is detected`() throws {
     let wrong = try wrongAnswers(Self.pairs.filter { $0 <= $1 }) { first, last in
       var tampered = journal
       let start = JournalLayout.start(ofRecord: 1 + first)
@@ -171,8 +171,8 @@ import Testing
     #expect(wrong == [])
   }
 
-  @Test func `no record is repeated elsewhere unnoticed`() throws {
-    // The last one once more in its own place is one behind the end, which is dropped as the remains
+  @Test func `every repetition of a record elsewhere is detected`() throws {
+    // The last record, repeated in its own place, is behind the end and is dropped as the remains
     // of a write.
     let last = Self.recordCount - 1
     let wrong = try wrongAnswers(Self.pairs.filter { $0 != (last, last) }) { number, place in
@@ -187,7 +187,7 @@ import Testing
   enum Source: CaseIterable, Sendable { case itself, fork, other }
 
   @Test(arguments: Source.allCases)
-  func `no record is put in the place of another unnoticed`(source: Source) throws {
+  func `every replacement of a record by another is detected`(source: Source) throws {
     let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
     let wrong = try wrongAnswers(Self.pairs) { number, place in
       var tampered = journal
@@ -200,7 +200,7 @@ import Testing
   }
 
   @Test(arguments: Source.allCases)
-  func `no end is that of another journal unnoticed`(source: Source) throws {
+  func `every end from another journal is detected`(source: Source) throws {
     let from = [Source.itself: journal, .fork: fork, .other: other][source] ?? []
     let wrong = try wrongAnswers(Self.pairs) { length, start in
       Array(journal[..<JournalLayout.start(ofRecord: 1 + length)])

@@ -5,16 +5,15 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Somebody without a key has kept everything that a store's files ever held, and makes stores out
-/// of the pieces.
+/// Tests of an attacker without a key who makes stores out of pieces of a store's former files.
 ///
-/// Whatever comes of it is an error or a state that was; with the newest mark, the newest.
+/// The result must be an error or a former state; with the newest mark, the newest state.
 @Suite(.onOwnThread) struct SpliceTests {
   private static let spliceCount = TestSize.choose(small: 400, medium: 4000, large: 400_000)
-  /// So many out of the pieces of one life.
+  /// The number of lives; the stores are made from the pieces of one life each.
   private static let lifeCount = TestSize.choose(small: 2, medium: 4, large: 40)
 
-  /// How many stores were made, and what came of them.
+  /// The number of stores that were made, and their results.
   private struct Counts: Sendable {
     var made = 0
     var opened = 0
@@ -22,11 +21,12 @@ import Testing
     var newest = 0
   }
 
-  /// Makes stores of the pieces of several lives, in two threads.
+  /// Makes stores from the pieces of several lives, in two threads.
   ///
-  /// - Parameter check: Says what is wrong with a store, and counts what came of it.
-  /// - Returns: How many were made.
-  /// - Throws: What the check throws.
+  /// - Parameter check: A closure that returns the problem of a store, if any, and counts its
+  ///   result.
+  /// - Returns: The total counts.
+  /// - Throws: Any error that the check throws.
   private func splice(
     _ check:
       @escaping @Sendable (SplicedLife, inout Splicer, inout Counts) throws -> String?
@@ -56,7 +56,7 @@ import Testing
     return total.value
   }
 
-  /// What a store says of its items, and which of the states that can be.
+  /// Reads a store's items, and returns the states that match the answers.
   private static func answers(
     of store: SealedFileStore, _ life: SplicedLife
   ) throws(StoreError) -> (states: [Int], isListed: Bool) {
@@ -72,7 +72,7 @@ import Testing
     do throws(StoreError) {
       texts = try store.texts().filter { $0.key != Self.otherName }
     } catch let error where error.code == StoreError.corrupt {
-      // Some items may be read all the same.
+      // Some items may still be readable.
     }
     let states = life.states.indices.filter { number in
       let state = life.states[number]
@@ -82,7 +82,7 @@ import Testing
     return (states, texts != nil)
   }
 
-  @Test func `a store made of pieces is one that was, or refused`() throws {
+  @Test func `a store made of pieces is in a former state or is refused`() throws {
     let counts = try splice { life, splicer, counts in
       let files = splicer.files()
       let disk = try MemoryFileSystem(SplicedLife.path, files)
@@ -94,10 +94,10 @@ import Testing
       }
       counts.opened += 1
       let (states, isListed) = try Self.answers(of: store, life)
-      guard !states.isEmpty else { return "it answers what it never held" }
+      guard !states.isEmpty else { return "it has items that it never had" }
       let isNewestMark = files["mark"] == life.moments.last?.files["mark"]
       if isNewestMark, !states.contains(life.states.count - 1) {
-        return "it answers what it held before"
+        return "it has the items of an earlier state"
       }
       guard isListed else { return nil }
       counts.listed += 1
@@ -108,18 +108,18 @@ import Testing
       "spliced \(counts.made) stores: \(counts.opened) open, \(counts.listed) are listed,",
       "\(counts.newest) of them with the newest mark")
     #expect(counts.made >= Self.spliceCount)
-    // Or nothing would be tested.
+    // Otherwise nothing would be tested.
     #expect(counts.listed > counts.made / 20)
     #expect(counts.newest > 0)
   }
 
-  /// What others put who go on from what was spliced.
+  /// The name of the item that another store puts when it continues from the spliced files.
   private static let otherName = "other"
 
   /// Lets another store write to the files, if it can.
   ///
-  /// Not when they hold another journal than the one that is open: of two journals only versions can
-  /// be compared.
+  /// It does not write if the files have a different journal than the open one, because only the
+  /// versions of two journals can be compared.
   private static func goOn(
     _ disk: MemoryFileSystem, _ life: SplicedLife, as moment: SplicedLife.Moment, count: Int
   ) throws {
@@ -129,7 +129,7 @@ import Testing
       let other = try life.open(disk)
       for number in 0..<count { try other.put("\(number)", as: otherName) }
     } catch {
-      // Nobody goes on from there.
+      // The other store refuses these files.
       #expect(error.code == StoreError.corrupt)
     }
   }
@@ -138,7 +138,7 @@ import Testing
     Array((files["journal"] ?? []).prefix(48).dropFirst(32))
   }
 
-  /// What is wrong after a change of a store that was listed.
+  /// Changes a store that was listed, and returns the problem of the result, if any.
   private static func wrongWriting(
     _ store: SealedFileStore, _ life: SplicedLife, isNewestMark: Bool
   ) throws -> String? {
@@ -152,7 +152,7 @@ import Testing
     return try store.texts() == texts ? nil : "a change changed other items"
   }
 
-  @Test func `files that are spliced under an open store take it back to nothing older`() throws {
+  @Test func `files that are spliced under an open store never give an earlier state`() throws {
     let counts = try splice { life, splicer, counts in
       guard let moment = life.moments.randomElement(using: &splicer.choices) else { return nil }
       let disk = try MemoryFileSystem(SplicedLife.path, moment.files)
@@ -160,7 +160,7 @@ import Testing
       do throws(StoreError) {
         store = try life.open(disk)
       } catch {
-        // It was damaged, until it was repaired.
+        // The store was damaged at this moment, before it was repaired.
         return error.code == StoreError.corrupt ? nil : "opening: \(error)"
       }
       counts.opened += 1
@@ -173,15 +173,15 @@ import Testing
       let count = Int.random(in: -8...12, using: &splicer.choices)
       try Self.goOn(disk, life, as: moment, count: max(0, count))
       let after = try Self.answers(of: store, life)
-      guard let last = after.states.last else { return "it answers what it never held" }
-      if last < first { return "it answers what it held before" }
+      guard let last = after.states.last else { return "it has items that it never had" }
+      if last < first { return "it has the items of an earlier state" }
       if after.isListed { counts.listed += 1 }
       var texts: [String: String] = [:]
       do throws(StoreError) {
         try store.put("new", as: SplicedLife.names[0])
         texts = try store.texts()
       } catch {
-        // Whoever has read a journal looks at its end before a change, and not at the rest again.
+        // A store that has read a journal checks only its end before a change.
         return error.code == StoreError.corrupt ? nil : "writing: \(error)"
       }
       texts[SplicedLife.names[0]] = nil
@@ -198,7 +198,7 @@ import Testing
   }
 }
 
-/// Makes a store's files out of pieces.
+/// A generator of a store's files out of pieces.
 struct Splicer {
   private let life: SplicedLife
   var choices: SeededGenerator
@@ -208,12 +208,12 @@ struct Splicer {
     choices = SeededGenerator(seed: seed)
   }
 
-  /// Whether something happens that does so many times in a hundred.
+  /// Returns true with a probability in percent.
   private mutating func happens(_ percent: Int) -> Bool {
     Int.random(in: 0..<100, using: &choices) < percent
   }
 
-  /// What a file was at some time, at one moment as a rule.
+  /// Returns a former content of a file, usually from the given moment.
   private mutating func content(
     of name: String, at moment: SplicedLife.Moment, elsewhere percent: Int
   ) -> [UInt8]? {
@@ -221,9 +221,9 @@ struct Splicer {
     return life.moments.randomElement(using: &choices)?.files[name]
   }
 
-  /// The files of a store.
+  /// Returns the files of a store.
   mutating func files() -> MemoryFileSystem.Content {
-    // The newest ones more often than the others: with their mark nothing else may pass.
+    // The newest files are chosen more often: with their mark no other state may pass.
     let moments = happens(30) ? life.moments.suffix(2) : life.moments[...]
     guard let moment = moments.randomElement(using: &choices) else { return [:] }
     var files = moment.files
@@ -239,7 +239,7 @@ struct Splicer {
     switch Int.random(in: 0..<20, using: &choices) {
     case 0: return nil
     case 1:
-      // Halves of two.
+      // Halves of two marks.
       let other = life.moments.randomElement(using: &choices)?.files["mark"] ?? []
       return (moment.files["mark"] ?? []).prefix(32) + other.suffix(32)
     case 2..<8: return life.moments.randomElement(using: &choices)?.files["mark"]
@@ -248,7 +248,7 @@ struct Splicer {
     }
   }
 
-  /// A journal in which some sectors are others, and that is cut.
+  /// Returns a journal in which some sectors are replaced and which may be cut.
   private mutating func journal(_ original: [UInt8]) -> [UInt8] {
     var journal = original
     let others = life.moments.compactMap { $0.files["journal"] }
@@ -263,7 +263,7 @@ struct Splicer {
     return journal
   }
 
-  /// Zeros a sector, or takes one, a record or everything behind it from another journal.
+  /// Zeros a sector, or replaces a sector, a record or the rest with that of another journal.
   private mutating func replace(in journal: inout [UInt8], from other: [UInt8]) {
     let sector = 512
     switch Int.random(in: 0..<6, using: &choices) {
@@ -288,7 +288,7 @@ struct Splicer {
     }
   }
 
-  /// Where a record starts, or anywhere, in front of the reserve.
+  /// Returns the start of a record, or any offset, in front of the reserve.
   private mutating func offset(in journal: [UInt8]) -> Int {
     let end = (journal.lastIndex { $0 != 0 } ?? 0) + 1
     guard happens(70) else { return min(Int.random(in: 0..<end, using: &choices), journal.count) }

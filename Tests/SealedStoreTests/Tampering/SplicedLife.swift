@@ -3,12 +3,12 @@ import SessionToolsBase
 import StoreTestSupport
 import TestSupport
 
-/// A recorded life of a store, with everything that its files ever held.
+/// A recorded life of a store, with all contents of its files.
 struct SplicedLife: Sendable {
-  /// What the files held at one moment.
+  /// The contents of the files at one moment.
   struct Moment: Sendable {
     let files: MemoryFileSystem.Content
-    /// What the store held then, or was about to hold: the number of a state.
+    /// The number of the state that the store had then, or was about to have.
     let state: Int
   }
 
@@ -25,10 +25,10 @@ struct SplicedLife: Sendable {
   private var valueCount = 0
   private var storeCount: UInt64 = 0
 
-  /// What happens to a store.
+  /// An operation on a store.
   private enum Event {
     case put, long, change, remove, compact, rotate, repair
-    /// The process dies at some call of a change.
+    /// The process dies at any call of a change.
     case die
   }
 
@@ -46,7 +46,7 @@ struct SplicedLife: Sendable {
     let recorder = Recorder(disk)
     var store = try SealedFileStore.create(
       at: Self.path, key: key, environment: environment(recorder.recording()))
-    // Before that it was not made yet.
+    // Before that the store did not exist yet.
     _ = recorder.take()
     try note(store, recorder)
     for event in Self.events {
@@ -72,7 +72,7 @@ struct SplicedLife: Sendable {
     }
   }
 
-  /// Opens a store made of the pieces.
+  /// Opens a store that was made from the pieces.
   func open(_ disk: MemoryFileSystem) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.open(
       at: Self.path, key: key,
@@ -99,7 +99,7 @@ struct SplicedLife: Sendable {
     Self.names.randomElement(using: &choices) ?? ""
   }
 
-  /// Several records, as a rule.
+  /// Makes a change, usually of several records.
   private mutating func change() throws -> [StoreChange] {
     var changes: [StoreChange] = []
     for identifier in Self.names.shuffled(using: &choices).prefix(4) {
@@ -110,14 +110,14 @@ struct SplicedLife: Sendable {
     return changes
   }
 
-  /// Takes a state, and everything that the files held on the way to it.
+  /// Records a state, and all contents of the files on the way to it.
   private mutating func note(_ store: SealedFileStore, _ recorder: Recorder) throws {
     recorder.note()
     states.append(try store.texts())
     moments += recorder.take().map { Moment(files: $0, state: states.count - 1) }
   }
 
-  /// Hits the nonce of some record in front of the last one.
+  /// Damages the nonce of a record.
   private mutating func damage(_ disk: MemoryFileSystem) throws {
     let files = try disk.content(of: Self.path)
     var journal = try required(files["journal"])
@@ -135,7 +135,7 @@ struct SplicedLife: Sendable {
   }
 }
 
-/// Keeps what the files hold before every call that changes one.
+/// A recorder of the contents of the files before every call that changes a file.
 private final class Recorder: Sendable {
   private let disk: MemoryFileSystem
   private let contents = Locked<[MemoryFileSystem.Content]>([])
@@ -144,7 +144,7 @@ private final class Recorder: Sendable {
     self.disk = disk
   }
 
-  /// A file system that records; from a call on that changes a file, none works any more.
+  /// Returns a file system that records; all changes of files fail from the given call on.
   func recording(dyingAt last: Int? = nil) -> FaultyFileSystem {
     let count = Locked(0)
     return FaultyFileSystem(in: disk) { [self] call in
@@ -157,7 +157,7 @@ private final class Recorder: Sendable {
         count += 1
         return count
       }
-      // The first write may come half of the way.
+      // The first write may write only a part.
       if number == 1, last == 2, call.kind == .write { return .short(call.byteCount / 3) }
       return number >= last ? .fail(5) : nil
     }
@@ -185,7 +185,7 @@ extension String {
 }
 
 extension MemoryFileSystem {
-  /// Changes a file where it stands, or puts a new one in its place.
+  /// Changes a file in place, or replaces it by a new file.
   func overwrite(
     _ name: String, in path: String, with bytes: [UInt8], isRenamed: Bool = false
   ) throws(SystemCallError) {

@@ -4,12 +4,13 @@ import SessionToolsBase
 import StoreTestSupport
 import Testing
 
-/// A small store with a bit of everything, and what a reader may say of it when somebody
-/// without a key changed its files.
+/// A small store with records of every kind, and the right answers of a reader.
+///
+/// If its files are changed without a key, every answer must still be right or an error.
 struct TamperedStore {
   let scratch: Scratch
   let files: RecordedDisk.Content
-  /// What is right to say; `nil` for items that are absent.
+  /// The right values of the items; `nil` for absent items.
   let truth: [String: String?]
 
   init() throws {
@@ -37,7 +38,7 @@ struct TamperedStore {
     try scratch.overwrite(name, with: files[name] ?? [])
   }
 
-  /// Puts journal and mark back, and removes what a repair left.
+  /// Restores all files, and removes the files that a repair left.
   func restoreAll() throws {
     for name in try scratch.names() where files[name] == nil {
       try FileManager.default.removeItem(atPath: scratch.file(name))
@@ -45,7 +46,7 @@ struct TamperedStore {
     for name in ["header", "header.copy", "mark", "journal"] { try restore(name) }
   }
 
-  /// What is wrong with how a store answers; `nil` when every answer is right or a refusal.
+  /// Returns a wrong answer of a store, or `nil` if every answer is right or an error.
   func wrongAnswer(of store: SealedFileStore) -> String? {
     for (identifier, value) in truth {
       do throws(StoreError) {
@@ -56,7 +57,7 @@ struct TamperedStore {
       }
       do throws(StoreError) {
         if try store.contains(name(identifier)) != (value != nil) {
-          return "\(identifier) is said to be there or not, wrongly"
+          return "\(identifier) is wrongly reported as present or absent"
         }
       } catch {
         if error.code != StoreError.corrupt { return "\(identifier): \(error)" }
@@ -71,10 +72,10 @@ struct TamperedStore {
     return nil
   }
 
-  /// Opens the store anew and verifies it.
+  /// Opens the store again and verifies it.
   ///
-  /// - Parameter isNoticed: Whether something has to be found.
-  /// - Returns: What is wrong; `nil` when nothing is.
+  /// - Parameter isNoticed: Whether `verify` must report a finding.
+  /// - Returns: The problem, or `nil`.
   func wrongAnswer(isNoticed: Bool = true) -> String? {
     let store: SealedFileStore
     do throws(StoreError) {

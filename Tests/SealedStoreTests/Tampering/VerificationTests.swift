@@ -18,10 +18,10 @@ import Testing
     try scratch.open().verify().findings.map(\.place)
   }
 
-  /// In the newest record of "a", where the chain does not cover it.
+  /// An offset in the newest record of "a" that the chain does not cover.
   private static let valueOfFourth = JournalLayout.start(ofRecord: 4) + JournalLayout.value
 
-  @Test func `a sound store has no findings, and its numbers are right`() throws {
+  @Test func `an undamaged store has no findings, and its numbers are right`() throws {
     let report = try scratch.open().verify()
     #expect(report.findings == [])
     #expect(report.isSound)
@@ -32,8 +32,8 @@ import Testing
     #expect(report.liveByteCount < report.journalByteCount)
   }
 
-  @Test func `a changed record is named with its place, its number and its item`() throws {
-    // The fourth record is the newest of "a"; the first one still tells whose it is.
+  @Test func `a changed record is reported with its place, its number and its item`() throws {
+    // The fourth record is the newest of "a"; the first record still reveals its item.
     try scratch.flip("journal", at: Self.valueOfFourth)
     let report = try scratch.open().verify()
     #expect(!report.isSound)
@@ -44,7 +44,7 @@ import Testing
     #expect(description.contains("newest value of a of com.example.test"))
   }
 
-  @Test func `a last record that was confirmed and changed harms no other item`() throws {
+  @Test func `damage to a confirmed last record affects no other item`() throws {
     let last = try #require(store.files["journal"]).count - JournalLayout.shortRecordByteCount
     try scratch.flip("journal", at: last + JournalLayout.value)
     let opened = try scratch.open()
@@ -54,8 +54,8 @@ import Testing
     #expect(try opened.verify().damagedItems == [name("b")])
   }
 
-  @Test func `bytes with a kind that no writer makes are no record`() throws {
-    // It began a change of several records, and says nothing but what is not known now.
+  @Test func `bytes with a kind that no writer makes are not a record`() throws {
+    // The record began a change of several records; its kind is now only an unknown bit.
     let second = JournalLayout.start(ofRecord: 2)
     try scratch.flip("journal", at: second + JournalLayout.kind, bit: 2 ^ 8)
     let findings = try scratch.open().verify().findings.map(\.description)
@@ -64,9 +64,9 @@ import Testing
         == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) do not open as a record")
   }
 
-  @Test func `a length that no record has is none, however long the journal is`() throws {
+  @Test func `bytes with an impossible length are not a record, even in a long journal`() throws {
     var journal = try #require(store.files["journal"])
-    // Half a mebibyte more than what the largest value takes.
+    // The length is half a mebibyte more than that of the largest value.
     let length = UInt32(16 + 34 << 19)
     let second = JournalLayout.start(ofRecord: 2)
     for byte in 0..<4 {
@@ -81,9 +81,9 @@ import Testing
         == "bytes \(second) to \(JournalLayout.start(ofRecord: 3) - 1) do not open as a record")
   }
 
-  @Test func `a length that goes behind the end of the journal is none`() throws {
+  @Test func `bytes with a length beyond the end of the journal are not a record`() throws {
     let journal = try #require(store.files["journal"])
-    // The last record says that it is 16 bytes longer, and there are no more.
+    // The length of the last record is 16 bytes larger, but there are no more bytes.
     try scratch.overwrite("journal", with: journal)
     let last = journal.count - JournalLayout.shortRecordByteCount
     let byteCount = JournalLayout.shortValueByteCount
@@ -93,14 +93,14 @@ import Testing
     #expect(findings.first == "bytes \(last) to \(journal.count - 1) do not open as a record")
   }
 
-  @Test func `a change behind other bytes is damage also at the very end of the journal`() throws {
+  @Test func `a change behind other bytes is damage even at the end of the journal`() throws {
     let journal = try #require(store.files["journal"])
     try scratch.overwrite("journal", with: journal + [0xFF] + records()[0])
     #expect(try !scratch.open().verify().isSound)
     #expect(try code { _ = try scratch.open().keys(in: nil) } == StoreError.corrupt)
   }
 
-  @Test func `a changed record of no more use is a finding and no damaged item`() throws {
+  @Test func `a changed superseded record is a finding, but not a damaged item`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     let report = try scratch.open().verify()
     #expect(report.findings.map(\.place) == [.journal])
@@ -127,7 +127,7 @@ import Testing
       #expect(store.wrongAnswer() == nil)
       try store.restoreAll()
     }
-    // That of the journal before, but not the last of it.
+    // This is a mark of the previous journal, but not its last mark.
     try scratch.open().put("new", as: "a")
     try scratch.open().compact()
     try scratch.overwrite("mark", with: mark)
@@ -147,7 +147,7 @@ import Testing
     #expect(try places() == [.mark])
   }
 
-  @Test func `a rotation that was given up is a finding, and the next change clears it away`()
+  @Test func `an abandoned rotation is a finding, and the next change removes it`()
     throws
   {
     for name in ["header.next", "journal.next"] {
@@ -163,7 +163,7 @@ import Testing
     #expect(try scratch.names() == storeFiles)
   }
 
-  @Test func `a journal from before a repair is a finding, and what it is`() throws {
+  @Test func `a kept journal from before a repair is a finding, but not damage`() throws {
     #expect(
       FileManager.default.createFile(
         atPath: scratch.file("damaged-1"), contents: Data(),
@@ -174,8 +174,7 @@ import Testing
     #expect(findings.filter(\.isDamage) == [])
   }
 
-  @Test func `what an unfinished write left is dropped by the next opening, which says so`() throws
-  {
+  @Test func `the next opening drops the remains of an unfinished write and reports this`() throws {
     let journal = try #require(store.files["journal"])
     for length in [1, 71, 72, 231, 232, 500] {
       let tail = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 31) | 1 }
@@ -189,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `verifying goes on with damage in many places, and tells every one`() throws {
+  @Test func `verifying reports all damage in many places`() throws {
     try scratch.flip("header", at: 50)
     try scratch.flip("mark", at: 5)
     try scratch.flip("journal", at: Self.valueOfFourth)
@@ -197,11 +196,11 @@ import Testing
     let report = try scratch.open().verify()
     #expect(Set(report.findings.map(\.place)) == [.header, .mark, .journal])
     #expect(report.findings.count == 4)
-    // Without the mark, any of them may have a newer value.
+    // Without the mark, any item may have a newer value.
     #expect(report.damagedItems.map(\.identifier) == ["a", "b", "c", "d", "e"])
   }
 
-  /// The nine records of the journal, one after the other.
+  /// Returns the nine records of the journal in order.
   private func records() throws -> [[UInt8]] {
     JournalLayout.records(of: try #require(store.files["journal"]))
   }
@@ -213,7 +212,7 @@ import Testing
   ]
 
   @Test(arguments: orders)
-  func `every record counts once, wherever it and its copies stand`(order: [Int]) throws {
+  func `every record counts once, wherever it and its copies are`(order: [Int]) throws {
     let records = try records()
     let head = try #require(store.files["journal"]).prefix(JournalLayout.headByteCount)
     try scratch.overwrite("journal", with: Array(head) + order.flatMap { records[$0] })
@@ -225,8 +224,7 @@ import Testing
     #expect(try opened.texts() == store.truth.compactMapValues { $0 })
   }
 
-  @Test func `ten thousand places of damage are listed, and where the others begin is said`() throws
-  {
+  @Test func `ten thousand places of damage are listed, and then the start of the others`() throws {
     let journal = try #require(store.files["journal"])
     let copy = try [0xFF] + records()[0]
     try scratch.overwrite(
@@ -238,7 +236,7 @@ import Testing
       findings[10_000] == "more records from byte \(others) on do not open; they are not listed")
   }
 
-  @Test func `a header that is missing is told from one that is damaged`() throws {
+  @Test func `a missing header is distinguished from a damaged header`() throws {
     try scratch.flip("header", at: 50)
     #expect(
       try scratch.open().verify().findings.map(\.description)
@@ -249,7 +247,7 @@ import Testing
         == ["the header is missing; its copy is used"])
   }
 
-  @Test func `a rotation that was interrupted is told from one that was given up`() throws {
+  @Test func `an interrupted rotation is distinguished from an abandoned rotation`() throws {
     let disk = FaultyFileSystem()
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
     disk.setRule { $0.kind == .rename && $0.name == "journal" ? .fail(EIO) : nil }
@@ -269,7 +267,7 @@ import Testing
         == ["a rotation was interrupted; the next change finishes it"])
   }
 
-  @Test func `progress comes to its end`() throws {
+  @Test func `progress reaches its end`() throws {
     let reports = Reports()
     let opened = try scratch.open()
     _ = try opened.verify(progress: reports.progress)
@@ -281,7 +279,7 @@ import Testing
     #expect(reports.list.last.map { $0.done == $0.total } == true)
   }
 
-  @Test func `reading tells of every 1,024th item and of the end`() throws {
+  @Test func `reading reports progress at every 1,024th item and at the end`() throws {
     let opened = try scratch.open()
     let value = SecretBytes(utf8: "value")
     let changes = try (0..<2_100).map { StoreChange.put(value, for: try name("many \($0)")) }
@@ -292,7 +290,7 @@ import Testing
     #expect(reports.list.allSatisfy { $0.total == count })
   }
 
-  @Test func `verifying tells of every mebibyte, and not of every byte behind damage`() throws {
+  @Test func `verifying reports progress for every mebibyte, even behind damage`() throws {
     let value = SecretBytes(Data(count: 1 << 20))
     for number in 1...4 { try scratch.open().put(value, for: try name("large \(number)")) }
     var content = try scratch.bytes(of: "journal")
@@ -306,7 +304,7 @@ import Testing
   }
 }
 
-/// Keeps what a piece of work tells of its progress.
+/// A collection of the progress reports of an operation.
 private final class Reports: Sendable {
   struct Report: Equatable {
     let done: Int

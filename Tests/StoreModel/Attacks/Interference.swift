@@ -1,5 +1,5 @@
 extension World {
-  /// Does something to the files from outside of the store.
+  /// Performs an operation on the files from outside of the store.
   mutating func interfere(
     _ operation: Operation, _ process: Int, _ run: inout Run
   ) throws(Violation) {
@@ -39,10 +39,10 @@ extension World {
       }
     }
     disk.synchronizeNames()
-    // An open reader may take 100 ms to notice that a file was replaced; they pass here.
+    // An open reader may need 100 ms to detect that a file was replaced; they pass here.
     for process in processes.indices { processes[process].isLookAtNamesDue = true }
     ledger.mayBeCorrupt = true
-    // What is opened from now on finds the state of the copy; open stores still remember theirs.
+    // A store opened from now on finds the state of the copy; open stores still remember theirs.
     ledger.floor = copy.state
     for process in processes.indices {
       let floor = processes[process].task.floor
@@ -51,7 +51,7 @@ extension World {
     }
   }
 
-  /// A part of a change in the journal becomes zeros, on the disk and in the cache.
+  /// Replaces a part of a change in the journal with zeros, on the disk and in the cache.
   private mutating func tear(last: Bool, _ run: inout Run) {
     guard let file = disk[.journal] else { return }
     var cells = disk.files[file].cached

@@ -1,15 +1,15 @@
-/// Every store that an attacker without a key can put together from pieces of old files.
+/// All stores that an attacker without a key can assemble from pieces of old files.
 ///
-/// The newest mark has to give the newest state, or one with a change behind it that is still
-/// pending, or corrupt. An older mark has to give its own state or a later one that the store
-/// really had, or corrupt. No mark gives less than its own state.
+/// With the newest mark, opening must give the newest state, a state with a change behind it that
+/// is still pending, or an error. With an older mark, opening must give the mark's state, a later
+/// state that the store really had, or an error. No mark may give an earlier state than its own.
 struct Splices {
   let world: World
 
-  /// Tries all of them.
+  /// Tries all stores.
   ///
-  /// - Returns: How many there were.
-  /// - Throws: When a store opens that must not.
+  /// - Returns: The number of stores.
+  /// - Throws: A violation if a store opens that must not open.
   func check() throws(Violation) -> Int {
     var count = 0
     let journals = journals
@@ -29,7 +29,7 @@ struct Splices {
     let found = world.found(journal: journal, mark: .mark(mark), headers: headers, slot: 0)
     let answer = CommitOracle(world.life, rules: world.scenario.rules).answer(for: found)
     guard case .state(let settlement) = answer else { return }
-    // What an accident destroyed is missing after a repair.
+    // Items that an accident destroyed are missing after a repair.
     let state = world.ledger.withoutLost(world.states[settlement.state])
     let marked = world.ledger.withoutLost(
       world.states[world.life.state(at: world.life.marks[mark].end)])
@@ -43,14 +43,14 @@ struct Splices {
     }
   }
 
-  /// The headers there ever were, in both places.
+  /// All headers that ever existed, in both places.
   private var headers: [[Cell]] {
     let all = world.headers.indices.map { Cell.header($0) }
     guard all.count > 1 else { return [[all[0], .zero]] }
     return all.flatMap { header in ([.zero] + all).map { [header, $0] } }
   }
 
-  /// The journals there ever were, cut anywhere, with any cell zero or from another of them.
+  /// All journals that ever existed, cut anywhere, with any cell zero or from another journal.
   private var journals: [[Cell]] {
     var result: Set<[Cell]> = []
     let whole = wholeJournals
@@ -71,7 +71,7 @@ struct Splices {
     return Array(result)
   }
 
-  /// For each last change of a journal the journal up to it.
+  /// The journals up to each change without a successor.
   private var wholeJournals: [[Cell]] {
     let changes = world.life.changes
     let ends = changes.indices.filter { change in !changes.contains { $0.previous == change } }

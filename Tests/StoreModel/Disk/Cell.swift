@@ -1,14 +1,14 @@
 /// The smallest piece of a file that the model distinguishes.
 ///
-/// Bytes are symbols here: a part of a change stands for bytes that no other change has, so what
-/// the chain, the tags and the checks of the real store find out is a comparison of symbols.
+/// Bytes are symbols here: a part of a change represents bytes that no other change has. The chain,
+/// the tags and the checks of the real store are therefore comparisons of symbols.
 enum Cell: Hashable, Sendable {
   case zero
-  /// Bytes that fit nothing.
+  /// Bytes that match nothing.
   case noise
   /// The head of a journal.
   case head(Int)
-  /// A part of a change: its number, and which part.
+  /// A part of a change: the number of the change, and that of the part.
   case part(Int, Int)
   case mark(Int)
   case header(Int)
@@ -27,9 +27,9 @@ extension Cell: CustomStringConvertible {
   }
 }
 
-/// What a disk writes as a whole: after a power cut it is old or new, and never a mixture.
+/// The unit that a disk writes: after a power cut it is old or new, and never a mixture.
 ///
-/// Two cells stand in one, so that the end of one change and the beginning of the next share it.
+/// A sector has two cells, so that the end of one change and the beginning of the next share it.
 struct Sector: Hashable, Sendable {
   static let cellCount = 2
 

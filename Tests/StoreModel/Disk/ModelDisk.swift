@@ -2,15 +2,15 @@
 enum Name: Int, Hashable, Sendable, CaseIterable {
   case journal, nextJournal, mark, header, nextHeader
 
-  /// Whether a file of this name is read after a crash.
+  /// Whether a file with this name is read after a crash.
   var isReadAfterCrash: Bool { self != .nextJournal }
 }
 
-/// In which order changes of names reach the disk.
+/// The order in which changes of names reach the disk.
 package enum NameOrder: Hashable, Sendable {
-  /// One after another, as ext4 and XFS log them.
+  /// The order in which they were made, as ext4 and XFS log them.
   case asMade
-  /// In any: each of them may be missing alone.
+  /// Any order: each change may be missing by itself.
   case any
 }
 
@@ -22,22 +22,22 @@ struct ModelDisk: Hashable, Sendable {
     case remove(Name, file: Int)
   }
 
-  /// All files, also those without a name that some process has open.
+  /// All files, including those without a name that a process has open.
   var files: [ModelFile] = []
   private var names = [Int?](repeating: nil, count: Name.allCases.count)
   private var durableNames = [Int?](repeating: nil, count: Name.allCases.count)
   private var pending: [NameChange] = []
 
-  /// The file that a name leads to.
+  /// Returns the file with a name.
   subscript(name: Name) -> Int? { names[name.rawValue] }
 
   /// Whether a change of names is not on the disk yet.
   var hasPendingNames: Bool { !pending.isEmpty }
 
-  /// The first cell of the file of a name; zero when there is none.
+  /// Returns the first cell of the file with a name, or zero if there is no file.
   func content(_ name: Name) -> Cell { self[name].map { files[$0].content } ?? .zero }
 
-  /// Makes a file, or replaces the one of that name by an empty one.
+  /// Creates an empty file, which replaces the file with that name.
   mutating func create(_ name: Name) -> Int {
     files.append(ModelFile())
     names[name.rawValue] = files.count - 1
@@ -63,7 +63,7 @@ struct ModelDisk: Hashable, Sendable {
     pending = []
   }
 
-  /// The machine stops: some changes of names are missing, and some writes.
+  /// Stops the machine: some changes of names and some writes are lost.
   mutating func stop(_ order: NameOrder, _ run: inout Run) {
     let isKept: [Bool]
     switch order {

@@ -1,14 +1,14 @@
-/// A file as the kernel's cache and the disk have it.
+/// A file in the kernel's cache and on the disk.
 struct ModelFile: Hashable, Sendable {
   private struct Slot: Hashable, Sendable {
     var cached = Sector()
     var disk = Sector()
-    /// What the cache held since the last sync, the oldest first; empty when it is clean.
+    /// The cached contents since the last sync, the oldest first; empty if the sector is clean.
     var unsynced: [Sector] = []
-    /// Whether the kernel calls the cached content clean although it never reached the disk.
+    /// Whether the kernel treats the cached content as clean although it never reached the disk.
     var isLost = false
 
-    /// What the disk may hold; the newest is the first choice.
+    /// Chooses a content that the disk may have; the newest is the first choice.
     func possible(_ run: inout Run) -> Sector {
       var possible = [disk]
       for sector in unsynced where !possible.contains(sector) { possible.append(sector) }
@@ -20,26 +20,26 @@ struct ModelFile: Hashable, Sendable {
   /// Whether the kernel failed to write the file back and no sync has reported that yet.
   private var hasUnreportedError = false
 
-  /// A file that is on the disk.
+  /// Makes a file that is on the disk.
   init(_ cells: [Cell] = []) {
     write(cells, at: 0)
     synchronize()
   }
 
-  /// What programs read.
+  /// The cells that programs read.
   var cached: [Cell] { slots.flatMap { [$0.cached.first, $0.cached.second] } }
 
-  /// What a read past the cache gives.
+  /// The cells that a direct read returns.
   var onDisk: [Cell] { slots.flatMap { [$0.disk.first, $0.disk.second] } }
 
   var isDirty: Bool { slots.contains { !$0.unsynced.isEmpty } }
 
   var hasLost: Bool { slots.contains { $0.isLost } }
 
-  /// The first cell of the file, which is all there is of a mark or a header.
+  /// The first cell of the file, which is the whole content of a mark or a header.
   var content: Cell { slots.first?.cached.first ?? .zero }
 
-  /// Writes cells as one call does; every sector gets one new content.
+  /// Writes cells as one call; every sector gets one new content.
   mutating func write(_ cells: [Cell], at offset: Int) {
     guard !cells.isEmpty else { return }
     let end = offset + cells.count
@@ -56,7 +56,7 @@ struct ModelFile: Hashable, Sendable {
     }
   }
 
-  /// Makes everything behind a place zeros, as a cut and a new reserve do.
+  /// Writes zeros behind an offset, as a truncation and a new reserve do.
   mutating func cut(to count: Int) {
     let rest = slots.count * Sector.cellCount - count
     if rest > 0 { write([Cell](repeating: .zero, count: rest), at: count) }
@@ -69,7 +69,7 @@ struct ModelFile: Hashable, Sendable {
     }
   }
 
-  /// A sync that fails: each dirty sector holds what it held or anything later, and all are clean.
+  /// Fails a sync: each dirty sector keeps its content or gets any later one, and all are clean.
   mutating func failSynchronizing(_ run: inout Run) {
     for number in slots.indices where !slots[number].unsynced.isEmpty {
       slots[number].disk = slots[number].possible(&run)
@@ -78,11 +78,11 @@ struct ModelFile: Hashable, Sendable {
     }
   }
 
-  /// The kernel fails to write the file back, which the next sync reports.
+  /// Lets the kernel fail to write the file back, which the next sync reports.
   ///
   /// - Parameters:
   ///   - isWhole: Whether nothing reached the disk since the last sync.
-  ///   - run: The choice, if something may have.
+  ///   - run: The source of the choices if something may have reached it.
   mutating func failWritingBack(isWhole: Bool, _ run: inout Run) {
     hasUnreportedError = true
     guard isWhole else { return failSynchronizing(&run) }
@@ -92,13 +92,13 @@ struct ModelFile: Hashable, Sendable {
     }
   }
 
-  /// Reports a failure of the time before, as a sync does once.
+  /// Returns whether an earlier failure is to be reported, as a sync does once.
   mutating func reportError() -> Bool {
     defer { hasUnreportedError = false }
     return hasUnreportedError
   }
 
-  /// The kernel needs the memory of clean pages: what was lost is read from the disk again.
+  /// Evicts clean pages from the cache: lost sectors are read from the disk again.
   mutating func evict() {
     for number in slots.indices where slots[number].isLost {
       slots[number].cached = slots[number].disk
@@ -106,7 +106,7 @@ struct ModelFile: Hashable, Sendable {
     }
   }
 
-  /// The machine stops: each sector that was not synced holds what it held, or anything later.
+  /// Stops the machine: each unsynced sector keeps its content on the disk, or gets any later one.
   mutating func stop(_ run: inout Run) {
     for number in slots.indices {
       let sector = slots[number].possible(&run)

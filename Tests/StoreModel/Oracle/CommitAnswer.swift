@@ -1,10 +1,10 @@
-/// What opening a store has to answer.
+/// The required result of opening a store.
 package enum CommitAnswer: Hashable, Sendable {
   /// The store opens.
   case state(Settlement)
   /// The store is damaged, and only a repair opens it.
   case corrupt(CorruptReason)
-  /// The key opens no slot of the header that the journal belongs to.
+  /// The key opens no slot of the journal's header.
   case wrongKey
 
   /// The state that a reader sees, as an index into the history of states.
@@ -13,35 +13,35 @@ package enum CommitAnswer: Hashable, Sendable {
   }
 }
 
-/// How a store opens, and what has to be written before it is used.
+/// The way in which a store opens, and the writes that are needed before it is used.
 package struct Settlement: Hashable, Sendable {
   /// The state behind ``end``.
   package var state: Int
-  /// The last change that the mark counts; `nil` for the journal's head.
+  /// The last change that the mark counts; `nil` if it counts only the journal's head.
   package var marked: Int?
   /// The last change that counts.
   package var end: Int?
-  /// Whether bytes that are not zero stand behind ``end``, which have to be dropped.
+  /// Whether bytes other than zeros are behind ``end``, which must be dropped.
   package var drops: Bool
   /// Whether the mark is the predecessor's, so that the journal's name may not be on the disk.
   package var isByPredecessor: Bool
-  /// Whether the journal is a rotation whose header still has to be put in place.
+  /// Whether the journal is from a rotation whose header must still be put in place.
   package var isUnfinishedRotation: Bool
 
-  /// Whether something stands behind the mark.
+  /// Whether there are bytes other than zeros behind the mark.
   package var isNeeded: Bool { marked != end || drops }
 }
 
-/// Why a store is corrupt.
+/// The reason why a store is corrupt.
 package enum CorruptReason: Hashable, Sendable {
   case noJournal
   case noHeader
   case noMark
-  /// No header has the key that the journal's chain is made with.
+  /// No header has the key of the journal's chain.
   case journalOfAnotherKey
   /// The mark names another journal, and is not the predecessor's.
   case markOfAnotherJournal
-  /// The journal is something else in front of the mark's end.
+  /// The journal differs from the mark in front of the mark's end.
   case journalDoesNotMeetMark
   /// The first change of a journal with a predecessor is not whole.
   case unfinishedRewriting

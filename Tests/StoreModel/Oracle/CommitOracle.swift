@@ -1,7 +1,7 @@
-/// The answer that the commit protocol prescribes for anything that may stand on a disk.
+/// The oracle of the result that the commit protocol requires for any contents of a disk.
 ///
-/// The model's own processes open their store with this function, so that whatever the search
-/// establishes about it holds for the oracle as well. A crash test of the real store uses it so:
+/// The model's own processes open their store with it, so that the results of the search hold for
+/// the oracle too. A crash test of the real store uses it in this way:
 ///
 /// 1. It records a life on a recording file system and notes, in a ``RecordedLife``, each journal
 ///    (when its head is written to `journal` or `journal.next`), each change (each write behind a
@@ -10,11 +10,11 @@
 /// 2. In a state that a crash may leave, it compares bytes: the head in `journal` with the recorded
 ///    heads, the file `mark` with the recorded marks, and the bytes at the place of each change
 ///    with those that were written there. That gives a ``FoundStore``. A test that does not know
-///    which bytes the chain covers says `.torn(firstRecordOpens: false)` for all that is neither
-///    whole nor absent; no crash leaves a state for which that makes a difference.
-/// 3. It opens the store and compares with ``answer(for:)``, which is exact, and calls
-///    ``problem(with:confirmed:begun:)``, which says whether the rules themselves kept what had
-///    been promised before the cut.
+///    which bytes the chain covers uses `.torn(firstRecordOpens: false)` for all changes that are
+///    neither whole nor absent; this makes no difference for any state that a crash leaves.
+/// 3. It opens the store and compares the result with ``answer(for:)``, which is exact, and calls
+///    ``problem(with:confirmed:begun:)``, which returns whether the rules themselves kept the
+///    promises from before the cut.
 package struct CommitOracle: Sendable {
   package let life: RecordedLife
   private let rules: Rules
@@ -23,13 +23,13 @@ package struct CommitOracle: Sendable {
     self.init(life, rules: Rules())
   }
 
-  /// An oracle for a store that leaves out some rules.
+  /// Makes an oracle for a store that omits some rules.
   init(_ life: RecordedLife, rules: Rules) {
     self.life = life
     self.rules = rules
   }
 
-  /// What opening a store has to answer.
+  /// Returns the required result of opening a store.
   package func answer(for found: FoundStore) -> CommitAnswer {
     guard let journal = found.journal else { return .corrupt(.noJournal) }
     let isUnfinishedRotation: Bool
@@ -57,7 +57,7 @@ package struct CommitOracle: Sendable {
     case refused(CommitAnswer)
   }
 
-  /// Whether the header, or else the next one, has the journal's key.
+  /// Checks whether the header, or else the next header, has the journal's key.
   private func judgeKeys(of found: FoundStore, journal: Int) -> KeyJudgement {
     let key = life.journals[journal].key
     switch found.header {
@@ -68,7 +68,7 @@ package struct CommitOracle: Sendable {
     }
     switch found.nextHeader {
     case .opens(key): return .fits(isNext: true)
-    // A revocation that drops the key's slot.
+    // A revocation drops the key's slot.
     case .closed: return .refused(.wrongKey)
     case .missing, .opens: return .refused(.corrupt(.journalOfAnotherKey))
     }
@@ -79,12 +79,12 @@ package struct CommitOracle: Sendable {
     case refused(CommitAnswer)
   }
 
-  /// How far the mark counts.
+  /// Returns the last change that the mark counts.
   private func markedEnd(_ mark: Int, journal: Int, _ found: FoundStore) -> MarkJudgement {
     let predecessor = life.journals[journal].predecessor
     if life.marks[mark].journal == journal {
       let end = life.marks[mark].end
-      // A rewriting counts from the end of its first change on.
+      // A rewritten journal counts only from the end of its first change on.
       let meets = (end != nil || predecessor == nil) && isChained(to: end, found)
       return meets ? .end(end, isByPredecessor: false) : .refused(.corrupt(.journalDoesNotMeetMark))
     }
@@ -102,7 +102,7 @@ package struct CommitOracle: Sendable {
     life.path(to: end).allSatisfy { found.standings[$0].isChained }
   }
 
-  /// The change that stands behind a place and is chained to it.
+  /// Returns the change that is behind a place and chained to it.
   private func next(after place: Int?, journal: Int, _ found: FoundStore) -> Int? {
     life.changes.indices.first {
       life.changes[$0].journal == journal && life.changes[$0].previous == place
@@ -110,8 +110,9 @@ package struct CommitOracle: Sendable {
     }
   }
 
-  /// Where what counts ends, and whether something is left behind it; `nil` when that is not what
-  /// one unfinished write leaves.
+  /// Returns the last change that counts, and whether there are remains behind it.
+  ///
+  /// Returns `nil` if an unfinished write cannot be the reason for the remains.
   private func settledEnd(
     behind marked: Int?, journal: Int, _ found: FoundStore
   ) -> (end: Int?, drops: Bool)? {
@@ -141,13 +142,13 @@ package struct CommitOracle: Sendable {
 }
 
 extension CommitOracle {
-  /// Whether an answer keeps what was promised before the machine stopped.
+  /// Checks whether an answer keeps the promises from before the machine stopped.
   ///
   /// - Parameters:
-  ///   - answer: What opening answered.
-  ///   - confirmed: The furthest state that was confirmed, or that anything read.
-  ///   - begun: The furthest state that a change had begun to lead to.
-  /// - Returns: What is wrong; `nil` when nothing is.
+  ///   - answer: The result of opening.
+  ///   - confirmed: The furthest state that was confirmed, or that a process read.
+  ///   - begun: The furthest state of any change that had begun.
+  /// - Returns: A description of the problem, or `nil`.
   package func problem(
     with answer: CommitAnswer, confirmed: Int, begun: Int
   ) -> String? {

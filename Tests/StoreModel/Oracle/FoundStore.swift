@@ -1,43 +1,43 @@
-/// What stands in a store's directory, in terms of what its life wrote.
+/// The contents of a store's directory, in terms of the writes of its life.
 ///
-/// Bytes that are nowhere in the recorded life are noise: a mark or a head that is noise is `nil`
-/// here, and noise behind the changes is ``hasNoise``.
+/// Bytes that are nowhere in the recorded life are noise: a mark or a head of noise is `nil` here,
+/// and noise behind the changes is ``hasNoise``.
 package struct FoundStore: Hashable, Sendable {
-  /// How much of a change stands at its place in the journal.
+  /// The part of a change that is at its place in the journal.
   package enum Standing: Hashable, Sendable {
-    /// Nothing: zeros, the end of the file, or bytes of other changes.
+    /// No part: there are zeros, the end of the file, or bytes of other changes.
     case absent
-    /// Something, but a part that the chain covers is missing.
+    /// Some part, but bytes that the chain covers are missing.
     ///
-    /// - Parameter firstRecordOpens: Whether the first record is there in full.
+    /// - Parameter firstRecordOpens: Whether the first record is complete.
     case torn(firstRecordOpens: Bool)
-    /// All that the chain covers, but some value or name would not open.
+    /// All bytes that the chain covers, but a value or name would not open.
     case tornInside(firstRecordOpens: Bool)
-    /// Every byte.
+    /// All bytes.
     case whole
   }
 
-  /// What a key finds in a header file.
+  /// The contents of a header file for a key.
   package enum Header: Hashable, Sendable {
     /// There is no such file.
     case missing
     /// No slot opens with the key.
     case closed
-    /// A slot opens, and gives this data key.
+    /// A slot opens and contains this data key.
     case opens(key: Int)
   }
 
-  /// The journal whose head stands in the file `journal`; `nil` when there is none.
+  /// The journal whose head is in the file `journal`; `nil` if there is no journal.
   package var journal: Int?
-  /// The mark whose bytes stand in the file `mark`.
+  /// The mark whose bytes are in the file `mark`.
   package var mark: Int?
   /// The file `header`, or its copy if the header is damaged.
   package var header: Header
   /// The file `header.next`.
   package var nextHeader: Header = .missing
-  /// For every change of the life how much of it stands in the file `journal`.
+  /// The part of every change of the life that is in the file `journal`.
   package var standings: [Standing]
-  /// Whether other bytes that are not zero stand behind the changes.
+  /// Whether there are other bytes than zeros behind the changes.
   package var hasNoise = false
 
   package init(journal: Int?, mark: Int?, header: Header, standings: [Standing]) {
@@ -49,7 +49,7 @@ package struct FoundStore: Hashable, Sendable {
 }
 
 extension FoundStore.Standing {
-  /// Whether the chain goes on through the change.
+  /// Whether the chain continues through the change.
   var isChained: Bool {
     switch self {
     case .absent, .torn: false

@@ -1,14 +1,14 @@
-/// Everything that a store wrote in its life so far that opening it can meet again.
+/// All writes of a store in its life so far that may be found when it is opened.
 ///
-/// Journals, changes, marks and keys have the numbers of their places in these lists. Nothing is
-/// ever taken out of them: what was dropped or replaced was written, so an old disk, a backup or
-/// an attacker may bring it back.
+/// Journals, changes, marks and keys are numbered by their positions in these lists. No entry is
+/// ever removed: even if it was dropped or replaced, it was written, so an old disk, a backup or an
+/// attacker may bring it back.
 package struct RecordedLife: Hashable, Sendable {
-  /// A journal that was begun, whether it ever got its name or not.
+  /// A journal that was begun, whether or not it ever got its name.
   package struct Journal: Hashable, Sendable {
-    /// The mark whose hash its head holds; `nil` in a store's first journal.
+    /// The mark whose hash is in its head; `nil` for a store's first journal.
     package var predecessor: Int?
-    /// The data key that its chain is made with.
+    /// The data key of its chain.
     package var key: Int
 
     package init(predecessor: Int?, key: Int) {
@@ -17,18 +17,19 @@ package struct RecordedLife: Hashable, Sendable {
     }
   }
 
-  /// A change that was written, or begun to be written.
+  /// A change that was written, at least in part.
   ///
   /// The changes of a journal form a tree, because a dropped change and the void change that was
-  /// written over it stand behind the same one.
+  /// written over it follow the same change.
   package struct Change: Hashable, Sendable {
     package var journal: Int
-    /// The change in front of it in its journal; `nil` when that is the head.
+    /// The change in front of it in its journal; `nil` if that is the head.
     package var previous: Int?
-    /// The state of the store behind it, as an index into the history of states.
+    /// The state of the store after it, as an index into the history of states.
     ///
-    /// In a life without restored files the states are numbered in the order in which they came,
-    /// so that a greater index is a later state. A void change and a rewriting repeat the index of the state that they keep.
+    /// In a life without restored files the states are numbered in their order, so that a greater
+    /// index is a later state. A void change and a rewriting repeat the index of the state that
+    /// they keep.
     package var state: Int
 
     package init(journal: Int, previous: Int?, state: Int) {
@@ -38,11 +39,11 @@ package struct RecordedLife: Hashable, Sendable {
     }
   }
 
-  /// Bytes that stood in the file `mark`.
+  /// A content of the file `mark`.
   package struct Mark: Hashable, Sendable {
-    /// The journal that it names; `nil` for the random bytes that a repair puts there.
+    /// The journal that it names; `nil` for the random bytes of a repair.
     package var journal: Int?
-    /// The last change that it counts; `nil` when it counts only the head.
+    /// The last change that it counts; `nil` if it counts only the head.
     package var end: Int?
 
     package init(journal: Int?, end: Int?) {
@@ -59,7 +60,7 @@ package struct RecordedLife: Hashable, Sendable {
 
   package init() {}
 
-  /// A change and those in front of it in its journal, the last one first.
+  /// Returns a change and all changes in front of it in its journal, the last first.
   func path(to change: Int?) -> [Int] {
     var path: [Int] = []
     var next = change
@@ -70,12 +71,12 @@ package struct RecordedLife: Hashable, Sendable {
     return path
   }
 
-  /// Whether a place in a journal (`nil` for its head) is another one, or in front of it.
+  /// Returns whether a place in a journal (`nil` for its head) equals another or is in front of it.
   func isAtOrBefore(_ place: Int?, _ other: Int?) -> Bool {
     guard let place else { return true }
     return path(to: other).contains(place)
   }
 
-  /// The state behind a place in a journal.
+  /// Returns the state after a place in a journal.
   package func state(at end: Int?) -> Int { end.map { changes[$0].state } ?? emptyState }
 }

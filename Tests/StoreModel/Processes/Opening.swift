@@ -46,7 +46,7 @@ extension World {
     processes[process].task.markFile = disk[.mark] ?? 0
   }
 
-  /// What the process finds with the headers and the mark that it read.
+  /// Returns the result of opening with the headers and the mark that the process read.
   private func answer(_ process: Int, isDirect: Bool) -> CommitAnswer {
     let task = processes[process].task
     let journal = disk[.journal].map {
@@ -66,7 +66,7 @@ extension World {
       }
       fail(process, "wrong key", &run)
     case .corrupt(let reason):
-      // Without the lock the files may have been of different moments.
+      // Without the lock the files may be from different moments.
       if !isLocked { return plan([.takeLock, .look], process) }
       if processes[process].task.operation == .repair { return planRepair(process) }
       try failAsCorrupt(process, "\(reason)", &run)
@@ -79,7 +79,7 @@ extension World {
     }
   }
 
-  /// Goes on where something stands behind the mark.
+  /// Continues if there is something behind the mark.
   private mutating func settle(
     _ settlement: Settlement, _ process: Int, _ run: inout Run
   ) throws(Violation) {
@@ -109,7 +109,8 @@ extension World {
     }
   }
 
-  /// What is whole on the disk counts for a reader that cannot write, for itself alone.
+  /// Lets a reader that cannot write count, only for itself, the changes that are whole on the
+  /// disk.
   private mutating func readDirectly(_ process: Int, _ run: inout Run) throws(Violation) {
     switch answer(process, isDirect: scenario.rules.readsDirect) {
     case .state(let settlement):
@@ -121,7 +122,7 @@ extension World {
     }
   }
 
-  /// Whether the mark is what a waiting process waits for.
+  /// Returns whether the mark is the one that a waiting process waits for.
   func isMarkAwaited(by process: Int) -> Bool {
     let mark = disk.content(.mark)
     guard mark != processes[process].task.mark else { return false }
@@ -143,7 +144,7 @@ extension World {
     }
     note("takes the mark as it is", process, &run)
     processes[process].task.takesMarkAsIs = true
-    // The very mark that it waited for: the file may hold an older one again a moment later.
+    // It reads the mark that it waited for now: the file may contain an older mark a moment later.
     readHeaders(process)
     readMark(process)
     plan([.readJournal], process)

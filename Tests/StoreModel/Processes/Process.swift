@@ -1,61 +1,61 @@
-/// One process that uses the store.
+/// A process that uses the store.
 struct Process: Hashable, Sendable {
-  /// How many operations of its script it has begun.
+  /// The number of operations of its script that it has begun.
   var begunCount = 0
-  /// What is left of the operation under way; the last one is next.
+  /// The remaining steps of the current operation, in reverse order.
   var steps: [Step] = []
-  /// The store, when it has it open.
+  /// The store, if the process has it open.
   var view: View?
-  /// The furthest state that the open store answered.
+  /// The furthest state that the open store returned.
   var seen: StoreState = []
-  /// Whether 100 ms passed since it looked at the names.
+  /// Whether 100 ms have passed since it checked the names.
   var isLookAtNamesDue = false
   var task = Task()
 }
 
-/// What a process knows of a store that it has open.
+/// The knowledge of a process about a store that it has open.
 struct View: Hashable, Sendable {
   var journalFile: Int
   var markFile: Int
   var journal: Int
   /// The last change that counts; `nil` for the head.
   var end: Int?
-  /// The mark that it saw last.
+  /// The mark that it last saw.
   var mark: Cell
-  /// Whether it synced the directory since it opened the journal.
+  /// Whether it has synced the directory since it opened the journal.
   var isNameDurable = false
 }
 
-/// What a process keeps in its memory during one operation.
+/// The memory of a process during one operation.
 struct Task: Hashable, Sendable {
   var operation = Operation.close
-  /// The furthest state that was confirmed or read when it began.
+  /// The furthest state that had been confirmed or read when the operation began.
   var floor: StoreState = []
   var headers: [Cell] = []
   var mark = Cell.zero
   var markFile = 0
-  /// Whether it waited until a writer wrote a mark, which it takes as it is.
+  /// Whether it waited until a writer wrote a mark, which it uses as it is.
   var takesMarkAsIs = false
-  /// The bytes of the last change that counts, as they were verified.
+  /// The verified bytes of the last change that counts.
   var memory: [Cell] = []
-  /// What the settling under way drops.
+  /// The items that the current settling drops.
   var dropped: [Int] = []
-  /// What a rewriting puts.
+  /// The items that a rewriting puts.
   var items: StoreState = []
-  /// What stands in the head of the new journal.
+  /// The version in the head of the new journal.
   var headVersion = 0
   var key = 0
   /// The mark that a repair puts in the head of the new journal.
   var predecessor: Int?
 }
 
-/// A piece of an operation that does at most one thing that another process or the disk notices.
+/// A piece of an operation with at most one effect on another process or the disk.
 enum Step: Hashable, Sendable {
   // Opening
   case takeLock
   case awaitLockOrMark
   case readHeaders, readMark, readJournal
-  /// All three at once, by the process that holds the lock.
+  /// Reads all three at once, in the process that holds the lock.
   case look
   case compareMark
   case synchronizeForReading, readDirectly

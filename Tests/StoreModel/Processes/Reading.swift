@@ -1,9 +1,9 @@
 extension World {
-  /// An open reader compares the mark with the one that it saw last.
+  /// Compares the mark with the one that an open reader last saw.
   mutating func compareMark(_ process: Int, _ run: inout Run) throws(Violation) {
     guard let view = processes[process].view else { return }
     if disk[.mark] != view.markFile || disk[.journal] != view.journalFile {
-      // It looks at the names at most every 100 ms.
+      // It checks the names at most every 100 ms.
       if processes[process].isLookAtNamesDue || run.flip() {
         processes[process].isLookAtNamesDue = false
         return planOpening(process)
@@ -12,7 +12,7 @@ extension World {
     let mark = disk.files[view.markFile].content
     if mark == view.mark { return plan([.answer], process) }
     guard case .mark(let number) = mark, life.marks[number].journal == view.journal else {
-      // Another journal, or a check that is not right with the chain key at hand.
+      // The mark is for another journal, or its check is wrong with the current chain key.
       return planOpening(process)
     }
     let end = life.marks[number].end
@@ -24,14 +24,14 @@ extension World {
     plan([.answer], process)
   }
 
-  /// Whether an open journal goes on from its own end to another one.
+  /// Returns whether an open journal continues from the view's end to another one.
   private func isWalkPossible(from view: View, to end: Int?) -> Bool {
     guard life.isAtOrBefore(view.end, end) else { return false }
     let cells = disk.files[view.journalFile].cached
     return life.path(to: end).allSatisfy { standing(of: $0, in: cells).isChained }
   }
 
-  /// Takes what was found as the store, unless an open store would go back.
+  /// Accepts the found state as the store, unless an open store would go back.
   mutating func accept(
     _ settlement: Settlement, end: Int?, _ process: Int, _ run: inout Run
   ) throws(Violation) {
@@ -51,9 +51,9 @@ extension World {
       isNameDurable: past?.journalFile == journalFile && past?.isNameDurable == true)
   }
 
-  /// Whether what was found is behind what the open store saw.
+  /// Returns whether the found state is earlier than the one that the open store saw.
   ///
-  /// Without the lock it looks again with the lock; with the lock, the files were put back.
+  /// Without the lock it is read again with the lock; with the lock, the files were restored.
   mutating func refuses(
     _ settlement: Settlement, end: Int?, _ process: Int, _ run: inout Run
   ) throws(Violation) -> Bool {
@@ -78,8 +78,9 @@ extension World {
     return true
   }
 
-  /// Whether an open reader that finds a lower mark only writes its own again: the rule that
-  /// takes no notice of what may stand behind.
+  /// Returns whether an open reader that finds a lower mark only writes its own mark again.
+  ///
+  /// This is the wrong rule, which ignores changes that may be behind it.
   func writesOnlyOwnMark(instead settlement: Settlement, _ process: Int) -> Bool {
     guard !scenario.rules.settlesLostMark, let view = processes[process].view,
       processes[process].task.operation == .read, view.journalFile == disk[.journal]

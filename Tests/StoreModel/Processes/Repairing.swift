@@ -21,7 +21,7 @@ extension World {
     plan([.synchronizeDirectory] + rewritingSteps(process), process)
   }
 
-  /// What makes the new journal's predecessor durable, once that journal is.
+  /// Returns the steps that make the new journal's predecessor durable, once that journal is.
   func predecessorSteps(_ process: Int) -> [Step] {
     let rules = scenario.rules
     if isMarkRight(processes[process].task.mark) {
@@ -31,13 +31,13 @@ extension World {
       ? [.writeRandomMark, .synchronizeMark, .synchronizeDirectory] : []
   }
 
-  /// Whether a mark is right by itself, whatever the journal is.
+  /// Returns whether a mark is valid by itself, independent of the journal.
   private func isMarkRight(_ mark: Cell) -> Bool {
     guard case .mark(let number) = mark else { return false }
     return life.marks[number].journal != nil
   }
 
-  /// Every record that opens, wherever it stands, and the highest version that was found.
+  /// Finds every record that opens, wherever it is, and the highest version.
   private func records(
     in cells: [Cell], of journal: Int, mark: Cell
   ) -> (items: StoreState, version: Int) {
@@ -50,7 +50,8 @@ extension World {
     for change in life.changes.indices where life.changes[change].journal == journal {
       let layout = layouts[change]
       guard standing(of: change, in: cells) != .absent else { continue }
-      // What did not end was never confirmed, unless the journal could not be there without it.
+      // A change without its end was never confirmed, except if the journal cannot exist without
+      // it.
       let isFirst =
         life.changes[change].previous == nil && life.journals[journal].predecessor != nil
       let isMarked = marked.map { life.isAtOrBefore(change, $0) } ?? false

@@ -1,5 +1,5 @@
 extension World {
-  /// How a new journal takes the place of the old one.
+  /// Returns the steps with which a new journal replaces the old one.
   func rewritingSteps(_ process: Int) -> [Step] {
     let rules = scenario.rules
     let operation = processes[process].task.operation
@@ -27,7 +27,7 @@ extension World {
     return steps + [.confirm]
   }
 
-  /// What a writer does about a rotation that was not finished.
+  /// Returns a writer's steps for an unfinished rotation.
   func headerSteps(_ process: Int) -> [Step] {
     guard let view = processes[process].view,
       case .header(let next)? = processes[process].task.headers.last,
@@ -35,7 +35,7 @@ extension World {
     else { return [] }
     let key = life.journals[view.journal].key
     if headers[current].key == key {
-      // The header may have taken its place a moment ago, and not be on the disk.
+      // The header may just have been put in place, and not be on the disk yet.
       return scenario.rules.removingSyncsDirectory
         ? [.synchronizeDirectory, .removeNextHeader] : [.removeNextHeader]
     }
@@ -51,7 +51,7 @@ extension World {
       if let view = processes[process].view {
         putMark(journal: view.journal, end: view.end, process)
       } else {
-        // A repair does not know whether it is right for a journal, and keeps it.
+        // A repair does not know whether the mark is valid for a journal, and keeps it.
         let file = processes[process].task.markFile
         disk.files[file].write([processes[process].task.mark], at: 0)
       }

@@ -1,5 +1,5 @@
 extension World {
-  /// Plans what a process that holds the lock does with what stands behind the mark.
+  /// Plans how a process that holds the lock settles the changes behind the mark.
   mutating func planSettling(_ settlement: Settlement, _ process: Int) {
     setView(settlement, end: settlement.end, process)
     guard let view = processes[process].view else { return }
@@ -22,7 +22,7 @@ extension World {
     plan(steps + [.arrive], process)
   }
 
-  /// The items of the changes that are there and do not count.
+  /// Returns the items of the changes that exist but do not count.
   private func payloadsLeft(behind end: Int?, _ view: View) -> [Int] {
     let cells = disk.files[view.journalFile].cached
     return life.changes.indices.filter { change in
@@ -45,7 +45,7 @@ extension World {
         ? processes[process].task.memory : Array(disk.files[file].cached[from..<to])
       disk.files[file].write(cells, at: from)
     case .cutOff:
-      note("cuts off what is behind change \(text(view.end))", process, &run)
+      note("cuts off the bytes behind change \(text(view.end))", process, &run)
       disk.files[file].cut(to: offset(of: view.end))
     case .writeVoid:
       let change = addVoid(behind: view.end, in: view.journal)
@@ -60,7 +60,7 @@ extension World {
     }
   }
 
-  /// The store is open and settled: goes on with what it was opened for.
+  /// Continues with the operation once the store is open and settled.
   mutating func arrive(_ process: Int, _ run: inout Run) {
     let operation = processes[process].task.operation
     if operation == .read || operation == .repair { return plan([.answer], process) }

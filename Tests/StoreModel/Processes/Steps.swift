@@ -1,15 +1,14 @@
 extension World {
-  /// Does the next step of a process, and those behind it that nothing else can notice.
+  /// Performs the next step of a process, and the following steps without an effect on others.
   mutating func step(_ process: Int, _ run: inout Run) throws(Violation) {
     repeat {
       try stepOnce(process, &run)
     } while isNextStepUnnoticed(process)
   }
 
-  /// Whether the next step touches nothing that is shared.
+  /// Returns whether the next step touches nothing that is shared.
   ///
-  /// That an answer comes at once makes what is asked of later answers stricter, and never less
-  /// so.
+  /// An answer that comes immediately can only make the requirements for later answers stricter.
   private mutating func isNextStepUnnoticed(_ process: Int) -> Bool {
     switch processes[process].steps.last {
     case .arrive, .answer, .confirm: true
@@ -49,7 +48,7 @@ extension World {
     }
   }
 
-  /// Sets what a process does next, before what it had to do anyway.
+  /// Adds steps that a process performs before its remaining steps.
   mutating func plan(_ steps: [Step], _ process: Int) {
     processes[process].steps += steps.reversed()
   }
@@ -77,12 +76,12 @@ extension World {
     }
   }
 
-  /// Whether a process can write to the store's directory.
+  /// Returns whether a process can write to the store's directory.
   func canWrite(_ process: Int) -> Bool {
     script(of: process).access == .readWrite && !isReadOnly
   }
 
-  /// Ends an operation that failed: the store has to be opened again.
+  /// Ends an operation that failed: the store must be opened again.
   mutating func fail(_ process: Int, _ reason: String, _ run: inout Run) {
     note("fails: \(reason)", process, &run)
     processes[process].view = nil
@@ -97,7 +96,7 @@ extension World {
     processes[process].task = Task()
   }
 
-  /// Calls the store corrupt, which it must not be unless something else changed its files.
+  /// Reports the store as corrupt, which is wrong unless something else changed its files.
   mutating func failAsCorrupt(
     _ process: Int, _ reason: String, _ run: inout Run
   ) throws(Violation) {
@@ -107,7 +106,7 @@ extension World {
     fail(process, "corrupt, \(reason)", &run)
   }
 
-  /// Gives the answer of an operation.
+  /// Returns the answer of an operation to its caller.
   private mutating func answer(
     _ process: Int, isConfirmation: Bool, _ run: inout Run
   ) throws(Violation) {
@@ -127,7 +126,7 @@ extension World {
     end(process)
   }
 
-  /// Takes down what an answer said is gone.
+  /// Records the changes that an answer reported as dropped.
   mutating func noteDropped(_ process: Int) {
     for change in processes[process].task.dropped where !ledger.dropped.contains(change) {
       ledger.dropped.append(change)

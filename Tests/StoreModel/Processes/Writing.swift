@@ -1,5 +1,5 @@
 extension World {
-  /// How a settled store is changed.
+  /// The steps of a change of a settled store.
   var changeSteps: [Step] {
     var steps: [Step] = [.writeChange]
     if scenario.rules.syncsJournal { steps.append(.synchronizeJournal) }
@@ -18,7 +18,7 @@ extension World {
     case .writeChange:
       if faults.noSpace > 0, run.flip() {
         faults.noSpace -= 1
-        // All but the last part may be written before the disk is full.
+        // All parts except the last may be written before the disk is full.
         writeChange(process, partCount: scenario.shape.reduce(0, +) - 1)
         note("writes change \(text(processes[process].view?.end)), no space", process, &run)
         processes[process].view?.end = view.end
@@ -31,7 +31,7 @@ extension World {
     case .cutBack:
       disk.files[view.journalFile].cut(to: offset(of: view.end))
     case .failForSpace:
-      // That it failed is an answer: it must not come back.
+      // The failure is an answer: the change must not return.
       noteDropped(process)
       fail(process, "no space", &run)
     case .synchronizeJournal:
@@ -43,7 +43,7 @@ extension World {
     }
   }
 
-  /// Writes a change at the end, or as much of it as fits or a killed process wrote.
+  /// Writes a change at the end, or the part that fits or that a killed process wrote.
   mutating func writeChange(_ process: Int, partCount: Int?) {
     guard let view = processes[process].view else { return }
     let change = addPut(behind: view.end, in: view.journal)

@@ -21,7 +21,7 @@ extension Scenario {
         ]
       ])
 
-    // Further than the open store saw, on another branch of the same journal.
+    // The other store writes further than the open store saw, on another branch of its journal.
     let branched = Scenario(
       "files put back under an open store, and written on",
       [
@@ -86,7 +86,7 @@ extension Scenario {
     ]
   }
 
-  /// Everything at once, by chance.
+  /// Scenarios with everything at once, with random runs.
   static func everything(_ size: ModelSize) -> [Scenario] {
     var writers = Scenario(
       "three writers, a reader and all faults, two cuts",

@@ -1,8 +1,8 @@
 extension Scenario {
-  /// What the protocol does not promise, each with a way to see it.
+  /// Scenarios that show what the protocol does not promise.
   package static let limits = [lostMark, uncommittedRead, fork, takenAway]
 
-  /// The mark is back at what an open reader saw last, and so nothing happened for it.
+  /// The mark is again the one that an open reader last saw, so the reader detects no change.
   private static let lostMark = limit(
     "a mark that is lost before an open reader saw it",
     [[Script("R", [.read, .read]), Script("W", [.put, .put])]],
@@ -12,7 +12,8 @@ extension Scenario {
     $0.faults.eviction = 1
   }
 
-  /// Who cannot write counts what is on the disk for itself alone: the mark stays as it is.
+  /// A reader that cannot write counts changes on the disk only for itself: the mark does not
+  /// change.
   private static let uncommittedRead = limit(
     "a reader that cannot write counts what an open reader does not see",
     [
@@ -25,7 +26,7 @@ extension Scenario {
     $0.faults.kill = 1
   }
 
-  /// Journals have no common past to compare.
+  /// The journals have no common past to compare.
   private static let fork = limit(
     "a store that is put back, written on as often as before, and compacted",
     [
@@ -38,7 +39,7 @@ extension Scenario {
     $0.pauses = 0
   }
 
-  /// After a power cut the last change may stand behind an old mark.
+  /// After a power cut the last change may be behind an old mark.
   private static let takenAway = limit(
     "the last change is taken away before the store is opened after a cut",
     [[Script("W", [.put])], [Script("X", [.tear(last: true)]), Script("A", [.read])]],

@@ -1,9 +1,9 @@
 extension Scenario {
-  /// For each rule a store that leaves it out, and what comes of that.
+  /// A scenario for each rule with a store that omits it, and the resulting violation.
   package static let leftOut: [Scenario] =
     openingRules + settlingRules + writingRules + rewritingRules + readingRules
 
-  /// A scenario without one rule.
+  /// Makes a scenario without one rule.
   private static func without(
     _ rule: WritableKeyPath<Rules, Bool>, _ description: String, _ lives: [[Script]],
     breaks: String, _ adjust: (inout Scenario) -> Void = { _ in }
@@ -51,7 +51,7 @@ extension Scenario {
       $0.shape = [4]
     },
     without(
-      \.searchesBehindBreak, "what stands behind a break is dropped unseen",
+      \.searchesBehindBreak, "bytes behind a break are dropped without a search",
       [[Script("W", [.put, .put])], [Script("X", [.tear(last: false)]), Script("A", [.read])]],
       breaks: "was confirmed or read"
     ) {
@@ -61,23 +61,23 @@ extension Scenario {
 
   private static let settlingRules = [
     without(
-      \.settlesBeforeWriting, "a writer writes over what is behind the mark",
+      \.settlesBeforeWriting, "a writer overwrites changes behind the mark",
       [[Script("W", [.put])], writerAndOpener], breaks: "was confirmed or read"),
     without(
-      \.writesAgain, "what counts is synced and not written again",
+      \.writesAgain, "the last change is synced but not written again",
       [[Script("W", [.put, .read])], openers], breaks: "journalDoesNotMeetMark"
     ) {
       $0.faults.journalSync = 1
     },
     without(
-      \.writesFromMemory, "what counts is written again from the file",
+      \.writesFromMemory, "the last change is written again from the file",
       [[Script("W", [.put, .read, .close, .read])]], breaks: "corrupt without an attacker"
     ) {
       $0.faults.journalSync = 1
       $0.faults.eviction = 1
     },
     without(
-      \.replacesDropped, "what is dropped is only cut off",
+      \.replacesDropped, "a dropped change is only cut off",
       [
         [
           Script("V", [.put]), Script("X", [.tear(last: true), .putChangeBack]),
@@ -119,7 +119,7 @@ extension Scenario {
       $0.faults.markWrite = 1
     },
     without(
-      \.checksOwnEnd, "a writer does not look for its own last record",
+      \.checksOwnEnd, "a writer does not check for its own last record",
       [
         [
           Script("W", [.put, .put, .put]), Script("X", [.keepCopy, .putBack(inPlace: true)]),
@@ -133,7 +133,7 @@ extension Scenario {
 
   private static let rewritingRules = [
     without(
-      \.syncsNextJournal, "a journal takes its place before it is synced",
+      \.syncsNextJournal, "a journal is put in place before it is synced",
       [[Script("W", [.compact])], openers], breaks: "corrupt without an attacker"
     ) {
       $0.initialChangeCount = 1
@@ -142,7 +142,7 @@ extension Scenario {
       \.syncsMark, "the mark is not synced before the rename",
       [[Script("W", [.put, .compact])], openers], breaks: "markOfAnotherJournal"),
     without(
-      \.writesMarkAgain, "the mark is synced and not written again",
+      \.writesMarkAgain, "the mark is synced but not written again",
       [[Script("W", [.put, .compact, .compact])], openers], breaks: "markOfAnotherJournal"
     ) {
       $0.faults.markSync = 1
@@ -162,7 +162,7 @@ extension Scenario {
       $0.hasSplices = true
     },
     without(
-      \.syncsNextHeader, "header.next is not synced before the new journal takes its place",
+      \.syncsNextHeader, "header.next is not synced before the new journal is put in place",
       [[Script("W", [.rotate])], openers], breaks: "journalOfAnotherKey"
     ) {
       $0.initialChangeCount = 1
@@ -193,14 +193,14 @@ extension Scenario {
       $0.nameOrder = .any
     },
     without(
-      \.repairMakesMark, "a repair leaves a mark that is not right",
+      \.repairMakesMark, "a repair leaves an invalid mark",
       [[Script("D", [.damageMark]), Script("W", [.repair]), Script("R", [.read])]],
       breaks: "corrupt without an attacker"
     ) {
       $0.initialChangeCount = 1
     },
     without(
-      \.repairSyncsMark, "a repair does not sync the mark that is there",
+      \.repairSyncsMark, "a repair does not sync the existing mark",
       [
         [Script("W", [.put, .repair]), Script("D", [.damageRecord])],
         [Script("A", [.read])],
@@ -209,7 +209,7 @@ extension Scenario {
       $0.initialChangeCount = 1
     },
     without(
-      \.repairWaits, "a repair answers before open readers have looked at the names",
+      \.repairWaits, "a repair returns before open readers have checked the names",
       [[Script("R", [.read, .read]), Script("D", [.damageMark]), Script("W", [.repair, .put])]],
       breaks: "was confirmed or read"
     ) {
@@ -219,7 +219,7 @@ extension Scenario {
 
   private static let readingRules = [
     without(
-      \.neverGoesBack, "an open reader takes every mark",
+      \.neverGoesBack, "an open reader accepts every mark",
       [
         [
           Script("R", [.read, .read]), Script("W", [.put]),
@@ -227,7 +227,7 @@ extension Scenario {
         ]
       ], breaks: "but the same open store had"),
     without(
-      \.judgesBeforeDropping, "the remains of a change make up for one that is missing",
+      \.judgesBeforeDropping, "the remains of a change replace a missing change",
       [
         [
           Script("W", [.put]), Script("V", [.compact, .read]),

@@ -1,10 +1,10 @@
-/// How much is tried.
+/// The size of a search.
 package enum ModelSize: Sendable {
-  /// A part of everything, where all takes ten times as long.
+  /// A part of every scenario, where all of it takes ten times as long.
   case small
-  /// On every run.
+  /// The size for every run.
   case medium
-  /// For a person who has minutes.
+  /// A size that takes minutes.
   case large
 
   func choose<Value>(_ usual: Value, large: Value) -> Value {
@@ -16,10 +16,10 @@ package enum ModelSize: Sendable {
 }
 
 extension Scenario {
-  /// How many states or runs are enough at the small size.
+  /// The largest number of states at the small size.
   private static let smallLimit = 2000
 
-  /// The scenario within the bounds of a size.
+  /// Returns the scenario within the bounds of a size.
   func bounded(_ size: ModelSize) -> Scenario {
     guard case .small = size else { return self }
     var scenario = self

@@ -1,29 +1,29 @@
-/// What processes do to a store, what may go wrong meanwhile, and how much of that is tried.
+/// The operations of processes on a store, the possible faults, and the bounds of the search.
 package struct Scenario: Sendable, CustomStringConvertible {
-  /// What the search has to find.
+  /// The required result of the search.
   package enum Expectation: Hashable, Sendable {
     /// Every promise is kept.
     case holds
-    /// Some promise is broken, with these words in the description.
+    /// A promise is broken, with these words in the description.
     case breaks(String)
   }
 
-  /// How much is tried.
+  /// The bounds of the search.
   package enum Bounds: Hashable, Sendable {
-    /// All there is; more states than this are a mistake in the scenario.
+    /// All states; more states than the limit are a mistake in the scenario.
     case all(limit: Int)
-    /// As many states, the deepest first.
+    /// The given number of states, the deepest first.
     case some(limit: Int)
-    /// As many runs by chance.
+    /// The given number of random runs.
     case random(runs: Int, seed: UInt64)
   }
 
-  /// What one process does, one after another.
+  /// The operations of one process, in order.
   package struct Script: Sendable {
     var name: String
     var operations: [Operation]
     var access = Access.readWrite
-    /// Which slot of the header its key opens.
+    /// The slot of the header that its key opens.
     var slot = 0
 
     init(
@@ -37,18 +37,18 @@ package struct Scenario: Sendable, CustomStringConvertible {
   }
 
   package let description: String
-  /// The processes of each life; a power cut is between two of them.
+  /// The processes of each life; a power cut is between two lives.
   package var lives: [[Script]]
   package var faults = Faults()
   package var rules = Rules()
   package var nameOrder = NameOrder.asMade
-  /// How often a process may have to pause in the midst of an operation; `nil` without bound.
+  /// How often a process may be paused in the middle of an operation; `nil` for any number.
   package var pauses: Int?
-  /// How many changes the store holds, all of them synced and marked.
+  /// The number of changes in the store at the beginning, all of them synced and marked.
   var initialChangeCount = 0
   /// The number of parts of each record of a change.
   var shape = [2]
-  /// Whether pieces of old files are put together at the end of every run.
+  /// Whether stores are assembled from pieces of old files at the end of every run.
   var hasSplices = false
   package var bounds = Bounds.all(limit: 20_000_000)
   package var expectation = Expectation.holds
@@ -58,7 +58,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     self.lives = lives
   }
 
-  /// The same with every rule kept.
+  /// The same scenario with all rules.
   package var withAllRules: Scenario {
     var scenario = self
     scenario.rules = Rules()
@@ -73,25 +73,25 @@ package struct Scenario: Sendable, CustomStringConvertible {
   }
 }
 
-/// How a process may use the store's directory.
+/// The access of a process to the store's directory.
 enum Access: Hashable, Sendable {
   case readWrite
-  /// A mount that only reads, while others may write through another one.
+  /// Access through a read-only mount, while others may write through another mount.
   case readOnly
 }
 
-/// What one process, a person or an attacker does.
+/// An operation of a process, a user or an attacker.
 enum Operation: Hashable, Sendable {
   case read, put, compact, rotate, revoke, repair
   /// Closes the store, so that the next operation opens it.
   case close
   /// Attacker: keeps a copy of the files.
   case keepCopy
-  /// Attacker or user: puts the copy back, into the files or in their place.
+  /// Attacker or user: restores the copy, by overwriting the files or by replacing them.
   case putBack(inPlace: Bool)
-  /// Attacker: makes zeros of any part of the last change, or of any other one.
+  /// Attacker: zeros any part of the last change, or of any other change.
   case tear(last: Bool)
-  /// Attacker: writes any change again where it stood.
+  /// Attacker: writes any change again at its place.
   case putChangeBack
   /// Accident: a record becomes noise.
   case damageRecord
@@ -99,31 +99,31 @@ enum Operation: Hashable, Sendable {
   case damageMark
 }
 
-/// How often what may go wrong.
+/// The largest number of each kind of fault.
 package struct Faults: Hashable, Sendable {
-  /// `kill -9` of a process in the midst of an operation.
+  /// `kill -9` of a process in the middle of an operation.
   var kill = 0
-  /// A sync of the journal that fails.
+  /// Failed syncs of the journal.
   var journalSync = 0
-  /// A sync of `journal.next` that fails.
+  /// Failed syncs of `journal.next`.
   var nextSync = 0
-  /// A sync of the mark that fails.
+  /// Failed syncs of the mark.
   var markSync = 0
-  /// A write of the mark that fails.
+  /// Failed writes of the mark.
   var markWrite = 0
-  /// A rename that fails.
+  /// Failed renames.
   var rename = 0
-  /// A full disk in the midst of a change.
+  /// Full disks in the middle of a change.
   var noSpace = 0
-  /// Clean pages that are read again from the disk.
+  /// Evictions of clean pages, which are then read again from the disk.
   var eviction = 0
-  /// A mark that the kernel fails to write back.
+  /// Marks that the kernel fails to write back.
   var lostMark = 0
-  /// Whether a mark that is lost is always back at what was synced last.
+  /// Whether a lost mark always returns to the last synced content.
   var losesWholeMark = false
-  /// Whether a sync of the journal that fails makes the file system read-only.
+  /// Whether a failed sync of the journal makes the file system read-only.
   var remountsReadOnly = false
-  /// Whether the machine may stop only when no process is at work.
+  /// Whether the machine may stop only while no process is in an operation.
   var cutsOnlyAtRest = false
 
   package init() {}

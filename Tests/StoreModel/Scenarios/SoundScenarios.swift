@@ -5,7 +5,7 @@ extension Scenario {
       + everything(size)).map { $0.bounded(size) }
   }
 
-  /// Two openers, as the first to look at what a crash left.
+  /// Two openers, the first processes after a crash.
   static let openers = [Script("A", [.read]), Script("B", [.read])]
   /// A writer and an opener.
   static let writerAndOpener = [Script("A", [.put]), Script("B", [.read])]
@@ -56,7 +56,7 @@ extension Scenario {
 
   private static func rewritings(_ size: ModelSize) -> [Scenario] {
     var compaction = Scenario(
-      "changes and a compaction by two writers beside a reader, cuts",
+      "changes and a compaction by two writers with a reader, cuts",
       [
         [
           Script("W", [.put, .compact, .put]), Script("V", [.put]), Script("R", [.read, .read]),
@@ -96,7 +96,7 @@ extension Scenario {
 
   private static func keyChanges(_ size: ModelSize) -> [Scenario] {
     var rotation = Scenario(
-      "a rotation beside a writer and a reader, killed, one cut",
+      "a rotation with a writer and a reader, killed, one cut",
       [
         [
           Script("W", [.rotate]), Script("V", [.put]),
@@ -109,7 +109,7 @@ extension Scenario {
     rotation.nameOrder = .any
 
     var revocation = Scenario(
-      "a revocation beside readers, one of whose slots is dropped, cuts",
+      "a revocation with readers, one of whose slots is dropped, cuts",
       [
         [
           Script("W", [.revoke, .put]), Script("R", [.read, .read], slot: 1),
@@ -125,7 +125,7 @@ extension Scenario {
 
   private static func readers(_ size: ModelSize) -> [Scenario] {
     let open = Scenario(
-      "open readers beside a writer that compacts",
+      "open readers with a writer that compacts",
       [
         [
           Script("R", [.read, .read, .read]), Script("S", [.read, .read]),
@@ -136,7 +136,7 @@ extension Scenario {
       ])
 
     var bindMount = Scenario(
-      "a reader on a read-only mount beside a writer and an opener, one cut",
+      "a reader on a read-only mount with a writer and an opener, one cut",
       [
         [
           Script("W", [.put, .put]), Script("R", [.read, .read], access: .readOnly),
@@ -177,7 +177,7 @@ extension Scenario {
     record.nameOrder = .any
 
     var mark = Scenario(
-      "a repair of a damaged mark beside an open reader, killed, one cut",
+      "a repair of a damaged mark with an open reader, killed, one cut",
       [
         [
           Script("R", [.read, .read]), Script("D", [.damageMark]),

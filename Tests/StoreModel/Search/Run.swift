@@ -1,6 +1,6 @@
-/// One way through a scenario: every choice that was made, and, when wanted, what happened.
+/// One path through a scenario: all choices and, if requested, notes of the events.
 struct Run {
-  /// One choice of so many may be an unusual one.
+  /// One choice of this many may be an unusual one.
   private static let usualShare = 8
 
   private struct Choice {
@@ -8,29 +8,29 @@ struct Run {
     let count: Int
   }
 
-  /// Choices that are made first; behind them it is always the first one, or chance.
+  /// The first choices; later choices are always the first alternative, or random.
   private let planned: [Int]
   private var made: [Choice] = []
   private var random: ModelRandom?
-  /// What happened, for a person; `nil` when nothing is noted.
+  /// Descriptions of the events; `nil` if nothing is noted.
   private(set) var notes: [String]?
 
-  /// A run whose first choices are known.
+  /// Makes a run with planned first choices.
   init(planned: [Int] = [], isNoting: Bool = false) {
     self.planned = planned
     notes = isNoting ? [] : nil
   }
 
-  /// A run by chance.
+  /// Makes a random run.
   init(seed: UInt64) {
     self.init()
     random = ModelRandom(seed: seed)
   }
 
-  /// One of so many; what is simplest is 0.
+  /// Picks one of `count` alternatives; the simplest is 0.
   mutating func pick(_ count: Int) -> Int { pick(count, mostly: count) }
 
-  /// One of so many, of which chance mostly takes one of the first.
+  /// Picks one of `count` alternatives; a random run mostly picks one of the first.
   mutating func pick(_ count: Int, mostly usualCount: Int) -> Int {
     guard count > 1 else { return 0 }
     let value =
@@ -54,14 +54,14 @@ struct Run {
   /// The values of all choices.
   var choices: [Int] { made.map(\.value) }
 
-  /// The choices of the next run, when all below these have been tried; `nil` after the last.
+  /// The choices of the next run in order; `nil` after the last.
   var successor: [Int]? {
     guard let place = made.lastIndex(where: { $0.value + 1 < $0.count }) else { return nil }
     return made[..<place].map(\.value) + [made[place].value + 1]
   }
 }
 
-/// Random numbers that are the same for the same seed (SplitMix64).
+/// A generator of random numbers that are the same for the same seed (SplitMix64).
 struct ModelRandom {
   private var state: UInt64
 

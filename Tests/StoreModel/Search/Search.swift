@@ -1,27 +1,27 @@
-/// Tries what a scenario allows, and notes what breaks a promise.
+/// A search that tries everything in a scenario for a broken promise.
 package struct Search {
-  /// What came of it.
+  /// The result of a search.
   package struct Outcome: Sendable {
-    /// How many different moments were seen, or how many runs there were by chance.
+    /// The number of different states, or of random runs.
     package var count = 0
-    /// How many runs came to an end.
+    /// The number of runs that reached an end.
     package var endCount = 0
-    /// How many stores were put together from pieces.
+    /// The number of stores that were assembled from pieces.
     package var spliceCount = 0
-    /// Whether nothing is left to try.
+    /// Whether everything was tried.
     package var isExhausted = false
     /// The promise that was broken.
     package var violation: String?
-    /// What led to it, step by step.
+    /// The steps that led to it.
     package var trace: [String] = []
 
-    /// How much was tried, for a person.
+    /// A description of the extent of the search.
     package var summary: String {
-      "\(count) \(isExhausted ? "states, all there are" : "runs or states"), \(endCount) ends"
-        + (spliceCount > 0 ? ", \(spliceCount) stores of pieces" : "")
+      "\(count) \(isExhausted ? "states (all)" : "runs or states"), \(endCount) ends"
+        + (spliceCount > 0 ? ", \(spliceCount) stores from pieces" : "")
     }
 
-    /// The promise that was broken, and how; or that nothing was found.
+    /// The broken promise with its steps, or a text that nothing was found.
     package var report: String {
       ([violation ?? "nothing found in \(summary)"] + trace).joined(separator: "\n")
     }
@@ -29,9 +29,9 @@ package struct Search {
 
   private struct Frame {
     let world: World
-    /// The choices that come next here; `nil` when all were made.
+    /// The next choices here; `nil` after the last.
     var next: [Int]?
-    /// Those that led deeper.
+    /// The choices that led deeper.
     var taken: [Int] = []
   }
 
@@ -97,7 +97,7 @@ package struct Search {
     if scenario.hasSplices { outcome.spliceCount += try Splices(world: world).check() }
   }
 
-  /// Does the run that broke a promise once more, with notes.
+  /// Repeats the run that broke a promise, with notes.
   private mutating func explain(_ violation: Violation, _ choices: [[Int]]) {
     outcome.violation = violation.description
     var run = Run(planned: choices.flatMap(\.self), isNoting: true)

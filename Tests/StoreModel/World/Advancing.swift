@@ -1,5 +1,5 @@
 extension World {
-  /// Something that may happen next.
+  /// An event that may happen next.
   private enum Event {
     case step(process: Int)
     case kill(process: Int)
@@ -8,16 +8,16 @@ extension World {
     case eviction
   }
 
-  /// Lets one thing happen.
+  /// Lets one event happen.
   ///
-  /// - Parameter run: Which one, and how.
-  /// - Returns: Whether anything could happen.
-  /// - Throws: When a promise is broken.
+  /// - Parameter run: The source of the choices.
+  /// - Returns: Whether an event was possible.
+  /// - Throws: A violation if a promise is broken.
   mutating func advance(_ run: inout Run) throws(Violation) -> Bool {
     let events = self.events
     guard !events.isEmpty else {
       guard processes.indices.allSatisfy({ !hasWork($0) }) else {
-        throw Violation("no process can go on")
+        throw Violation("no process can continue")
       }
       return false
     }
@@ -58,7 +58,7 @@ extension World {
     var events: [Event] = []
     if let current, runnable.contains(current) {
       events.append(.step(process: current))
-      // A process that is not in the midst of something may always be followed by another.
+      // Another process may always follow a process that is not in an operation.
       if pausesLeft != 0 || !isAtWork(current) {
         events += runnable.filter { $0 != current }.map { .step(process: $0) }
       }
@@ -79,16 +79,16 @@ extension World {
     return events
   }
 
-  /// Whether a process is in the midst of an operation.
+  /// Returns whether a process is in the middle of an operation.
   func isAtWork(_ process: Int) -> Bool { !processes[process].steps.isEmpty }
 
-  /// Whether a process has something left to do.
+  /// Returns whether a process has remaining operations or steps.
   func hasWork(_ process: Int) -> Bool {
     isAtWork(process)
       || processes[process].begunCount < script(of: process).operations.count
   }
 
-  /// Whether the next step of a process is not one that waits.
+  /// Returns whether the next step of a process does not need to wait.
   private func canStep(_ process: Int) -> Bool {
     guard let step = processes[process].steps.last else {
       let next = script(of: process).operations[processes[process].begunCount]
@@ -104,7 +104,7 @@ extension World {
     }
   }
 
-  /// `kill -9`; a write that is under way may have written some of its sectors.
+  /// Kills a process with `kill -9`; a write in progress may have written some of its sectors.
   private mutating func kill(_ process: Int, _ run: inout Run) {
     run.note("== kill -9 of \(script(of: process).name)")
     if processes[process].steps.last == .writeChange {
@@ -120,10 +120,10 @@ extension World {
 }
 
 extension Operation {
-  /// Whether it is done to the files by something other than the store.
+  /// Whether the operation changes the files without the store.
   ///
-  /// Such a thing happens while no process writes: the store does not promise to notice files
-  /// that are put back in the midst of a change.
+  /// Such an operation happens while no process writes: the store does not promise to detect files
+  /// that are restored in the middle of a change.
   var isOutside: Bool {
     switch self {
     case .keepCopy, .putBack, .tear, .putChangeBack, .damageRecord, .damageMark: true

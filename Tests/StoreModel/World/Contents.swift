@@ -1,12 +1,12 @@
 extension World {
-  /// The number of a state, which is noted when it is new.
+  /// Returns the number of a state, and adds the state if it is new.
   mutating func stateNumber(_ state: StoreState) -> Int {
     if let number = states.firstIndex(of: state) { return number }
     states.append(state)
     return states.count - 1
   }
 
-  /// The number of the mark for a place in a journal; equal marks are equal bytes.
+  /// Returns the number of the mark for a place in a journal; equal marks are equal bytes.
   mutating func markNumber(journal: Int?, end: Int?) -> Int {
     let mark = RecordedLife.Mark(journal: journal, end: end)
     if journal != nil, let number = life.marks.firstIndex(of: mark) { return number }
@@ -14,7 +14,7 @@ extension World {
     return life.marks.count - 1
   }
 
-  /// Notes a change, before anything of it is written.
+  /// Adds a change before any part of it is written.
   mutating func addChange(
     journal: Int, behind previous: Int?, state: StoreState, records: [Layout.Record],
     version: Int
@@ -30,7 +30,7 @@ extension World {
     return life.changes.count - 1
   }
 
-  /// Notes a change that puts a new item.
+  /// Adds a change that puts a new item.
   mutating func addPut(behind previous: Int?, in journal: Int) -> Int {
     payloadCount += 1
     let records = scenario.shape.map {
@@ -42,36 +42,36 @@ extension World {
       version: version(of: journal, at: previous) + 1)
   }
 
-  /// Notes the void change that takes the place of what is dropped; it is shorter than that.
+  /// Adds the void change that replaces a dropped change; it is shorter than the dropped change.
   mutating func addVoid(behind previous: Int?, in journal: Int) -> Int {
     addChange(
       journal: journal, behind: previous, state: states[life.state(at: previous)],
       records: [Layout.Record(partCount: 1)], version: version(of: journal, at: previous) + 1)
   }
 
-  /// The version of the store at a place in a journal.
+  /// Returns the version of the store at a place in a journal.
   func version(of journal: Int, at end: Int?) -> Int {
     end.map { layouts[$0].version } ?? headVersions[journal]
   }
 
-  /// The cells of a change, as far as they were ever written.
+  /// Returns the cells of a change that were ever written.
   func parts(of change: Int) -> [Cell] {
     (0..<layouts[change].writtenPartCount).map { .part(change, $0) }
   }
 
-  /// The cell at which a place in a journal ends.
+  /// Returns the cell at which a place in a journal ends.
   func offset(of end: Int?) -> Int { end.map { layouts[$0].end } ?? 1 }
 }
 
 extension World {
-  /// What a program with the key of a slot finds.
+  /// Converts the files, as a program with the key of a slot finds them, to the oracle's terms.
   ///
   /// - Parameters:
-  ///   - journal: The cells of the file `journal`; `nil` when there is none.
+  ///   - journal: The cells of the file `journal`; `nil` if it does not exist.
   ///   - mark: The content of the file `mark`.
   ///   - headers: The contents of `header` and `header.next`.
-  ///   - slot: Which slot the key opens.
-  /// - Returns: The same, in the oracle's terms.
+  ///   - slot: The slot that the key opens.
+  /// - Returns: The found store.
   func found(
     journal: [Cell]?, mark: Cell, headers: [Cell], slot: Int
   ) -> FoundStore {
@@ -93,7 +93,7 @@ extension World {
     return headers[number].slots.contains(slot) ? .opens(key: headers[number].key) : .closed
   }
 
-  /// How much of a change stands in some cells.
+  /// Returns the part of a change that is in some cells.
   func standing(of change: Int, in cells: [Cell]) -> FoundStore.Standing {
     let layout = layouts[change]
     let isThere = (0..<layout.partCount).map { part in
@@ -105,7 +105,7 @@ extension World {
     var start = 0
     var isChained = true
     for record in layout.records {
-      // The chain covers where a record begins and where it ends.
+      // The chain covers the beginning and the end of a record.
       if !isThere[start] || !isThere[start + record.partCount - 1] { isChained = false }
       start += record.partCount
     }

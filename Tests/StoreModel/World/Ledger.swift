@@ -1,26 +1,26 @@
 /// The payloads of a store's changes in the order in which they were put.
 typealias StoreState = [Int]
 
-/// What processes were answered, which every later answer has to agree with.
+/// The record of all answers to processes, with which every later answer must agree.
 struct Ledger: Hashable, Sendable {
-  /// The furthest state that was confirmed, or that anything read.
+  /// The furthest state that was confirmed, or that a process read.
   var floor: StoreState = []
-  /// Changes of which an answer said that they are gone.
+  /// Changes that an answer reported as dropped.
   var dropped: [Int] = []
   /// Items that an accident destroyed.
   var lost: [Int] = []
-  /// Whether the files were damaged or put back by something other than the store.
+  /// Whether the files were damaged or restored by something other than the store.
   var mayBeCorrupt = false
   /// The slots that a revocation dropped, or is about to.
   var revokedSlots: [Int] = []
 
-  /// Takes down an answer.
+  /// Records an answer.
   ///
   /// - Parameters:
-  ///   - state: What was read, or confirmed.
+  ///   - state: The state that was read or confirmed.
   ///   - floor: The furthest state when the operation began.
   ///   - seen: The furthest state that the same open store saw.
-  /// - Throws: When the answer breaks a promise.
+  /// - Throws: A violation if the answer breaks a promise.
   mutating func answer(
     _ state: StoreState, floor: StoreState, seen: StoreState
   ) throws(Violation) {

@@ -1,6 +1,6 @@
-/// Everything at one moment: the disk, the processes, and what was promised.
+/// The state of everything at one moment: the disk, the processes, and the promises.
 struct World: Sendable {
-  /// What stands where in a journal, and what it means.
+  /// The position of a change in a journal, and its meaning.
   struct Layout: Hashable, Sendable {
     struct Record: Hashable, Sendable {
       var partCount: Int
@@ -11,9 +11,9 @@ struct World: Sendable {
     /// The cell at which the change begins.
     var offset: Int
     var records: [Record]
-    /// The version of the store behind the change.
+    /// The version of the store after the change.
     var version: Int
-    /// How many of its parts were ever written; the others no disk and no attacker has.
+    /// The number of its parts that were ever written; no disk and no attacker has the others.
     var writtenPartCount: Int
 
     var partCount: Int { records.reduce(0) { $0 + $1.partCount } }
@@ -25,7 +25,7 @@ struct World: Sendable {
     var slots: [Int]
   }
 
-  /// What an attacker or a user kept.
+  /// A copy of the files that an attacker or a user kept.
   struct Copy: Hashable, Sendable {
     var journal: [Cell]
     var mark: [Cell]
@@ -35,7 +35,7 @@ struct World: Sendable {
   let scenario: Scenario
   var disk = ModelDisk()
   var life = RecordedLife()
-  /// For each change of ``life``.
+  /// The layout of each change of ``life``.
   var layouts: [Layout] = []
   /// The version in the head of each journal of ``life``.
   var headVersions = [0]
@@ -52,12 +52,12 @@ struct World: Sendable {
   var current: Int?
   /// Whether the kernel made the file system read-only.
   var isReadOnly = false
-  /// The mark that was written last, wherever it arrived.
+  /// The mark that was written last, whether or not it reached the disk.
   var newestMark = 0
   var payloadCount = 0
   var copy: Copy?
 
-  /// A store that holds some changes, before the first process begins.
+  /// Makes a store with some changes, before the first process begins.
   init(_ scenario: Scenario) {
     self.scenario = scenario
     faults = scenario.faults
@@ -82,7 +82,7 @@ struct World: Sendable {
     startLife()
   }
 
-  /// Starts the processes of the life that comes.
+  /// Starts the processes of the next life.
   mutating func startLife() {
     processes = scenario.lives[lifeNumber].indices.map { _ in Process() }
     current = nil
@@ -90,7 +90,7 @@ struct World: Sendable {
 
   func script(of process: Int) -> Scenario.Script { scenario.lives[lifeNumber][process] }
 
-  /// A number that is the same for the same moment, and for hardly any other.
+  /// A number that is equal for equal states, and for hardly any others.
   var fingerprint: Int {
     var hasher = Hasher()
     hasher.combine(disk)
@@ -114,7 +114,7 @@ struct World: Sendable {
   }
 }
 
-/// The lock of the store: one writer, or any number that only read.
+/// The lock of the store: one writer, or any number of readers.
 struct StoreLock: Hashable, Sendable {
   var writer: Int?
   var readers: [Int] = []

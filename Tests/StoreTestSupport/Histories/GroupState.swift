@@ -1,10 +1,10 @@
-/// What a few items that are changed together hold: of each the number of its value, or 0 when
-/// it is absent.
+/// The contents of four items that are changed together: for each, the number of its value, or 0
+/// when it is absent.
 ///
-/// Four, so that a state is small and has no memory of its own: a checker has millions of them.
+/// There are four so that a state is small and allocates no memory: a checker has millions of them.
 package typealias GroupState = SIMD4<UInt64>
 
-/// What an operation says of one item, where it is not the number of a value.
+/// The words that an operation has for an item in place of a value's number.
 package enum ItemWord {
   /// The item is absent, or removed.
   package static let absent: UInt64 = 0

@@ -1,8 +1,8 @@
 package import Foundation
 import SessionToolsBase
 
-/// The operations of one process on one group of items, as a file: seven words of eight bytes
-/// for each.
+/// The operations of one process on one group of items, as a file with seven words of eight bytes
+/// for each operation.
 package enum HistoryFile {
   private static let wordCount = 3 + GroupState.scalarCount
   private static let byteCount = 8 * wordCount

@@ -1,8 +1,8 @@
-/// One operation of a history: what it did or saw, between which two moments.
+/// One operation of a history: what it did or saw, and the two moments between which it happened.
 ///
-/// There are only two kinds, since a put, a removal and a list of both are all changes of some
-/// items at once, and reading a value, asking for one and listing are all looks at some items at
-/// once.
+/// There are only two kinds. A put, a removal and a list of both are all changes of some items at
+/// once; reading a value, asking whether there is one and listing are all observations of some
+/// items at once.
 package struct HistoryOperation: Hashable, Sendable {
   package enum Kind: UInt64, Sendable {
     case change
@@ -10,7 +10,7 @@ package struct HistoryOperation: Hashable, Sendable {
   }
 
   package let kind: Kind
-  /// For every item of the group what was written or seen: a value's number or an ``ItemWord``.
+  /// What was written or seen of every item of the group: a value's number or an ``ItemWord``.
   package let items: GroupState
   /// When the caller began, in nanoseconds.
   package let invoked: UInt64
@@ -24,7 +24,7 @@ package struct HistoryOperation: Hashable, Sendable {
     self.responded = responded
   }
 
-  /// What the items hold after a change of what they held before.
+  /// Returns the state that this change makes of a state.
   package func applied(to state: GroupState) -> GroupState {
     var result = state
     for item in 0..<GroupState.scalarCount where items[item] != ItemWord.untouched {
@@ -33,7 +33,7 @@ package struct HistoryOperation: Hashable, Sendable {
     return result
   }
 
-  /// Whether an observation can be made of a state.
+  /// Returns whether this observation can be made of a state.
   package func agrees(with state: GroupState) -> Bool {
     for item in 0..<GroupState.scalarCount {
       switch items[item] {

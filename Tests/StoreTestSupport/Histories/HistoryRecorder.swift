@@ -2,28 +2,30 @@ package import SealedStore
 import SessionToolsBase
 import TestSupport
 
-/// Makes operations on the shared items by chance, each with its two moments.
+/// A maker of random operations on the shared items, which records each with its two moments.
 ///
-/// Of a thousand, 600 read a value, 300 ask for one, 50 list a group, 25 change several items of
-/// a group, 15 put one and 10 remove one: a change waits for the disk, and for all other writers.
+/// Of 1,000 operations, 600 read a value, 300 ask whether there is one, 50 list a group, 25 change
+/// several items of a group, 15 put one item and 10 remove one. Changes are few because each waits
+/// for the disk and for all other writers.
 package struct HistoryRecorder {
-  /// A value that nobody put.
+  /// A value that no client put.
   private struct ForeignValue: Error {}
 
-  /// What was done and seen so far, for each group.
+  /// The operations so far, for each group.
   ///
-  /// A change of which the outcome is unknown has not ended.
+  /// A change whose outcome is unknown never ends.
   package private(set) var operations = [[HistoryOperation]](
     repeating: [], count: SharedItems.groupCount)
   private let now: () -> UInt64
   private var lastNumber: UInt64
   private var random: SeededGenerator
 
-  /// Numbers of values begin with the client, so that no two are the same.
+  /// Creates a recorder whose values begin with the client's number, so that no two clients put the
+  /// same value.
   ///
   /// - Parameters:
-  ///   - client: Its number.
-  ///   - seed: What chance begins with; the client's number when nothing is said.
+  ///   - client: The client's number.
+  ///   - seed: The seed of the random choices; by default, the client's number.
   ///   - now: A clock that all clients share.
   package init(client: Int, seed: UInt64? = nil, now: @escaping () -> UInt64) {
     self.now = now
@@ -31,7 +33,7 @@ package struct HistoryRecorder {
     random = SeededGenerator(seed: seed ?? UInt64(client))
   }
 
-  /// Makes the next one.
+  /// Makes the next operation.
   ///
   /// - Throws: What the store throws.
   package mutating func makeOperation(with store: SealedFileStore) throws {
@@ -65,7 +67,7 @@ package struct HistoryRecorder {
     }
   }
 
-  /// All values of one change have the same number: it is theirs alone.
+  /// Changes items, giving all values of the change the same number, which no other change has.
   private mutating func change(
     _ group: Int, in store: SealedFileStore, putting: [Int], removing: [Int]
   ) throws {

@@ -1,24 +1,24 @@
-/// Tells whether there is an order of all operations that explains what each of them saw.
+/// A search for an order of all operations that explains what each of them saw.
 ///
 /// In such an order every operation takes effect at once, at a moment between its invocation and
 /// its response, and every observation sees what the changes before it left. Since a change of
-/// several items is one operation, a history in which somebody saw a part of one has no such order.
+/// several items is one operation, a history with an observation of a part of it has no such order.
 ///
-/// The answer is exact. The events are walked in the order of time, with all configurations that
-/// are still possible: what the items hold, and which of the operations under way have had their
-/// effect. A change takes effect as late as can be: when some operation's response needs it, and
-/// then every order of those under way is tried. An observation is taken as soon as a state
-/// agrees with it, which closes no other way, because it changes nothing. With as many operations
-/// under way as there are processes, there are few configurations, and every step forgets those
-/// that time has refuted.
+/// The answer is exact. The search walks the events in the order of time and keeps all
+/// configurations that are still possible: what the items hold, and which of the operations under
+/// way have taken effect. A change takes effect as late as possible: when some operation's response
+/// needs it, and then the search tries every order of the changes under way. An observation takes
+/// effect as soon as a state agrees with it, which excludes no other order, because it changes
+/// nothing. No more operations are under way than there are processes, so there are few
+/// configurations, and every step drops those that a response has refuted.
 package struct LinearizabilityChecker {
-  /// Where a history has no explanation.
+  /// The point at which a history has no explanation.
   package struct Violation: Hashable, Sendable, CustomStringConvertible {
     /// The first operation, by its response, that nothing explains.
     package let operation: HistoryOperation
     /// What the items may have held when it responded.
     package let states: Set<GroupState>
-    /// What else was under way.
+    /// The other operations that were under way.
     package let concurrent: [HistoryOperation]
 
     package var description: String {
@@ -54,7 +54,7 @@ package struct LinearizabilityChecker {
   /// - Parameters:
   ///   - history: Its operations, in any order.
   ///   - start: What the items hold at the beginning.
-  /// - Returns: The first operation without an explanation; `nil` for a history that is linearizable.
+  /// - Returns: The first operation without an explanation; `nil` for a linearizable history.
   package static func violation(
     in history: [HistoryOperation], from start: GroupState = .zero
   ) -> Violation? {
@@ -70,7 +70,8 @@ package struct LinearizabilityChecker {
     return nil
   }
 
-  /// At the same nanosecond, whatever begins comes before what ends: neither is before the other.
+  /// Returns the events in order of time; at the same nanosecond, beginnings come before ends,
+  /// since neither operation precedes the other.
   private static func events(of history: [HistoryOperation]) -> [Event] {
     var events: [Event] = []
     events.reserveCapacity(2 * history.count)
@@ -116,8 +117,8 @@ package struct LinearizabilityChecker {
       concurrent: underWay.sorted { $0.key < $1.key }.map(\.value))
   }
 
-  /// All configurations that can be reached by changes under way, up to the one that has the
-  /// operation of a slot done.
+  /// Returns the configurations that changes under way lead to, each up to the first in which the
+  /// operation of a slot is done.
   private func ways(
     from start: Configuration, untilDone slot: Int
   ) -> Set<Configuration> {
@@ -139,7 +140,7 @@ package struct LinearizabilityChecker {
     return found
   }
 
-  /// With all observations done that the state agrees with.
+  /// Returns a configuration in which all observations that agree with its state are done.
   private func settled(_ configuration: Configuration) -> Configuration {
     var configuration = configuration
     for (slot, operation) in underWay

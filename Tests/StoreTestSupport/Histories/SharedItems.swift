@@ -3,7 +3,7 @@ package import SessionToolsBase
 
 /// The items that the processes of a history share, and the values that they put there.
 ///
-/// A group is a namespace, so that listing it is one look at all of its items.
+/// A group is a namespace, so that listing it observes all of its items at once.
 package enum SharedItems {
   package static let groupCount = 8
 
@@ -15,15 +15,15 @@ package enum SharedItems {
     try StoreKey("item-\(item)", in: namespace(group: group))
   }
 
-  /// The value of a number: its eight bytes, again and again, up to about a thousand bytes.
+  /// Returns the value of a number: its eight bytes, repeated up to about a thousand bytes.
   ///
-  /// So that a value put together from two is none, and journals grow enough to be compacted.
+  /// A mixture of two values is thus not a value, and journals grow enough to be compacted.
   package static func value(_ number: UInt64) -> SecretBytes {
     let word = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
     return SecretBytes([[UInt8]](repeating: word, count: count(of: number)).flatMap { $0 })
   }
 
-  /// The number of a value; `nil` for bytes that are the value of none.
+  /// Returns the number of a value; `nil` for bytes that are not the value of any number.
   package static func number(of value: SecretBytes) -> UInt64? {
     let bytes = value.copyBytes()
     guard bytes.count >= 8 else { return nil }
@@ -31,7 +31,7 @@ package enum SharedItems {
     return value == Self.value(number) ? number : nil
   }
 
-  /// What a store holds of a group; `nil` when a value is not one of those that are put.
+  /// Returns what a store holds of a group; `nil` when a value is not the value of any number.
   package static func state(
     ofGroup group: Int, in store: SealedFileStore
   ) throws(StoreError) -> GroupState? {
