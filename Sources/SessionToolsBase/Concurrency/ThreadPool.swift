@@ -4,9 +4,9 @@ import Synchronization
 
 /// A pool of a few threads outside the cooperative pool, which runs tasks.
 ///
-/// For work that may block, and for work that others wait for, because they may hold all threads of
-/// that pool. A thread is started when no thread is free for a job, up to a limit, and ends after
-/// it has been idle for a while.
+/// For work that may block, and for work that others wait for, because the waiters may hold all
+/// threads of the cooperative pool. A thread is started when no thread is free for a job, up to a
+/// limit, and ends after it has been idle for a while.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var jobs = FIFO<UnownedJob>()

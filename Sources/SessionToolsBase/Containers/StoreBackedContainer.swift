@@ -14,28 +14,28 @@ public protocol StoreBackedContainer<Item>: ObservableSessionContainer where Ite
 }
 
 extension StoreBackedContainer {
-  /// Whether there is an item; `false` also if the store cannot tell, which
-  /// `containsItem(forIdentifier:)` reports.
+  /// Returns whether there is an item; `false` also when the store cannot tell, which
+  /// `containsItem(forIdentifier:)` reports as an error.
   public func hasItem(forIdentifier identifier: String) -> Bool {
-    // The old method has no way to say more.
+    // The old method cannot report more.
     (try? containsItem(forIdentifier: identifier)) ?? false
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
   public func containsItem(forIdentifier identifier: String) throws -> Bool {
     try storeContainer().containsItem(forIdentifier: identifier)
   }
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``; `invalidName`.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
     try await storeContainer().asyncContainsItem(forIdentifier: identifier)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
   public func item(
@@ -44,7 +44,7 @@ extension StoreBackedContainer {
     try storeContainer().item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
   public func loadItem(
@@ -53,7 +53,7 @@ extension StoreBackedContainer {
     try storeContainer().loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item; `nil` when there is none, and for no other reason.
+  /// Reads an item; `nil` only when the item is absent.
   ///
   /// - Throws: As ``SecretStore/value(for:)``; `undecodable`, `invalidName`.
   public func asyncLoadItem(
@@ -63,7 +63,7 @@ extension StoreBackedContainer {
       forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
+  /// Stores an item, replacing an older one if there is one.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
   public func storeItem(
@@ -72,7 +72,7 @@ extension StoreBackedContainer {
     try storeContainer().storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Stores an item in the place of an older one, if there is one.
+  /// Stores an item, replacing an older one if there is one.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `unencodable`, `invalidName`.
   public func asyncStoreItem(
@@ -83,25 +83,27 @@ extension StoreBackedContainer {
       item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
   public func removeItem(forIdentifier identifier: String) throws {
     try storeContainer().removeItem(forIdentifier: identifier)
   }
 
-  /// Removes an item; no error when there is none.
+  /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``; `invalidName`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
     try await storeContainer().asyncRemoveItem(forIdentifier: identifier)
   }
 
-  /// Returns a stream with an element each time the item may have changed, from now on, whoever
-  /// changed it; it ends with the store's own stream.
+  /// Returns a stream with an element each time the item may have changed, from now on, in any
+  /// process that the store sees.
+  ///
+  /// It ends with the store's own stream.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     guard let container = try? storeContainer() else {
-      // A name that no item can have never changes.
+      // An item with an invalid name cannot exist and never changes.
       return AsyncStream { $0.finish() }
     }
     return container.itemChanges(forIdentifier: identifier)

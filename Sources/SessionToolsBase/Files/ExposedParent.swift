@@ -11,8 +11,9 @@ package struct ExposedParent: Hashable, Sendable {
   /// The command that fixes it.
   package let remedy: String
 
-  /// Finds the nearest exposed directory above a private one; `nil` when no directory above it is
-  /// exposed, or none of those can be examined.
+  /// Finds the nearest exposed directory above a private one.
+  ///
+  /// `nil` when no directory above it is exposed, up to the first that cannot be examined.
   ///
   /// - Parameters:
   ///   - path: The private directory.

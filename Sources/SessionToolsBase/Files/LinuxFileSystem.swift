@@ -4,7 +4,8 @@ import Synchronization
 
 /// The kernel's file system.
 ///
-/// This is the only file that makes these calls. Every call that a signal interrupts is repeated.
+/// This is the only file that makes these calls. Every call that a signal interrupts is repeated,
+/// except closing a file and syncing it.
 package final class LinuxFileSystem: FileSystem {
   package init() {}
 

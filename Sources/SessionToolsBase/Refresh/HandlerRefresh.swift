@@ -32,7 +32,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     let time = ObservedTime()
     return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) {
       tellWait(time)
-      // An item that cannot be read is what the handler may be there to mend.
+      // Call the handler anyway: it may repair an unreadable item.
       guard let snapshot = try? await storage.snapshot() else { return try await call() }
       switch wish {
       case .ifNeeded(let seen)

@@ -38,10 +38,10 @@ final class RefreshSlots: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins an operation as soon as fewer than a number of them are under way.
+  /// Begins an operation as soon as fewer than `largestCount` are under way.
   ///
   /// - Parameters:
-  ///   - largestCount: That number.
+  ///   - largestCount: How many may be under way at the same time.
   ///   - begin: Called once, at once or later, on any thread; must not block.
   func take(
     of largestCount: Int, _ begin: @escaping @Sendable (Result<RefreshSlot, Closed>) -> Void
@@ -55,7 +55,7 @@ final class RefreshSlots: Sendable {
     if isClosed { begin(.failure(Closed())) } else { admit() }
   }
 
-  /// Waits until fewer than a number of operations are under way.
+  /// Waits until fewer than `largestCount` operations are under way.
   ///
   /// - Throws: ``Closed``.
   func take(of largestCount: Int) async throws -> RefreshSlot {

@@ -29,8 +29,9 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
 /// One refresh of a session's item, from reading it to storing the new one.
 ///
 /// The order of its steps keeps users signed in: the stored item is read again when no one else can
-/// refresh it; the spent marker is durable before the token is sent; the new item is durable before
-/// any caller gets it; and only a rejection of the item that is still stored removes anything.
+/// refresh it; the notice that the token may be spent is durable before the token is sent; the new
+/// item is durable before any caller gets it; and only a rejection of the item that is still stored
+/// removes anything.
 struct SessionRefresh<Item: Codable> {
   let waiting: WaitingRefresh<Item>
   let storage: any ItemStorage<Item>
@@ -82,7 +83,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
-      // Of a user who has signed out; it harms nobody if it stays.
+      // The user has signed out. A notice that stays is harmless.
       try? await storage.removeSpentNotice()
       throw session.notSignedIn
     }
@@ -94,7 +95,7 @@ struct SessionRefresh<Item: Codable> {
     // A notice that cannot be read counts as one.
     let hadNotice = (try? await storage.hasSpentNotice()) ?? true
     if !hadNotice, try await storage.putSpentNotice(for: snapshot.version) != .made {
-      // Nobody is sent anything of a user who has just signed out.
+      // Nothing is sent for a user who has just signed out.
       return .again(after: .zero)
     }
     switch await answer(about: snapshot.item, mayBeSpent: hadNotice) {
@@ -150,7 +151,7 @@ struct SessionRefresh<Item: Codable> {
   private func temporarilyFailed(retryAfter: Duration?) -> SessionError {
     SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
-      "the refresh does not work now, and the item was kept", retryAfter: retryAfter,
+      "the item cannot be refreshed now, and was kept", retryAfter: retryAfter,
       underlying: shared.failures.last)
   }
 
@@ -193,7 +194,8 @@ struct SessionRefresh<Item: Codable> {
     while true {
       let user = UserIdentifier(of: merged)
       let commit = try storage.commit(merged, replacing: replaced)
-      // What it replaces is spent: if it cannot be stored now, it is kept to be stored later.
+      // The refresh spent the replaced item: if the new one cannot be stored now, it is kept and
+      // stored later.
       shared.unsaved = UnsavedItem(commit: commit, user: user)
       let look = flight?.beginLook() ?? 0
       let outcome = try await commit()
@@ -203,7 +205,7 @@ struct SessionRefresh<Item: Codable> {
         recordIssue(of: merged)
         return .ended(.isNew(session, user))
       }
-      // Somebody changed it, or signed in or out, meanwhile.
+      // The item was changed, or a user signed in or out, meanwhile.
       guard case .otherItem = outcome, let merge = refresher.merge,
         let stored = try await self.snapshot(),
         let both = merge(snapshot.item, item, stored.item)
@@ -213,7 +215,7 @@ struct SessionRefresh<Item: Codable> {
   }
 
   private func recordIssue(of item: Item) {
-    // It was stored, so it can be encoded; one that cannot be read again is told of by reading it.
+    // The item was stored, so it can be encoded. If it cannot be decoded, reading it reports that.
     let item = (try? storage.asStored(item)) ?? item
     if let expiration = refresher.expiration(item) {
       shared.recordIssue(until: expiration, clock: clock)
@@ -231,7 +233,8 @@ struct SessionRefresh<Item: Codable> {
     shared.unsaved = nil
     guard case .made = outcome else { return .again(after: .zero) }
     shared.recordSuccess()
-    // It may have been long ago, or have been stored then without a word.
+    // That refresh may have been long ago, or the item may have been stored then without
+    // confirmation.
     guard let snapshot = try await snapshot(), !isWanted(of: snapshot),
       session.isGood(snapshot.item, shared, refresher)
     else { return .again(after: .zero) }
@@ -243,14 +246,14 @@ struct SessionRefresh<Item: Codable> {
   private func ending(
     of snapshot: ItemSnapshot<Item>, rejectedWith error: any Error
   ) async throws -> Step {
-    // Of one who was signed out before another process signed this one in.
+    // The reason may be of a user who was signed out before another process signed this one in.
     shared.reason = .unknown
     let outcome = try await shared.leaving(.rejected(error)) {
       try await storage.remove(snapshot.version)
     }
     guard case .made = outcome else {
-      // Others have signed out; or a newer item was stored meanwhile, and the rejection was of one
-      // that nobody uses any more.
+      // The user was signed out meanwhile, or a newer item was stored, and the rejection was of an
+      // item that is no longer used.
       if case .otherItem = outcome { shared.reason = .unknown }
       return .again(after: .zero)
     }
@@ -264,7 +267,7 @@ struct SessionRefresh<Item: Codable> {
 
 /// The purpose of a refresh.
 enum RefreshWish: Hashable {
-  /// An item that does not expire soon, in the storage of this one.
+  /// An item that does not expire soon, instead of this one.
   case ifNeeded(ItemVersion)
   /// An item other than this one; any new item, if no item could be read.
   case otherThan(ItemVersion?)

@@ -9,7 +9,7 @@ struct SharedItem: Sendable {
 }
 
 extension SharedSessionState {
-  /// The item as it is stored, or as the refresh under way found it.
+  /// Returns the item as it is stored, or as the refresh under way found it.
   ///
   /// It is read once for all tasks that ask at the same time. The caller must then call
   /// `end(_:at:)`.
@@ -38,7 +38,7 @@ extension SharedSessionState {
     return SharedItem(bytes: try await address.store.value(for: address.key))
   }
 
-  /// Lets the others go on who asked for an item.
+  /// Lets the other tasks that asked for the item continue.
   func end(_ item: SharedItem, by reader: ObjectIdentifier) {
     guard let number = item.read else { return }
     let shared = SharedItem(bytes: item.bytes, isSubject: item.isSubject)

@@ -281,7 +281,7 @@ enum RefreshEnding: Sendable {
   /// The item was removed: the error for the waiters, the session, and the user.
   case wasRejected(SessionError, any RefreshingSession, UserIdentifier?)
 
-  /// Notifies those who do not wait.
+  /// Announces to observers that the item is new or was removed.
   func tell() {
     switch self {
     case .isNew(let session, let user): session?.didRefresh(user)

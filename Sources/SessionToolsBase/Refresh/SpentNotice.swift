@@ -1,8 +1,8 @@
 /// A notice that an item's refresh token may have been used up.
 ///
 /// It is made durable before the token is sent, and removed in the same change that stores the new
-/// item. It has no content. A stale notice is harmless: it only sets `mayBeSpent` on the next
-/// request.
+/// item. Its value is always the same. A stale notice is harmless: it only sets `mayBeSpent` on the
+/// next request.
 ///
 /// It is stored in the item's namespace, so that it is moved, adopted and purged with the item.
 enum SpentNotice {

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// What a session finds out about its item once, when it is first needed.
+/// The storage and the shared state of a session's item, found when first needed.
 struct SessionResolution<Item: Codable> {
   /// Where the item is kept.
   var storage: (any ItemStorage<Item>)?
-  /// What the session shares with other sessions of the same item.
+  /// The state that the session shares with other sessions of the same item.
   var membership: SharedStateMembership?
-  /// Whether it is known for certain which item that is.
+  /// Whether the shared state is certain to be that of this item.
   var isFinal = false
 }
 
 extension Session {
-  /// Where the session's item is kept.
+  /// Returns where the session's item is kept.
   ///
   /// - Throws: `invalidName`.
   func storage() throws(StoreError) -> any ItemStorage<T> {
@@ -37,7 +37,7 @@ extension Session {
     }
   }
 
-  /// What this session shares with other sessions of the same item.
+  /// Returns the state that this session shares with other sessions of the same item.
   ///
   /// - Throws: `invalidName`.
   func sharedState() throws(StoreError) -> SharedSessionState {
@@ -65,7 +65,7 @@ extension Session {
     }
   }
 
-  /// What this session shares with other sessions of the same item.
+  /// Returns the state that this session shares with other sessions of the same item.
   ///
   /// - Throws: `invalidName`.
   func sharedState() async throws(StoreError) -> SharedSessionState {
@@ -84,14 +84,14 @@ extension Session {
     resolution.withLock { $0.isFinal ? $0.membership?.state : nil }
   }
 
-  /// Forgets what a refresh of the previous user has left.
+  /// Discards the remains of a refresh of the previous user.
   func forgetRefresh(_ shared: SharedSessionState) {
     shared.forgetRefresh()
     // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
     try? storage().removeSpentNotice()
   }
 
-  /// Forgets what a refresh of the previous user has left.
+  /// Discards the remains of a refresh of the previous user.
   func forgetRefresh(_ shared: SharedSessionState) async {
     shared.forgetRefresh()
     // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
@@ -99,5 +99,5 @@ extension Session {
   }
 }
 
-/// Where stores are asked for their identity, which may block.
+/// The queues on which stores return their identity, which may block.
 private let threads = BlockingLanes("session-tools.session", count: 2)

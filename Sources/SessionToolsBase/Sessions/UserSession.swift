@@ -96,7 +96,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   /// Whether a user is signed in; `false` also when the container cannot tell.
   ///
-  /// Ask ``Session/state`` where the difference matters.
+  /// Use ``Session/state`` where the difference matters.
   open var isLoggedIn: Bool { hasItem }
 
   /// Stores the user who signed in and announces `loggedIn`.

@@ -115,7 +115,7 @@ extension Session {
     defer { shared.end(stored, by: reader) }
     let snapshot = try stored.bytes.flatMap { try storage.snapshot(of: $0) }
     let usable = try usableSnapshot(snapshot, .ifNeeded, storage, shared, &due)
-    // An item that is refreshed though it is good may not be the one that is stored any more.
+    // An item that is being refreshed, although it is valid, may no longer be the stored one.
     guard stored.isSubject, usable != nil else { return usable }
     due = nil
     return nil
@@ -212,7 +212,7 @@ extension Session {
   /// Refreshes whether or not that is needed, whichever user is signed in.
   func refreshAlways() async throws {
     let shared = try await sharedState()
-    // The session's own old handler, which may sign in, or mend what cannot be read.
+    // An old handler is called in any case: it may sign a user in, or repair an unreadable item.
     let wish =
       refresher == nil ? RefreshWish.always : .otherThan(try await storage().snapshot()?.version)
     _ = try await refresh(wish, shared)
@@ -223,7 +223,7 @@ extension Session {
   ) async throws -> RefreshedItem {
     while true {
       let refreshed = try await wait(for: wish, try storage(), shared).outcome()
-      // One that was under way may have been for an item that only expired soon.
+      // A refresh that was joined may have had the wish `ifNeeded`, and found a valid item.
       if refreshed.isNew { return refreshed }
     }
   }
@@ -239,7 +239,7 @@ extension Session {
       flight = shared.flight(
         WaitingRefresh(session: self, shared: shared, wish: wish), reader: reader, subject: subject)
     } else if let handler = oldHandler {
-      // What it does to the item is not known.
+      // The handler's effect on the item is unknown, so the item is not handed over.
       flight = shared.flight(
         HandlerRefresh(
           session: self, storage: storage, shared: shared, handler: handler, refresher: refresher,
@@ -261,7 +261,7 @@ extension Session {
 
   // MARK: - Expiry
 
-  /// Whether an item expires within the leeway.
+  /// Returns whether an item expires within the leeway.
   func isDue(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
     guard let expiration = refresher.expiration(item) else { return false }
     let leeway = shared.leeway(
@@ -269,7 +269,7 @@ extension Session {
     return shared.timeLeft(until: expiration, clock: refresher.clock) <= leeway
   }
 
-  /// Whether an item has not expired.
+  /// Returns whether an item has not expired.
   func isGood(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
     guard let expiration = refresher.expiration(item) else { return true }
     return shared.timeLeft(until: expiration, clock: refresher.clock) > .zero

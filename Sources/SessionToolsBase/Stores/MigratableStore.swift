@@ -6,7 +6,7 @@
 ///
 /// All operations block as the store's other blocking operations do.
 public protocol MigratableStore: SecretStore {
-  /// The keys of all items, as far as the store can tell when some of them are damaged.
+  /// Returns the keys of all items, or of those that can still be listed if some are damaged.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
   func listing() throws(StoreError) -> StoreListing

@@ -2,8 +2,8 @@ import Dispatch
 
 /// An executor that runs tasks on a thread outside the cooperative pool.
 ///
-/// For work that may block, and for work that others wait for, because they may hold all threads of
-/// that pool.
+/// For work that may block, and for work that others wait for, because the waiters may hold all
+/// threads of the cooperative pool.
 package final class QueueExecutor: TaskExecutor {
   private let queue: DispatchQueue
 

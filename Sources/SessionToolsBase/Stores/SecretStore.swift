@@ -26,8 +26,10 @@ public protocol SecretStore: Sendable {
   /// May read the disk. It does not throw: traits that the store cannot determine are left out.
   var traits: StoreTraits { get }
 
-  /// Returns which items this store gives access to: the same text for every way to them, and
-  /// another one for others; `nil` if that cannot be told, or not now.
+  /// Returns the identity of the items that this store gives access to.
+  ///
+  /// It is the same text for every way to them, and another one for other items; `nil` if the store
+  /// has no identity, or does not know it now.
   ///
   /// Sessions of stores with one identity share one refresh, and a migration removes items only if
   /// source and target have different ones. The default is `nil`: then only sessions of the same

@@ -1,6 +1,6 @@
-/// Defaults.
+/// The default of a store without an identity.
 extension SecretStore {
-  /// `nil`: this store cannot be told apart from others.
+  /// Returns `nil`: the store has no identity.
   public func identity() throws(StoreError) -> String? { nil }
 }
 

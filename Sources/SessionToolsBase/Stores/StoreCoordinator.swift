@@ -6,9 +6,8 @@
 /// how.
 ///
 /// It works only within this process. Exclusive access holds among the tasks and threads that use
-/// the
-/// same coordinator; a store that excludes other processes takes a lock of the system inside the
-/// closure.
+/// the same coordinator; a store that excludes other processes takes a lock of the system inside
+/// the closure.
 public final class StoreCoordinator: Sendable {
   private let names: NameLocks<StoreKey>
   private let observers = Observers()

@@ -10,8 +10,8 @@
 /// }
 /// ```
 ///
-/// The text of an error names the store, the problem and the fix. It may name items,
-/// and never shows a value, a key or a passphrase.
+/// The text of an error names the store, the problem and the fix. It may name items, and never
+/// shows a value, a key or a passphrase.
 public struct StoreError: Error, Sendable {
   /// The kind of failure.
   public let code: Code

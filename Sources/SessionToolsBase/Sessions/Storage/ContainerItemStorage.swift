@@ -69,7 +69,7 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     return try await load().map { ItemSnapshot(item: $0, version: version) }
   }
 
-  /// How the container stores it is not known.
+  /// Returns the item unchanged, because how the container stores it is not known.
   func asStored(_ item: Item) -> Item { item }
 
   func whileRefreshing<Result>(
@@ -78,8 +78,8 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await body()
   }
 
-  // A process that ends takes the items that it refreshed with it, or the container keeps them
-  // where no notice can be.
+  // There are no notices: the items end with the process, or the container keeps them where a
+  // notice cannot be stored.
   func hasSpentNotice() async throws -> Bool { false }
   func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome { .made }
   func removeSpentNotice() throws {}
@@ -93,7 +93,8 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try change(ifStored: version) { try container.removeItem(forIdentifier: identifier) }
   }
 
-  /// Blocks, which a refresh may: it has a thread of its own.
+  /// Makes a change if a version is still stored; blocks, which a refresh may: it has a thread of
+  /// its own.
   private func change(
     ifStored version: ItemVersion, _ body: () throws -> Void
   ) throws -> ChangeOutcome {

@@ -2,10 +2,10 @@
 struct ItemAddress: Sendable {
   let store: any SecretStore
   let key: StoreKey
-  /// The name of the notice that its refresh token may be spent; who refreshes the item has
+  /// The name of the notice that the item's refresh token may be spent; a refresh of the item has
   /// exclusive access to this name.
   let noticeKey: StoreKey
-  /// Who changes the item has exclusive access to this name; nothing is stored under it.
+  /// A change of the item has exclusive access to this name; nothing is stored under it.
   private let changeKey: StoreKey
 
   private static let changeTimeout = Duration.seconds(10)
@@ -37,13 +37,13 @@ struct ItemAddress: Sendable {
   }
 
   /// Makes changes if the stored item is one of some versions.
-  ///
   func apply(
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
   ) async throws -> ChangeOutcome {
     try await exclusively {
-      // Past a gate, if there is one: the value is compared and given to no one. What a server gave in
-      // exchange for the stored item must be stored also while no one is authenticated.
+      // Below a gate, if there is one: the value is compared and given to no one. The item that a
+      // server issued in exchange for the stored one must be stored even while no user is
+      // authenticated.
       guard let stored = try await store.innermost.value(for: key) else { return .noItem }
       guard versions.contains(ItemVersion(stored)) else { return .otherItem }
       try await store.apply(changes)
@@ -56,17 +56,17 @@ struct ItemAddress: Sendable {
     try await change { try await store.apply([.remove(key), .remove(noticeKey)]) }
   }
 
-  /// Makes a change while no one makes a change that depends on what is stored.
+  /// Makes a change while no change that depends on the stored item is made.
   func change(_ body: () throws -> Void) throws {
     try store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
   }
 
-  /// Makes a change while no one makes a change that depends on what is stored.
+  /// Makes a change while no change that depends on the stored item is made.
   func change(_ body: () async throws -> Void) async throws {
     try await exclusively(body)
   }
 
-  /// Changes several items, while no change is made to any of them that depends on the stored item.
+  /// Changes several items while no change that depends on a stored item is made to any of them.
   ///
   /// Takes exclusive access to one item after the other and keeps it until the change is made. All
   /// callers use the same order, and a change of a single item waits for no other item, so that

@@ -9,9 +9,9 @@ protocol ItemStorage<Item>: Sendable {
 
   // MARK: What anyone asks for
 
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   func contains() throws -> Bool
-  /// Whether there is an item.
+  /// Returns whether there is an item.
   func contains() async throws -> Bool
 
   /// Reads the item.
@@ -42,7 +42,7 @@ protocol ItemStorage<Item>: Sendable {
     timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result
 
-  /// Whether there is a notice that the item's refresh token may be spent.
+  /// Returns whether there is a notice that the item's refresh token may be spent.
   func hasSpentNotice() async throws -> Bool
 
   /// Makes a notice durable that the refresh token may be spent from now on, if the item is still
@@ -54,7 +54,7 @@ protocol ItemStorage<Item>: Sendable {
   /// Removes the notice.
   func removeSpentNotice() async throws
 
-  /// Prepares to store an item in the place of one, if that is still stored.
+  /// Prepares to store an item in the place of a version, if that is still stored.
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
 
   /// Removes the item if it is still stored.
@@ -78,7 +78,7 @@ protocol ItemCommit: Sendable {
   func callAsFunction() async throws -> ChangeOutcome
 }
 
-/// The outcome of a change that depends on what is stored.
+/// The outcome of a change that depends on the stored item.
 enum ChangeOutcome: Sendable {
   /// The change was made.
   case made
