@@ -94,7 +94,7 @@ extension Duration {
   }
 }
 
-/// Carries a value through a C callback, perhaps to another thread.
+/// A carrier of a value through a C callback, perhaps to another thread.
 ///
 /// GLib's locks order the accesses of both threads, but race detectors do not see that: the flag is
 /// for them.

@@ -3,7 +3,7 @@ extension DBusConnection {
   /// The name of the bus, and of its own signals' interface.
   package static let busName = "org.freedesktop.DBus"
 
-  /// A method of the bus.
+  /// Returns a method of the bus.
   package static func busMethod(_ name: String) -> DBusMethod {
     DBusMethod(busName, "/org/freedesktop/DBus", busName, name)
   }

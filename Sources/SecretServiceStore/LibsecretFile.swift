@@ -16,8 +16,8 @@ package enum LibsecretFile {
   /// Reads all items of a file with libsecret.
   ///
   /// Outside of a sandbox, libsecret takes the file's path and its password only from the
-  /// environment. So they are put there during the call, which is safe only in a program without
-  /// other threads.
+  /// environment. So they are set there, and the old values restored afterward, which is safe only
+  /// in a program without other threads.
   ///
   /// - Parameters:
   ///   - path: The file.

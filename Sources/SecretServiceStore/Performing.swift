@@ -92,7 +92,7 @@ extension Error {
 }
 
 extension DBusError {
-  /// Whether a call went to a provider that is gone, or used a session that one side does not have.
+  /// Whether a call went to a provider that is gone, or used a session that the sides do not share.
   var saysRestarted: Bool {
     if kind == .disconnected || saysOtherKey { return true }
     return [

@@ -1,6 +1,6 @@
 /// The collection that a store uses.
 public struct SecretServiceCollection: Hashable, Sendable {
-  /// Its alias or label; `nil` for the default collection.
+  /// The alias or label; `nil` for the default collection.
   public let name: String?
 
   /// The collection that the service has set as its default.

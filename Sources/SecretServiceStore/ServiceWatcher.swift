@@ -2,7 +2,7 @@ import DBus
 import SessionToolsBase
 import Synchronization
 
-/// Reports changes, by the service's own signals.
+/// A source of changes, from the service's own signals.
 ///
 /// It begins with the first listener, and continues until the store is released. It waits for a
 /// missing provider or bus.
@@ -35,7 +35,7 @@ final class ServiceWatcher: Sendable {
   }
 }
 
-/// Reports the changes that one connection receives.
+/// A source of the changes that one connection receives.
 private struct ChangeRelay {
   /// How long the provider may take to answer questions about a change.
   private static let timeout = Duration.seconds(25)

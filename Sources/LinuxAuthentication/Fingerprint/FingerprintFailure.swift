@@ -1,7 +1,7 @@
 import DBus
 import SessionAuthentication
 
-/// Converts fprintd's errors.
+/// The conversion of fprintd's errors.
 enum FingerprintFailure {
   static let noEnrolledPrints = "\(prefix)NoEnrolledPrints"
   private static let prefix = "net.reactivated.Fprint.Error."

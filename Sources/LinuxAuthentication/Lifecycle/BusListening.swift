@@ -1,7 +1,7 @@
 import DBus
 import SessionAuthentication
 
-/// Listens to services for as long as a task lasts, also across restarts of the bus.
+/// A listener to services for as long as a task lasts, also across restarts of the bus.
 struct BusListening: Sendable {
   /// The pause before the next attempt to connect.
   private static let pause = Duration.seconds(2)

@@ -39,8 +39,9 @@ public struct ScreenSaverSource: LifecycleSource {
       senders: Self.services.map { BusListening.Sender(name: $0.name, interface: $0.name) })
   }
 
-  /// Returns the running services. It starts none: a screen saver that is not running covers
-  /// nothing.
+  /// Returns the running services.
+  ///
+  /// It starts no service: a screen saver that is not running covers nothing.
   private static func present(
     _ connection: DBusConnection
   ) async throws(DBusError) -> [Service] {

@@ -11,7 +11,7 @@ public import SessionAuthentication
 /// It is a presence check: the answer is yes or no.
 ///
 /// > Warning: The person is not asked if the system's rules allow the action without a question.
-/// That > is always the case for root.
+/// > That is always the case for root.
 public struct PolkitAuthenticator: Authenticator {
   /// How long polkit may take for an answer that does not involve the person.
   private static let serviceTimeout = Duration.seconds(25)

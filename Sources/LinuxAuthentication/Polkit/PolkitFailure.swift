@@ -1,7 +1,7 @@
 import DBus
 import SessionAuthentication
 
-/// Converts polkit's errors.
+/// The conversion of polkit's errors.
 enum PolkitFailure {
   /// Converts an error.
   ///

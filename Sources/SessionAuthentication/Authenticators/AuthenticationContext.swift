@@ -10,7 +10,7 @@ public final class AuthenticationContext: Authenticator {
     var state = AuthenticationState.notDetermined
     /// The last success, and when it was.
     var success: (method: AuthenticationMethod, at: BootInstant)?
-    /// Counts invalidations; an evaluation under way during one is discarded.
+    /// The number of invalidations; an evaluation under way during one is discarded.
     var invalidationCount = 0
   }
 

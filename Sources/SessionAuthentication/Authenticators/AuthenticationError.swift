@@ -79,7 +79,7 @@ extension AuthenticationError {
   public static let misconfigured = Code("misconfigured")
   /// The resulting token is not valid.
   public static let invalidToken = Code("invalidToken")
-  /// The person was authenticated, but what was to be unlocked then could not be unlocked.
+  /// The person was authenticated, but a resource could not be unlocked then.
   public static let unlockFailed = Code("unlockFailed")
 }
 

@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-/// What to ask a person for, and how.
+/// A request to authenticate a person.
 public struct AuthenticationRequest: Sendable {
   /// The purpose, as a phrase that completes "the program wants to": such as "show your messages".
   public var reason: String
@@ -25,7 +25,7 @@ public struct AuthenticationRequest: Sendable {
   }
 }
 
-/// Shows questions to a person: a dialog of the program, or a terminal.
+/// A way to show questions to a person: a dialog of the program, or a terminal.
 public protocol AuthenticationPrompt: Sendable {
   /// Asks one question, and waits for the answer until its task is cancelled.
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer

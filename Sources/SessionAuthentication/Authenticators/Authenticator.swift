@@ -1,4 +1,4 @@
-/// Checks whether the person in front of the program is the right one.
+/// A way to check whether the person in front of the program is the right one.
 ///
 /// Most authenticators only answer yes or no, which is a presence check: after a no, the program
 /// can still read everything that they guard. It is protection only where a secret is derived from
@@ -38,7 +38,7 @@ public enum AuthenticatorAvailability: Sendable {
 
 /// How a person is authenticated.
 public struct AuthenticationMethod: Hashable, Sendable, CustomStringConvertible {
-  /// Its name, for people and logs.
+  /// The name, for people and logs.
   public let description: String
   /// The part of the body that it checks, if any.
   public let biometry: BiometryKind?
@@ -61,7 +61,7 @@ public struct AuthenticationMethod: Hashable, Sendable, CustomStringConvertible 
 
 /// A part of the body that identifies people.
 public struct BiometryKind: Hashable, Sendable, CustomStringConvertible {
-  /// Its name.
+  /// The name.
   public let description: String
 
   /// Names a part.

@@ -1,6 +1,6 @@
-/// Asks the first available authenticator, and the next one when the person wants another way, or
-/// when the question could not be shown.
+/// An authenticator that uses the first available one of several.
 ///
+/// It asks the next one when the person wants another way, or when the question could not be shown.
 /// It never continues after a refusal: a finger that does not match is an answer.
 public struct FirstAvailableAuthenticator: Authenticator {
   private let authenticators: [any Authenticator]
@@ -13,7 +13,7 @@ public struct FirstAvailableAuthenticator: Authenticator {
   /// The method `system`, whichever authenticator is used.
   public var method: AuthenticationMethod { .system }
 
-  /// Available if any authenticator is available; otherwise the reason why the first is not.
+  /// Returns whether any authenticator is available; otherwise the reason why the first is not.
   public func availability() async -> AuthenticatorAvailability {
     var first: AuthenticatorAvailability?
     for authenticator in authenticators {
@@ -24,7 +24,8 @@ public struct FirstAvailableAuthenticator: Authenticator {
     return first ?? .unavailable(.noAuthenticator)
   }
 
-  /// Asks the first available authenticator, and the next one if that ends without an answer.
+  /// Asks the first available authenticator, and the next one after `userFallback` or
+  /// `notInteractive`.
   ///
   /// - Throws: The error of the authenticator that was asked last; when none is available, the
   ///   reason why the first is not.

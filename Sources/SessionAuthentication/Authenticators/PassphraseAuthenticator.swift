@@ -1,7 +1,7 @@
 import Dispatch
 public import SessionToolsBase
 
-/// Asks for the passphrase of a store, and opens the store with it.
+/// An authenticator that asks for the passphrase of a store, and opens the store with it.
 ///
 /// This is protection, not only a presence check: while the store is locked, its keys are not in
 /// the program's memory, and cannot be derived without the passphrase. Attach the store to the
@@ -33,7 +33,7 @@ public struct PassphraseAuthenticator: Authenticator {
   /// The method `passphrase`.
   public var method: AuthenticationMethod { .passphrase }
 
-  /// Always available: whether the store has a passphrase becomes known when it is opened.
+  /// Returns `available`: whether the store has a passphrase becomes known when it is opened.
   public func availability() async -> AuthenticatorAvailability { .available }
 
   /// Asks for the passphrase and opens the store.

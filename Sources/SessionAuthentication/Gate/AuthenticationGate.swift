@@ -17,7 +17,7 @@ import Synchronization
 /// called one after the other in the order of the events, on the thread that caused the event or on
 /// a thread that was about to call another receiver.
 public final class AuthenticationGate: Sendable {
-  /// Authenticates a person; the scene may show something for it.
+  /// A closure that authenticates a person; the scene may show something for it.
   ///
   /// Its task is cancelled when the evaluation must stop; it should then return soon, because no
   /// other begins before that.
@@ -135,7 +135,7 @@ public final class AuthenticationGate: Sendable {
 
   /// When the gate locks, and when it asks; may be changed at any time.
   ///
-  /// Disabling the gate opens it at once: allow changes only to people whom the gate lets in.
+  /// Disabling the gate opens it at once: allow changes only after authentication.
   public var configuration: GateConfiguration {
     get { inside.withLock { $0.machine.configuration } }
     set { perform(.configure(newValue)) }
@@ -241,7 +241,7 @@ public final class AuthenticationGate: Sendable {
   }
 }
 
-/// Ends a stream when it is released.
+/// An object that ends a stream when it is released.
 private final class StreamEnd: Sendable {
   let continuation: AsyncStream<SceneDirective>.Continuation
 

@@ -30,7 +30,7 @@ extension AuthenticationGate {
   /// Handles an event and performs its effects.
   ///
   /// - Parameters:
-  ///   - event: What happened.
+  ///   - event: The event.
   ///   - call: Called after all effects.
   func perform(_ event: GateMachine.Event, then call: (@Sendable () -> Void)? = nil) {
     let (wiped, removed) = inside.withLock { inside in

@@ -20,7 +20,7 @@ public struct GatedResource: Sendable {
     self.unlock = unlock
   }
 
-  /// The keys of a store.
+  /// Makes a resource of the keys of a store.
   ///
   /// If the program can get the key by itself, this keeps the keys out of memory while the gate is
   /// locked, and nothing more. With ``PassphraseAuthenticator``, which opens the store itself,

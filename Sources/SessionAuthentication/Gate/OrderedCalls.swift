@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Calls closures one at a time, in the order in which they were added.
+/// A queue of closures, which are called one at a time in the order in which they were added.
 ///
 /// While another thread is running closures, that thread also runs the new ones. So a closure may
 /// add others, and no lock is held while a closure runs.

@@ -16,7 +16,7 @@ public struct SceneIdentifier: Hashable, Sendable, ExpressibleByStringLiteral,
   }
 }
 
-/// What happens to a scene, as the program's toolkit reports it.
+/// An event of a scene, as the program's toolkit reports it.
 public enum SceneEvent: Hashable, Sendable, CaseIterable {
   /// It received the focus.
   case didBecomeActive

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Lets callers of guarded items through, or refuses them.
+/// The gate in front of guarded items, with the policy for their callers.
 struct GateDoor: Sendable {
   let gate: AuthenticationGate
   let policy: GuardPolicy

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Obscures a scene's content while there is any reason to, and restores the focus afterwards.
+/// A cover for a scene's content while there is a reason; it restores the focus afterwards.
 ///
 /// ```swift
 /// let shield = PrivacyShield {
@@ -18,7 +18,7 @@ import Synchronization
 public final class PrivacyShield: Sendable {
   /// The reason why the content is obscured.
   public struct Reason: Hashable, Sendable, CustomStringConvertible {
-    /// Its name.
+    /// The name.
     public let description: String
 
     /// Names a reason of the program.

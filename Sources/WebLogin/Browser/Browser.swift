@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Opens the person's browser.
+/// An opener of the person's browser.
 public protocol Browser: Sendable {
   /// Opens an address, and returns when the browser has accepted it, or later.
   ///

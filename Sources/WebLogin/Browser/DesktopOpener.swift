@@ -11,8 +11,9 @@ package struct DesktopOpener: Browser {
     self.environment = environment
   }
 
-  /// Starts the program, and waits until it ends or the task is cancelled. Cancellation leaves it
-  /// running, because it may be the browser itself.
+  /// Starts the program, and waits until it ends or the task is cancelled.
+  ///
+  /// Cancellation leaves the program running, because it may be the browser itself.
   ///
   /// - Throws: `noBrowser` when it cannot be started or reports a failure.
   package func open(_ address: URL) async throws(WebLoginError) {

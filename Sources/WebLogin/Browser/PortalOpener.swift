@@ -2,13 +2,15 @@ import DBus
 package import Foundation
 import Synchronization
 
-/// Opens addresses by the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.
+/// An opener that uses the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.
 package struct PortalOpener: Browser {
   private let bus: String?
 
   private static let name = "org.freedesktop.portal.Desktop"
   private static let timeout = Duration.seconds(25)
 
+  /// Makes an opener; opens nothing.
+  ///
   /// - Parameter bus: The address of the bus; `nil` when there is no bus.
   package init(bus: String? = BusAddress.session) {
     self.bus = bus

@@ -6,7 +6,7 @@ import SessionToolsBase
 /// Show ``userCode`` and ``verificationAddress``, such as with ``terminalText(withQRCode:)``, and
 /// wait with ``OAuthClient/credential(for:)``. Descriptions, dumps and mirrors show neither code.
 public struct DeviceAuthorization: Sendable {
-  /// What the person types in on the other device.
+  /// The code that the person types in on the other device.
   public let userCode: String
   /// The address where the person types the code in.
   public let verificationAddress: URL

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Sends the requests of logins: to the server's metadata, its token endpoint and the like.
+/// An HTTP client for logins: for the server's metadata, its token endpoint and the like.
 ///
 /// ``CurlHTTPClient`` is used unless a program provides its own client, such as one that uses a
 /// proxy or records the requests; <doc:OtherHTTPClient> shows one for AsyncHTTPClient.

@@ -7,7 +7,7 @@ enum LoginCallback: Sendable {
   case denied(ServerRefusal)
 }
 
-/// Recognizes the one request that the login is waiting for.
+/// The check for the one request that the login is waiting for.
 ///
 /// Any process of the user, and any web page, can send requests to the port. Only a request with
 /// the state, which only the person's browser has, ends or continues the login.

@@ -3,7 +3,7 @@ import Glibc
 package import SessionToolsBase
 import Synchronization
 
-/// Listens on the loopback interface and answers requests one by one until it is closed.
+/// A listener on the loopback interface, which answers requests one by one until it is closed.
 ///
 /// Requests by processes of other users, or of a user that cannot be determined, are refused.
 ///

@@ -1,6 +1,6 @@
 /// The head of a request, read as strictly as RFC 9112 allows, because browsers send no other.
 package struct LoopbackRequest: Equatable {
-  /// What is wrong with a request.
+  /// The fault of a request.
   package enum Fault: Error {
     case isTooLong
     case isMalformed

@@ -134,7 +134,7 @@ package struct LoopbackSocket: ~Copyable {
   }
 }
 
-/// Wakes a thread that is waiting for sockets.
+/// A wake-up for a thread that is waiting for sockets.
 final class LoopbackWake: Sendable {
   let descriptor: Int32
 

@@ -39,7 +39,7 @@ public struct AuthorizationServer: Hashable, Codable, Sendable {
   }
 }
 
-/// Asks a server for its addresses.
+/// The request for a server's addresses.
 struct Discovery {
   private struct Metadata: Decodable {
     let issuer: String
