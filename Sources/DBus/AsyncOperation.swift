@@ -1,16 +1,16 @@
 package import CGIO
 
-/// Begins an operation of GLib's on the D-Bus thread and waits for it without blocking.
+/// Begins a GLib operation on the D-Bus thread and waits for it without blocking.
 ///
-/// Cancelling the task, or the end of the time, cancels the operation and returns at once.
+/// Cancelling the task, or the timeout, cancels the operation and returns at once.
 ///
 /// - Parameters:
-///   - timeout: How long it may take; `nil` when it has an end of its own.
-///   - begin: Calls the function of GLib's that begins it, with the cancellable, callback and
-///     data that are given.
-///   - finish: Calls the function that ends it.
-/// - Returns: What the function that ends it gives.
-/// - Throws: What the function that ends it says, `timedOut` or `cancelled`.
+///   - timeout: How long it may take; `nil` when the operation has its own timeout.
+///   - begin: Calls the GLib function that begins the operation, with the given cancellable,
+///     callback and data.
+///   - finish: Calls the GLib function that ends the operation.
+/// - Returns: The result of `finish`.
+/// - Throws: The error of `finish`, `timedOut` or `cancelled`.
 package func asyncOperation<Value: Sendable>(
   timeout: Duration?,
   begin:
@@ -58,7 +58,7 @@ package func asyncOperation<Value: Sendable>(
   }
 }
 
-/// What is called when an operation has ended.
+/// The callback for the end of an operation.
 @safe private final class Pending: Sendable {
   let finish: @Sendable (OpaquePointer?) -> Void
 

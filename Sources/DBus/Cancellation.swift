@@ -1,12 +1,12 @@
 import CGIO
 import Synchronization
 
-/// A `GCancellable`, which any thread may cancel, and why it was.
+/// A `GCancellable`, which any thread may cancel, and the reason.
 @safe final class Cancellation: @unchecked Sendable {
   let pointer = unsafe g_cancellable_new()
   private let firstReason = Mutex<DBusError.Kind?>(nil)
 
-  /// Why it was cancelled.
+  /// The reason for the cancellation.
   var reason: DBusError.Kind { firstReason.withLock { $0 } ?? .cancelled }
 
   func cancel(_ reason: DBusError.Kind) {

@@ -1,14 +1,14 @@
 import CGIO
 
-/// A connection to a message bus that nobody else in this process uses.
+/// A private connection to a message bus.
 ///
-/// Not the one that GLib shares: that ends the process when the bus goes away, and what is asked
-/// through it is asked in the name of the whole program.
+/// It is not the connection that GLib shares: that one ends the process when the bus goes away, and
+/// calls through it are made in the name of the whole program.
 ///
-/// `GDBusConnection` may be used from any thread, and the pointer never changes: this makes the
-/// unchecked conformance true.
+/// `GDBusConnection` may be used from any thread, and the pointer never changes: this justifies the
+/// unchecked conformance.
 @safe package final class DBusConnection: @unchecked Sendable {
-  /// For other C libraries; valid as long as this object is.
+  /// For other C libraries; valid as long as this object exists.
   package let pointer: OpaquePointer
 
   private init(taking pointer: OpaquePointer) {
@@ -18,7 +18,7 @@ import CGIO
 
   /// Connects to a bus.
   ///
-  /// - Throws: `disconnected` when there is none at that address, `timedOut` or `cancelled`.
+  /// - Throws: `disconnected` when there is no bus at that address, `timedOut` or `cancelled`.
   package static func open(
     address: String, timeout: Duration
   ) async throws(DBusError) -> DBusConnection {
@@ -36,7 +36,7 @@ import CGIO
   }
 
   deinit {
-    // Whoever waits for an answer through it keeps it, so there is nobody.
+    // Pending calls retain the connection, so none can be left here.
     close()
     unsafe g_object_unref(UnsafeMutableRawPointer(pointer))
   }
@@ -44,11 +44,11 @@ import CGIO
   /// Whether the connection broke.
   package var isClosed: Bool { unsafe g_dbus_connection_is_closed(pointer) != 0 }
 
-  /// Closes the connection, and with it everything that was asked and not answered.
+  /// Closes the connection, which ends all pending calls.
   package func close() {
     let kept = unsafe Kept(pointer)
-    // What is left of it is delivered to the main context of the thread that asks, so this has to
-    // be one that has one; anywhere else it would never be given back.
+    // GLib delivers the rest to the main context of the calling thread. That thread must run one,
+    // or the connection would never be released.
     MainLoop.shared.perform { unsafe g_dbus_connection_close(kept.pointer, nil, nil, nil) }
   }
 
@@ -57,13 +57,13 @@ import CGIO
   /// - Parameters:
   ///   - method: The method.
   ///   - arguments: Its arguments.
-  ///   - timeout: How long to wait; the other side may go on after that.
-  /// - Returns: What it answers, a tuple.
-  /// - Throws: `remote` with the error it answers, `timedOut`, `cancelled` or `disconnected`.
+  ///   - timeout: How long to wait; the other side may continue after that.
+  /// - Returns: The answer, a tuple.
+  /// - Throws: `remote` with the error in the answer, `timedOut`, `cancelled` or `disconnected`.
   package func call(
     _ method: DBusMethod, _ arguments: [Variant] = [], timeout: Duration
   ) async throws(DBusError) -> Variant {
-    // GLib calls nobody back when it was given a path that is none.
+    // GLib never calls back for an invalid object path.
     guard unsafe g_variant_is_object_path(method.path) != 0 else {
       throw DBusError(.remote("org.freedesktop.DBus.Error.UnknownObject"), "no such object")
     }
@@ -83,11 +83,11 @@ import CGIO
   /// Calls a closure, on the D-Bus thread, for every signal of an interface.
   ///
   /// - Parameters:
-  ///   - interface: Whose signals; all members of it.
-  ///   - sender: A name on the bus, or `nil` for whoever sends them.
+  ///   - interface: The interface; all its signals are received.
+  ///   - sender: A name on the bus, or `nil` for any sender.
   ///   - path: The object, or `nil` for all.
-  ///   - receive: Called with each; must not block.
-  /// - Returns: What ends it when it is let go.
+  ///   - receive: Called with each signal; must not block.
+  /// - Returns: A subscription that ends when it is released.
   package func subscribe(
     to interface: String, from sender: String?, path: String? = nil,
     receive: @escaping @Sendable (DBusSignal) -> Void
@@ -118,7 +118,7 @@ import CGIO
   }
 }
 
-/// A connection that lives until something has been done with it.
+/// A connection that is retained until a closure has used it.
 @safe private final class Kept: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -154,7 +154,7 @@ package struct DBusSignal: Sendable {
   package let arguments: [Variant]
 }
 
-/// Ends listening to signals when it is let go.
+/// A subscription to signals, which ends when it is released.
 package final class DBusSubscription: Sendable {
   private let connection: DBusConnection
   private let identifier: guint
@@ -175,13 +175,13 @@ package final class DBusSubscription: Sendable {
 extension DBusConnection {
   /// Calls a closure, on the D-Bus thread, when the connection breaks or is closed.
   ///
-  /// - Returns: What ends it when it is let go.
+  /// - Returns: An observer that stops when it is released.
   package func onClose(_ body: @escaping @Sendable () -> Void) -> ClosingObserver {
     ClosingObserver(self, body)
   }
 }
 
-/// Waits for the end of a connection until it is let go.
+/// An observer of the end of a connection, until it is released.
 package final class ClosingObserver: Sendable {
   private let connection: DBusConnection
   private let identifier: gulong
@@ -189,7 +189,7 @@ package final class ClosingObserver: Sendable {
   init(_ connection: DBusConnection, _ body: @escaping @Sendable () -> Void) {
     self.connection = connection
     let box = unsafe Unmanaged.passRetained(Box(body))
-    // GLib calls it with arguments that are of no interest, the last of which is the box.
+    // GLib calls it with arguments that are not needed, except the last, which is the box.
     let callback:
       @convention(c) (
         OpaquePointer?, gboolean, UnsafeMutablePointer<GError>?, UnsafeMutableRawPointer?

@@ -1,6 +1,6 @@
 import CGIO
 
-/// Why a call over D-Bus gave no answer.
+/// The reason why a call over D-Bus has no answer.
 package struct DBusError: Error, Sendable {
   package enum Kind: Hashable, Sendable {
     /// The other side answered with an error of this name.
@@ -14,7 +14,7 @@ package struct DBusError: Error, Sendable {
   }
 
   package let kind: Kind
-  /// What the other side, or GLib, says; for people.
+  /// The text of the other side, or of GLib; for people.
   package let message: String
 
   package init(_ kind: Kind, _ message: String) {
@@ -22,7 +22,7 @@ package struct DBusError: Error, Sendable {
     self.message = message
   }
 
-  /// Takes GLib's error over.
+  /// Takes ownership of GLib's error.
   init(taking error: UnsafeMutablePointer<GError>) {
     defer { unsafe g_error_free(error) }
     let isFromGIO = unsafe error.pointee.domain == g_io_error_quark()
@@ -32,7 +32,7 @@ package struct DBusError: Error, Sendable {
       let text = unsafe String(cString: name)
       unsafe g_free(name)
       unsafe g_dbus_error_strip_remote_error(error)
-      // The bus answers in the place of one that died, or GLib in the bus's.
+      // The bus sends these in place of a service that died, or GLib in place of the bus.
       let isLate = ["org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut"]
       kind = isLate.contains(text) ? .timedOut : .remote(text)
     } else if isFromGIO, code == Int32(bitPattern: G_IO_ERROR_TIMED_OUT.rawValue) {
@@ -42,7 +42,7 @@ package struct DBusError: Error, Sendable {
     } else if isFromGIO || isFromDBus {
       kind = .disconnected
     } else {
-      // Another library that did not understand the answer.
+      // Another library did not understand the answer.
       kind = .remote(Self.unexpectedName)
     }
     message = unsafe String(cString: error.pointee.message)
@@ -50,9 +50,9 @@ package struct DBusError: Error, Sendable {
 
   package static let unexpectedName = "org.session-tools.Unexpected"
 
-  /// An answer of a form that the specification does not have.
+  /// Returns an error for an answer of a form that the specification does not allow.
   package static func unexpected(_ method: String) -> DBusError {
-    DBusError(.remote(unexpectedName), "the answer to \(method) has another form than it should")
+    DBusError(.remote(unexpectedName), "the answer to \(method) has an unexpected form")
   }
 
   package var name: String? {

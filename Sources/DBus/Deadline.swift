@@ -1,6 +1,6 @@
 import Synchronization
 
-/// When an operation has to have an answer.
+/// The time by which an operation must have an answer.
 package final class Deadline: Sendable {
   private let instant: Mutex<ContinuousClock.Instant>
 
@@ -8,10 +8,10 @@ package final class Deadline: Sendable {
     instant = Mutex(.now + timeout)
   }
 
-  /// The time until then; below zero when it is over.
+  /// The time left; below zero when the deadline has passed.
   package var left: Duration { instant.withLock { $0 } - .now }
 
-  /// Runs a closure whose time does not count.
+  /// Runs a closure whose duration does not count toward the deadline.
   package func paused<Result>(_ body: () async throws -> Result) async rethrows -> Result {
     let start = ContinuousClock.now
     defer {

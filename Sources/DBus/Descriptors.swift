@@ -1,7 +1,7 @@
 import CGIO
 import Glibc
 
-/// A descriptor of a file that came over a bus, closed when it is let go.
+/// A file descriptor received over a bus, closed when it is released.
 package final class ReceivedDescriptor: Sendable {
   package let number: Int32
 
@@ -14,12 +14,12 @@ package final class ReceivedDescriptor: Sendable {
   }
 }
 
-/// An answer with descriptors, to which its handles refer by their position.
+/// An answer with descriptors, which its handles refer to by position.
 package struct DescribedAnswer: Sendable {
   package let values: [Variant]
   package let descriptors: [ReceivedDescriptor]
 
-  /// The descriptor that a value of the answer refers to; `nil` when it refers to none.
+  /// Returns the descriptor that a value of the answer refers to, or `nil`.
   package func descriptor(_ position: Int) -> ReceivedDescriptor? {
     guard values.indices.contains(position), let handle = values[position].handle,
       descriptors.indices.contains(handle)
@@ -31,9 +31,9 @@ package struct DescribedAnswer: Sendable {
 extension DBusConnection {
   /// Calls a method that answers with descriptors, and waits for its answer.
   ///
-  /// - Parameters: As of `call`.
-  /// - Returns: What it answers.
-  /// - Throws: As `call`.
+  /// - Parameters: As for `call`.
+  /// - Returns: The answer.
+  /// - Throws: As for `call`.
   package func callForDescriptors(
     _ method: DBusMethod, _ arguments: [Variant] = [], timeout: Duration
   ) async throws(DBusError) -> DescribedAnswer {
@@ -61,14 +61,14 @@ extension ReceivedDescriptor {
   ) -> [ReceivedDescriptor] {
     guard let list = unsafe list else { return [] }
     var count: gint = 0
-    // They are ours from then on, and closed when a program is started.
+    // From now on this process owns them; they are closed when it starts a program.
     guard let numbers = unsafe g_unix_fd_list_steal_fds(list, &count) else { return [] }
     defer { unsafe g_free(numbers) }
     return (0..<Int(count)).map { unsafe ReceivedDescriptor(taking: numbers[$0]) }
   }
 }
 
-/// Lets a list of descriptors go, if there is one.
+/// Releases a list of descriptors, if there is one.
 private func release(_ list: UnsafeMutablePointer<GUnixFDList>?) {
   guard let list = unsafe list else { return }
   unsafe g_object_unref(list)

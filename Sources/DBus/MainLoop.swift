@@ -3,13 +3,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The thread on which GLib delivers replies and signals, one for the process.
+/// The thread on which GLib delivers replies and signals: one for the process.
 ///
-/// GLib calls back on the main context that was the thread's default when a call was made, so
-/// everything that will be answered is begun here. Nothing here may block.
+/// GLib calls back on the main context that was the thread's default when a call was made, so every
+/// call that will be answered begins here. Nothing here may block.
 ///
-/// `GMainContext` may be used from any thread, and the pointer never changes: this makes the
-/// unchecked conformance true.
+/// `GMainContext` may be used from any thread, and the pointer never changes: this justifies the
+/// unchecked conformance.
 @safe package final class MainLoop: @unchecked Sendable {
   package static let shared = MainLoop()
 
@@ -26,7 +26,7 @@ import Synchronization
       unsafe g_main_loop_run(loop)
     }
     thread.name = "session-tools.dbus"
-    // Signals are for the program's threads: one taken here is missed by whoever waits for it.
+    // Signals are for the program's threads: a thread that waits for one must not miss it.
     var everySignal = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&everySignal)
@@ -41,9 +41,10 @@ import Synchronization
     unsafe g_main_context_invoke_full(context, G_PRIORITY_DEFAULT, run, call, release)
   }
 
-  /// Runs a closure on the thread after a while, unless the call is let go before.
+  /// Runs a closure on the thread after a delay, unless the returned call is released before.
   ///
-  /// Not by a task's sleep: that would be late when the program's tasks block their threads.
+  /// It does not use a task's sleep, which would be late when the program's tasks block their
+  /// threads.
   package func perform(
     after delay: Duration, _ body: @escaping @Sendable () -> Void
   ) -> DelayedCall {
@@ -62,15 +63,15 @@ private let run: GSourceFunc = { pointer in
   return 0  // G_SOURCE_REMOVE
 }
 
-/// Lets the box go.
+/// Releases the box.
 private let release: GDestroyNotify = { pointer in
   guard let pointer = unsafe pointer else { return }
   unsafe Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(pointer).release()
 }
 
-/// Something that happens later if it is not let go before.
+/// A call that happens later, unless it is released before.
 ///
-/// A `GSource` may be destroyed from any thread: this makes the unchecked conformance true.
+/// A `GSource` may be destroyed from any thread: this justifies the unchecked conformance.
 @safe package final class DelayedCall: @unchecked Sendable {
   private let source: UnsafeMutablePointer<GSource>?
 
@@ -85,7 +86,7 @@ private let release: GDestroyNotify = { pointer in
 }
 
 extension Duration {
-  /// As GLib counts; at least one, since zero and less mean something else there.
+  /// The duration for GLib; at least one, since zero and less have another meaning there.
   var milliseconds: gint {
     let (seconds, attoseconds) = components
     let whole = min(seconds, Int64(gint.max) / 1000 - 1) * 1000
@@ -93,9 +94,9 @@ extension Duration {
   }
 }
 
-/// Carries a value through a C callback, perhaps to another thread.
+/// A carrier of a value through a C callback, perhaps to another thread.
 ///
-/// GLib's locks order what both do, but tools that look for races do not see that: the flag is
+/// GLib's locks order the accesses of both threads, but race detectors do not see that: the flag is
 /// for them.
 final class Box<Value: Sendable>: Sendable {
   private let content: Value

@@ -1,22 +1,23 @@
-/// What the bus itself knows: who has which name.
+/// Questions to the bus itself: which connection owns which name.
 extension DBusConnection {
   /// The name of the bus, and of its own signals' interface.
   package static let busName = "org.freedesktop.DBus"
 
-  /// A method of the bus.
+  /// Returns a method of the bus.
   package static func busMethod(_ name: String) -> DBusMethod {
     DBusMethod(busName, "/org/freedesktop/DBus", busName, name)
   }
 
-  /// The name of whoever provides a service, which nobody else ever has; the service is started if
-  /// the bus knows how.
+  /// Returns the unique name of a service's provider, starting the service if the bus can.
+  ///
+  /// The bus never gives a unique name to another connection.
   ///
   /// - Throws: `DBusError`; `remote` with `ServiceUnknown` when there is no such service.
   package func provider(
     of name: String, until deadline: Deadline
   ) async throws(DBusError) -> String {
     if let owner = try await owner(of: name, until: deadline) { return owner }
-    // Starting is the bus's work; by the time it answers, the name has an owner.
+    // The bus starts the service; when it answers, the name has an owner.
     _ = try await call(
       Self.busMethod("StartServiceByName"), [.string(name), .unsigned32(0)],
       timeout: deadline.left)
@@ -27,7 +28,7 @@ extension DBusConnection {
     return owner
   }
 
-  /// The name of whoever provides a service now; `nil` when nobody does.
+  /// Returns the unique name of a service's current provider; `nil` when there is no provider.
   ///
   /// - Throws: `DBusError`.
   package func owner(
@@ -45,8 +46,8 @@ extension DBusConnection {
 }
 
 extension DBusSignal {
-  /// What became of a name, if this is the bus's signal that says so about that name: its owner,
-  /// or `nil` for none.
+  /// Returns the new owner of a name, if this is the bus's signal about that name; the inner `nil`
+  /// means that the name has no owner.
   package func owner(of name: String) -> String?? {
     guard self.name == "NameOwnerChanged", arguments.count == 3, arguments[0].text == name,
       let owner = arguments[2].text
@@ -56,7 +57,7 @@ extension DBusSignal {
 }
 
 extension DBusError {
-  /// Whether nobody provides the service that was asked for, and nobody could be started.
+  /// Whether the service has no provider, and could not be started.
   package var saysNoProvider: Bool {
     guard let name else { return false }
     return name.hasPrefix("org.freedesktop.DBus.Error.Spawn")

@@ -1,19 +1,19 @@
 import CGIO
 
-/// A value as it goes over D-Bus.
+/// A value that is sent over D-Bus.
 ///
-/// A `GVariant` never changes and counts its references atomically: this makes the unchecked
-/// conformance true.
+/// A `GVariant` never changes and counts its references atomically: this justifies the unchecked
+/// conformance.
 @safe package final class Variant: @unchecked Sendable {
-  /// For other C libraries; valid as long as this object is.
+  /// For other C libraries; valid as long as this object exists.
   package let pointer: OpaquePointer
 
-  /// Takes a value over: a floating one becomes ours, of any other one reference does.
+  /// Takes over a floating value, or one reference to any other value.
   package init(taking pointer: OpaquePointer) {
     unsafe self.pointer = unsafe g_variant_take_ref(pointer)
   }
 
-  /// Refers to a value that someone else has as well.
+  /// Adds a reference to a value that others also refer to.
   package init(sharing pointer: OpaquePointer) {
     unsafe self.pointer = unsafe g_variant_ref(pointer)
   }
@@ -33,12 +33,12 @@ extension Variant {
     return unsafe Variant(taking: pointer)
   }
 
-  /// A text; must have no NUL.
+  /// Makes a string, which must not contain a NUL.
   package static func string(_ text: String) -> Variant {
     unsafe make(g_variant_new_string(text))
   }
 
-  /// The path of an object, which must be one.
+  /// Makes an object path, which must be valid.
   package static func objectPath(_ path: String) -> Variant {
     unsafe make(g_variant_new_object_path(path))
   }
@@ -59,7 +59,7 @@ extension Variant {
     unsafe make(g_variant_new_boolean(value ? 1 : 0))
   }
 
-  /// A value that carries its own type.
+  /// Makes a value that carries its own type.
   package static func variant(_ value: Variant) -> Variant {
     unsafe make(g_variant_new_variant(value.pointer))
   }
@@ -71,7 +71,7 @@ extension Variant {
     }
   }
 
-  /// An array of elements of one type, such as `o` or `{sv}`.
+  /// Makes an array of elements of one type, such as `o` or `{sv}`.
   package static func array(_ elements: [Variant], of type: String) -> Variant {
     var pointers: [OpaquePointer?] = unsafe elements.map { unsafe $0.pointer }
     let elementType = unsafe g_variant_type_new(type)
@@ -85,12 +85,12 @@ extension Variant {
     array(paths.map(objectPath), of: "o")
   }
 
-  /// `a{ss}`.
+  /// Makes a dictionary of type `a{ss}`.
   package static func strings(_ values: [String: String]) -> Variant {
     array(values.map { entry(string($0), string($1)) }, of: "{ss}")
   }
 
-  /// `a{sv}`.
+  /// Makes a dictionary of type `a{sv}`.
   package static func properties(_ values: [String: Variant]) -> Variant {
     array(values.map { entry(string($0), variant($1)) }, of: "{sv}")
   }
@@ -106,17 +106,17 @@ extension Variant {
   /// The type, such as `(ao)`.
   package var type: String { unsafe String(cString: g_variant_get_type_string(pointer)) }
 
-  /// A text or an object's path; `nil` for anything else.
+  /// The string or object path; `nil` for anything else.
   package var text: String? {
     guard ["s", "o"].contains(type) else { return nil }
     return unsafe String(cString: g_variant_get_string(pointer, nil))
   }
 
-  /// The path of an object, which can be called; `nil` for anything else, also for a text that
-  /// looks like one.
+  /// The object path, which can be called; `nil` for anything else, even a string that looks like a
+  /// path.
   package var objectPath: String? { type == "o" ? text : nil }
 
-  /// The paths of an array of paths; `nil` when it is none.
+  /// The object paths of an array; `nil` for anything else.
   package var objectPaths: [String]? { type == "ao" ? texts : nil }
 
   package var boolean: Bool? {
@@ -131,12 +131,12 @@ extension Variant {
     type == "t" ? unsafe UInt64(g_variant_get_uint64(pointer)) : nil
   }
 
-  /// The position of a descriptor among those that came along; `nil` for anything else.
+  /// The position of a descriptor among those received; `nil` for anything else.
   package var handle: Int? {
     type == "h" ? unsafe Int(g_variant_get_handle(pointer)) : nil
   }
 
-  /// The members of a container; none for anything else.
+  /// The members of a container; empty for anything else.
   package var children: [Variant] {
     guard unsafe g_variant_is_container(pointer) != 0 else { return [] }
     return unsafe (0..<g_variant_n_children(pointer)).compactMap { position in
@@ -144,20 +144,20 @@ extension Variant {
     }
   }
 
-  /// What is inside of a value that carries its own type; the value itself otherwise.
+  /// The content of a value that carries its own type; otherwise the value itself.
   package var unwrapped: Variant {
     var value = self
     while value.type == "v", let inner = value.children.first { value = inner }
     return value
   }
 
-  /// The texts of an array of texts or paths; `nil` when it is none.
+  /// The strings or paths of an array; `nil` for anything else.
   package var texts: [String]? {
     guard ["as", "ao"].contains(type) else { return nil }
     return children.compactMap(\.text)
   }
 
-  /// The entries of a dictionary with texts as keys.
+  /// The entries of a dictionary with strings or paths as keys.
   package var entries: [String: Variant] {
     var entries: [String: Variant] = [:]
     guard type.hasPrefix("a{s") || type.hasPrefix("a{o") else { return entries }

@@ -2,7 +2,7 @@ import CSecret
 import Glibc
 import SessionToolsBase
 
-/// SHA-256 and Base64 as GLib has them.
+/// SHA-256, computed by GLib.
 enum Checksum {
   static let byteCount = 32
 
@@ -12,7 +12,7 @@ enum Checksum {
     return unsafe text.map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// The 32 bytes of the checksum of a part of a buffer.
+  /// Returns the 32 bytes of the checksum of a part of a buffer.
   static func sha256(_ buffer: ByteBuffer, _ range: Range<Int>) -> ByteBuffer {
     let checksum = unsafe g_checksum_new(G_CHECKSUM_SHA256)
     defer { unsafe g_checksum_free(checksum) }
@@ -24,7 +24,7 @@ enum Checksum {
     var count = gsize(byteCount)
     let end = unsafe digest.pointer(to: 0..<byteCount)
     unsafe g_checksum_get_digest(checksum, end.assumingMemoryBound(to: guint8.self), &count)
-    // It has a copy of the last bytes, less than a block of 64, and does not wipe it.
+    // GLib keeps a copy of the last bytes, less than a block of 64, and does not wipe it.
     let zeros = [guchar](repeating: 0, count: 63)
     unsafe g_checksum_reset(checksum)
     unsafe g_checksum_update(checksum, zeros, gssize(zeros.count))
@@ -32,11 +32,11 @@ enum Checksum {
   }
 }
 
-/// Base64 into and out of buffers that are wiped.
+/// Base64 with buffers that are wiped.
 enum Base64 {
   static func byteCount(ofEncoded byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
-  /// Writes the text of a whole buffer into another.
+  /// Writes the encoding of a whole buffer into another.
   static func encode(_ bytes: ByteBuffer, into text: ByteBuffer, at offset: Int) {
     let count = byteCount(ofEncoded: bytes.byteCount)
     let source = unsafe bytes.pointer(to: 0..<bytes.byteCount)
@@ -50,7 +50,7 @@ enum Base64 {
     withExtendedLifetime((bytes, text)) {}
   }
 
-  /// The bytes of a text; `nil` when it is not what they are written as.
+  /// Decodes a text; `nil` when it is not the exact encoding of any bytes.
   static func decode(_ text: RawSpan) -> ByteBuffer? {
     let decoded = ByteBuffer(byteCount: text.byteCount / 4 * 3 + 3, isSecret: true)
     let target = unsafe decoded.pointer(to: 0..<decoded.byteCount)
@@ -62,7 +62,7 @@ enum Base64 {
     }
     let bytes = ByteBuffer(byteCount: Int(count), isSecret: true)
     bytes.copy(decoded, 0..<Int(count), to: 0)
-    // GLib passes over whatever is no digit, and does not ask for an end.
+    // GLib skips invalid characters, and does not require a complete end.
     guard byteCount(ofEncoded: bytes.byteCount) == text.byteCount else { return nil }
     let encoded = ByteBuffer(byteCount: text.byteCount, isSecret: true)
     encode(bytes, into: encoded, at: 0)

@@ -1,10 +1,10 @@
-/// Names as providers keep them without a change: one line of visible text.
+/// Names as providers keep them unchanged: one line of visible text.
 ///
-/// Control characters, those that change how others are shown, those that XML cannot hold,
-/// a percent sign, and spaces at either end are written as `%` and two digits for each byte.
-/// So is an opening brace, with which KeePassXC's references to other entries begin.
+/// Control characters, characters that change how others are shown, characters that XML cannot
+/// contain, a percent sign, and spaces at either end are written as `%` and two digits for each
+/// byte. So is an opening brace, with which KeePassXC's references to other entries begin.
 package enum EscapedName {
-  /// The name as it is written; a separator has a meaning of its own, and is escaped as well.
+  /// Escapes a name; a separator has a meaning of its own, and is also escaped.
   package static func escape(_ name: String, separator: Unicode.Scalar? = nil) -> String {
     let scalars = Array(name.unicodeScalars)
     var text = String.UnicodeScalarView()
@@ -22,7 +22,7 @@ package enum EscapedName {
     return String(text)
   }
 
-  /// `nil` when the text is not what ``escape(_:)`` gives for any name.
+  /// Returns the name with this escaped form; `nil` when there is no such name.
   package static func unescape(_ text: String, separator: Unicode.Scalar? = nil) -> String? {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

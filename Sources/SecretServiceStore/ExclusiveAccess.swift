@@ -6,10 +6,10 @@ import Synchronization
 extension SecretServiceStore {
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
-  /// The service has nothing of the kind, so this is between programs that use this library on
-  /// the same machine: by a lock file below `$XDG_RUNTIME_DIR`.
+  /// The service has no such locks, so this excludes only programs that use this library on the
+  /// same machine: by a lock file below `$XDG_RUNTIME_DIR`.
   ///
-  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `io`, or what the closure throws.
+  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `io`, or the closure's errors.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
@@ -24,7 +24,7 @@ extension SecretServiceStore {
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
   /// - Throws: `timedOut`, `cancelled` when the task was cancelled while waiting,
-  ///   `unsafePermissions`, `accessDenied`, `io`, or what the closure throws.
+  ///   `unsafePermissions`, `accessDenied`, `io`, or the closure's errors.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -37,12 +37,12 @@ extension SecretServiceStore {
   }
 }
 
-/// The lock file that stands for a service that has no locks.
+/// The lock file that replaces the locks that the service lacks.
 final class RuntimeLocks: Sendable {
   let names = NameLocks<StoreKey>(store: "secret service")
   private let opened = Mutex<LockFile?>(nil)
 
-  /// The lock file, in a directory that is made when it is needed first.
+  /// Returns the lock file, in a directory that is made when it is first needed.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func file() throws(StoreError) -> LockFile {
@@ -69,7 +69,7 @@ final class RuntimeLocks: Sendable {
     return try PrivateDirectory(path, fileSystem: fileSystem)
   }
 
-  /// The byte of the lock file that stands for a name, whatever the collection: a collection has
+  /// Returns the byte of the lock file for a name, in any collection: one collection can have
   /// several names.
   func byte(of key: StoreKey) -> Int {
     let bytes = key.canonicalBytes

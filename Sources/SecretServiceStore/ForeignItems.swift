@@ -1,20 +1,20 @@
 public import SessionToolsBase
 import Synchronization
 
-/// What another program keeps in the Secret Service, to be read and to be migrated.
+/// The items of another program in the Secret Service, for reading and migrating them.
 ///
-/// Every change is refused: what the program does not expect, it may not understand. A name that
-/// cannot be one here is not listed, and ``listing()`` says why.
+/// Every change is refused, because the other program may not understand it. An item whose name is
+/// not valid here is not listed, and ``listing()`` reports why.
 public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
   MigratableStore
 {
-  /// Whose items these are.
+  /// The naming scheme of the program that owns the items.
   public let dialect: SecretServiceDialect
   private let store: SecretServiceStore
-  /// Where the items were that were listed last.
+  /// The paths of the items that were listed last.
   private let paths = Mutex<[StoreKey: [String]]>([:])
 
-  /// Names a program's items; nothing is asked of the service.
+  /// Describes a program's items; asks the service nothing.
   public convenience init(
     _ dialect: SecretServiceDialect, collection: SecretServiceCollection = .default,
     options: SecretServiceOptions = SecretServiceOptions()
@@ -27,7 +27,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     self.store = store
   }
 
-  /// Read only; protected as the collection is.
+  /// The traits of a read-only store; protection is the collection's.
   public var traits: StoreTraits {
     let service = store.traits
     return StoreTraits(
@@ -36,41 +36,41 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
       protection: service.protection, atRest: service.atRest, isReadOnly: true)
   }
 
-  /// The dialect and the collection; blocks.
+  /// Returns the dialect and the collection; blocks.
   ///
-  /// - Throws: As ``SecretServiceStore/identity()``.
+  /// - Throws: The errors of ``SecretServiceStore/identity()``.
   public func identity() throws(StoreError) -> String? {
     try store.identity().map { "\(dialect.name) in \($0)" }
   }
 
   /// Reads the value of an item.
   ///
-  /// - Throws: As ``SecretServiceStore/asyncValue(for:)``.
+  /// - Throws: The errors of ``SecretServiceStore/asyncValue(for:)``.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     if let known = paths.withLock({ $0[key] }),
       let value = try await store.foreignValue(of: known, { try self.dialect.key($0) == key })
     {
       return value
     }
-    // Not listed yet, or another item by now.
+    // The item has not been listed yet, or its path now has another item.
     _ = try await found()
     guard let known = paths.withLock({ $0[key] }) else { return nil }
     return try await store.foreignValue(of: known) { try self.dialect.key($0) == key }
   }
 
-  /// The names of the items.
+  /// Returns the names of the items.
   ///
-  /// - Throws: As ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item whose name
-  ///   cannot be one here.
+  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item whose
+  ///   name is not valid here.
   public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     let found = try await found()
     if let damage = found.damage { throw damage }
     return found.keys.filter { namespace == nil || $0.namespace == namespace }
   }
 
-  /// The names of the items, and why one of them cannot be one here; blocks.
+  /// Returns the names of the items, and an error for one that has no valid name here; blocks.
   ///
-  /// - Throws: As ``SecretServiceStore/asyncKeys(in:)``.
+  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``.
   public func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in try await store.found() }
   }
@@ -83,7 +83,8 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
       do throws(StoreError) {
         guard let key = try dialect.key(attributes) else { continue }
         found[key, default: []].append(path)
-        // The same item twice is one of which the newest counts; two that get one name are not.
+        // Of duplicates of one item the newest counts; two different items with one name are an
+        // error.
         if attributesOfFound.updateValue(attributes, forKey: key) ?? attributes != attributes {
           damage = .sameName(key, store: dialect.name)
         }
@@ -95,16 +96,16 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     return StoreListing(keys: found.keys.sorted(), damage: damage)
   }
 
-  /// What is thrown instead of a change.
+  /// The error that a change throws.
   public var refusal: StoreError {
     StoreError(
       StoreError.accessDenied, store: "\(dialect.name) items",
-      reason: "they belong to another program, and are only read here")
+      reason: "they belong to another program, and are read-only here")
   }
 }
 
 extension SecretServiceStore {
-  /// The items with some attributes, and all attributes of each.
+  /// Returns the items with some attributes, and all attributes of each.
   fileprivate func foreignItems(
     with attributes: [String: String]
   ) async throws(StoreError) -> [(path: String, attributes: [String: String])] {
@@ -122,7 +123,7 @@ extension SecretServiceStore {
     }
   }
 
-  /// What the newest of some items holds; `nil` when all are gone.
+  /// Returns the secret of the newest of some items; `nil` when all are gone.
   fileprivate func foreignValue(
     of paths: [String], _ isTheItem: @escaping @Sendable ([String: String]) throws -> Bool
   ) async throws(StoreError) -> SecretBytes? {
@@ -138,7 +139,7 @@ extension SecretServiceStore {
 }
 
 extension StoreError {
-  /// Two items of another program that would have one name here.
+  /// Returns an error for two items of another program that would have the same name here.
   package static func sameName(_ key: StoreKey, store: String) -> StoreError {
     StoreError(
       alreadyExists, store: store, reason: "two different items would both be \(key)")

@@ -1,12 +1,12 @@
 package import SessionToolsBase
 
-/// The attributes by which the service finds an item: the same names for every item of ours.
+/// The attributes by which the service finds an item: every item of ours has the same ones.
 ///
-/// Providers take an item that has all attributes of a new one for the one to be replaced, and
-/// some more attributes do not make it another. So every item has all of these names, and one of
-/// them is the item's alone. None is a name that other programs use.
+/// Providers replace an existing item that has all attributes of a new one, even if it has more. So
+/// every item has all of these attributes, and the value of one of them is unique to the item.
+/// Other programs use none of these names but the schema.
 ///
-/// Anyone in the session can read them, also while the collection is locked.
+/// All programs in the session can read them, also while the collection is locked.
 package enum ItemAttributes {
   static let version = "session-tools:version"
   static let identity = "session-tools:id"
@@ -15,14 +15,14 @@ package enum ItemAttributes {
   static let install = "session-tools:install"
   static let identifier = "session-tools:identifier"
   static let size = "session-tools:size"
-  /// Written for those who list items by kind, and never asked for: a provider that was just
+  /// Written for programs that list items by kind, and never searched for: a provider that was just
   /// started, and is still locked, finds nothing by it.
   static let schema = "xdg:schema"
 
-  /// Whether an item can be asked for together with hundreds of others.
+  /// Whether an item can be read together with hundreds of others.
   ///
-  /// The bus cuts off who sends it more than 128 MiB at once, and that would be the provider. So
-  /// what is asked for at once has to be known before. An item that was large once may stay so.
+  /// The bus disconnects a sender of more than 128 MiB at once, which would be the provider. So the
+  /// sizes must be known before a request. An item that was large once may keep this attribute.
   package enum Size: String {
     case small, large
 
@@ -42,26 +42,28 @@ package enum ItemAttributes {
     return attributes
   }
 
-  /// What the item of a key has, and no other; only when it has a size, if one is given.
+  /// Returns the attributes that only the item of a key has; with a size, only while it has that
+  /// size.
   static func identity(of key: StoreKey, size: Size? = nil) -> [String: String] {
     var attributes = [identity: identityText(of: key)]
     attributes[Self.size] = size?.rawValue
     return attributes
   }
 
-  /// What all items of a namespace and a size have; of all namespaces when `nil`.
+  /// Returns the attributes of all items of a namespace and a size; of all namespaces when `nil`.
   static func inNamespace(_ namespace: Namespace?, size: Size) -> [String: String] {
     var attributes = [version: "1", Self.size: size.rawValue]
     if let namespace {
       attributes[service] = EscapedName.escape(namespace.service)
-      // No name is empty, so an absent part can be told.
+      // No name is empty, so an empty text means an absent part.
       attributes[accessGroup] = namespace.accessGroup.map { EscapedName.escape($0) } ?? ""
       attributes[install] = namespace.install.map { EscapedName.escape($0.rawValue) } ?? ""
     }
     return attributes
   }
 
-  /// The key of an item with these attributes; `nil` when they are not ours, or were changed.
+  /// Returns the key of an item with these attributes; `nil` when they are not ours, or were
+  /// changed.
   package static func key(of attributes: [String: String]) -> StoreKey? {
     guard let service = name(attributes[service]),
       let group = part(attributes[accessGroup]), let install = part(attributes[install]),
@@ -79,7 +81,7 @@ package enum ItemAttributes {
     attribute.flatMap { EscapedName.unescape($0) }
   }
 
-  /// `.some(nil)` is an absent part, `nil` an attribute that is none.
+  /// Returns `.some(nil)` for an absent part, and `nil` for an invalid attribute.
   private static func part(_ attribute: String?) -> String?? {
     guard let attribute else { return nil }
     guard !attribute.isEmpty else { return .some(nil) }

@@ -1,13 +1,13 @@
 package import SessionToolsBase
 
-/// What is kept in the service for one item: one line of ASCII.
+/// The secret of one item in the service: one line of ASCII.
 ///
-/// `session-tools:1:` and, in Base64, length of the key 4 ‖ key in its canonical encoding ‖ value
-/// ‖ SHA-256 of all that.
+/// `session-tools:1:` and, in Base64, length of the key 4 ‖ key in its canonical encoding ‖ value ‖
+/// SHA-256 of all that.
 ///
-/// Providers take a secret for text, whatever its type says: they stop at a NUL, change bytes
-/// that are no UTF-8, and one of them cannot read its own file any more after a newline. The key
-/// is in it so that a value that was put under another name is noticed.
+/// Providers treat a secret as text, whatever its type: they stop at a NUL, change bytes that are
+/// not UTF-8, and one of them cannot read its own file again after a newline. The line contains the
+/// key, so a value moved to another name is noticed.
 package enum ItemLine {
   private static let prefix = "session-tools:1:"
   private static let anyPrefix = "session-tools:"
@@ -28,12 +28,14 @@ package enum ItemLine {
     return line
   }
 
-  /// Why a line is not read.
+  /// The reason why a line cannot be read.
   package enum Defect: Error {
     case isNone, isNewer, isDamaged
   }
 
-  /// - Throws: Why it is not the line of an item.
+  /// Decodes a line.
+  ///
+  /// - Throws: The reason why it is not the line of an item.
   package static func decode(_ line: SecretBytes) throws(Defect) -> (
     key: StoreKey, value: SecretBytes
   ) {

@@ -2,34 +2,34 @@ import CSecret
 import Glibc
 package import SessionToolsBase
 
-/// The encrypted file that libsecret keeps where there is no Secret Service, as in a sandbox.
+/// The encrypted file that libsecret uses where there is no Secret Service, as in a sandbox.
 package enum LibsecretFile {
-  /// An item as the program that made it named it.
+  /// An item with the attributes that its program gave it.
   package struct Item: Sendable {
     package let attributes: [String: String]
     package let secret: SecretBytes
   }
 
-  /// Where libsecret puts it: `keyrings/default.keyring` in the user's data directory.
+  /// The path that libsecret uses: `keyrings/default.keyring` in the user's data directory.
   package static var standardPath: String { "\(UserDirectory.data.path)/keyrings/default.keyring" }
 
-  /// Reads all of a file, by libsecret.
+  /// Reads all items of a file with libsecret.
   ///
-  /// Outside of a sandbox, libsecret takes the file's place and its password from the environment
-  /// alone. So they are put there, which only a program may do that has no other threads yet, and
-  /// taken out again.
+  /// Outside of a sandbox, libsecret takes the file's path and its password only from the
+  /// environment. So they are set there, and the old values restored afterward, which is safe only
+  /// in a program without other threads.
   ///
   /// - Parameters:
   ///   - path: The file.
-  ///   - password: What it opens with.
+  ///   - password: The file's password.
   /// - Returns: The items.
-  /// - Throws: `unavailable` when there is no file, `invalidKey` for a password with a NUL,
-  ///   `wrongKey` when it does not open what is in the file, or the file is damaged; libsecret does
-  ///   not tell these apart.
+  /// - Throws: `unavailable` when there is no file, `invalidKey` for a password with a NUL or one
+  ///   that is not UTF-8, `wrongKey` when the password is wrong or the file is damaged, which
+  ///   libsecret does not distinguish.
   package static func items(
     at path: String, password: SecretBytes
   ) throws(StoreError) -> [Item] {
-    // Of a file that is not there, libsecret says that it is empty.
+    // libsecret treats a missing file as empty.
     guard unsafe access(path, R_OK) == 0 else {
       throw StoreError(
         StoreError.unavailable, store: path, reason: "there is no such file, or it cannot be read",
@@ -38,7 +38,7 @@ package enum LibsecretFile {
     let text = password.copyBytes()
     guard !text.contains(0), let text = String(validating: text, as: UTF8.self) else {
       throw StoreError(
-        StoreError.invalidKey, store: path, reason: "the password is not UTF-8, or has a NUL")
+        StoreError.invalidKey, store: path, reason: "the password is not UTF-8, or contains a NUL")
     }
     let environment = [
       "SECRET_BACKEND": "file", "SECRET_FILE_TEST_PATH": path, "SECRET_FILE_TEST_PASSWORD": text,
@@ -56,7 +56,7 @@ package enum LibsecretFile {
   }
 
   private static func search(_ path: String) throws(StoreError) -> [Item] {
-    // No attributes: all items.
+    // Searching without attributes finds all items.
     let everything = unsafe g_hash_table_new(g_str_hash, g_str_equal)
     defer { unsafe g_hash_table_unref(everything) }
     var error: UnsafeMutablePointer<GError>?
@@ -73,7 +73,7 @@ package enum LibsecretFile {
     while let element = unsafe next {
       let item = unsafe OpaquePointer(element.pointee.data)
       guard let secret = unsafe secret_retrievable_retrieve_secret_sync(item, nil, nil) else {
-        throw refused(path, "an item of it does not open")
+        throw refused(path, "an item in it cannot be opened")
       }
       defer { unsafe secret_value_unref(UnsafeMutableRawPointer(secret)) }
       var count: gsize = 0
@@ -107,14 +107,14 @@ package enum LibsecretFile {
   private static func refused(_ path: String, _ reason: String) -> StoreError {
     StoreError(
       StoreError.wrongKey, store: path,
-      reason: "libsecret does not open it: \(reason)",
-      remedy: "See that the password is right, and the file as libsecret wrote it")
+      reason: "libsecret cannot open it: \(reason)",
+      remedy: "Check that the password is right and the file is unchanged")
   }
 }
 
 extension SecretServiceDialect {
-  /// The name that the first dialect gives an item which all attributes are known of, or one made
-  /// of all attributes; `nil` for an item without any.
+  /// Returns the name from the first dialect that knows all attributes of an item, or else a name
+  /// made of all attributes; `nil` for an item without attributes.
   ///
   /// - Throws: `invalidName`.
   package static func key(of attributes: [String: String]) throws(StoreError) -> StoreKey? {
@@ -122,7 +122,7 @@ extension SecretServiceDialect {
     where dialect.attributes.allSatisfy({ attributes[$0.key] == $0.value }) {
       if let key = try dialect.key(attributes) { return key }
     }
-    // Of an application with a schema of its own, as most of those in a sandbox have.
+    // For an application with its own schema, like most in a sandbox.
     return try key(of: attributes, otherwise: attributes["xdg:schema"] ?? "libsecret")
   }
 }

@@ -1,12 +1,12 @@
 public import SessionToolsBase
 
 extension SecretServiceStore {
-  /// For fewer values, one by one is faster than a whole namespace.
+  /// Fewer values are read faster one by one than with their whole namespace.
   private static let smallestBulkCount = 20
 
-  /// The collection, as the service calls it; blocks.
+  /// Returns the service's path of the collection; blocks.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func identity() throws(StoreError) -> String? {
     "secret service "
       + (try waiting { store async throws(StoreError) in
@@ -14,19 +14,21 @@ extension SecretServiceStore {
       })
   }
 
-  /// The names of all items, with the values of small ones, which the service gives together; of
-  /// items that somebody changed, the names that their attributes have.
+  /// Returns the names of all items, and the values of small ones, which the service returns
+  /// together.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// The name of a damaged item is taken from its attributes.
+  ///
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in
       try await store.perform { operation in try await operation.listing() }
     }
   }
 
-  /// Reads small values of each namespace together; large ones are to be read one by one.
+  /// Reads small values of each namespace together; large ones must be read one by one.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func values(
     ofFirst keys: ArraySlice<StoreKey>
   ) throws(StoreError) -> [SecretBytes?] {

@@ -1,11 +1,11 @@
 import DBus
 
-/// KWallet's two sides: a wallet that PAM opened at the login is open to programs of KDE, and locked
-/// to those that use the Secret Service until one of them unlocks it.
+/// KWallet's two interfaces: a wallet that PAM opened at the login is open to KDE programs, and
+/// locked to users of the Secret Service until one of them unlocks it.
 enum OpenWallet {
-  /// What KWallet calls itself, and where it says which wallets are open.
+  /// KWallet's names on the bus, and the objects that report which wallets are open.
   ///
-  /// In newer versions of KDE Frameworks 6 the service is a program of its own, `ksecretd`, and
+  /// In newer versions of KDE Frameworks 6 the service is a separate program, `ksecretd`, and
   /// `kwalletd6` is one of its clients.
   static let services = [
     (name: "org.kde.kwalletd5", object: "/modules/kwalletd5"),
@@ -13,10 +13,10 @@ enum OpenWallet {
     (name: "org.kde.ksecretd", object: "/ksecretd"),
   ]
 
-  /// The path of the collection that is a wallet, which has the wallet's name as its label.
+  /// Returns the path of a wallet's collection, which has the wallet's name as its label.
   ///
-  /// Of two wallets that have one label, the path of the second one has a number as well, and its
-  /// name is not known.
+  /// If two wallets have the same label, the path of the second one also has a number, and its name
+  /// is unknown.
   static func collection(_ wallet: String) -> String {
     let name = wallet.utf8.map { byte in
       let character = Character(UnicodeScalar(byte))
@@ -30,7 +30,7 @@ enum OpenWallet {
 }
 
 extension Provider {
-  /// Whether a collection is a wallet of KWallet's that is open, so that its prompt asks nothing.
+  /// Returns whether a collection is an open KWallet wallet, whose prompt asks no question.
   ///
   /// - Throws: `DBusError`.
   func isOpenWallet(_ collection: String, until deadline: Deadline) async throws(DBusError) -> Bool
@@ -46,7 +46,8 @@ extension Provider {
         let answer = try await connection.call(method, [.string(wallet)], timeout: deadline.left)
         return answer.children.first?.boolean == true
       } catch let error where error.saysUnknown {
-        // What ksecretd will not say in a later version; a person would be asked if it is closed.
+        // A later ksecretd may not report it. The wallet counts as closed, because it might ask a
+        // person.
         return false
       }
     }
@@ -55,7 +56,7 @@ extension Provider {
 }
 
 extension DBusError {
-  /// Whether a program does not have what was called.
+  /// Whether a program does not have the called method.
   fileprivate var saysUnknown: Bool {
     saysGone || name == "org.freedesktop.DBus.Error.UnknownInterface"
   }

@@ -1,7 +1,7 @@
 import DBus
 import SessionToolsBase
 
-/// One operation of a store with a provider that was reached.
+/// One operation of a store, with a provider that was reached.
 struct Operation: Sendable {
   let store: SecretServiceStore
   let link: ServiceLink
@@ -9,9 +9,9 @@ struct Operation: Sendable {
 
   var provider: Provider { link.provider }
 
-  /// The path of the store's collection.
+  /// Returns the path of the store's collection.
   ///
-  /// - Throws: `unavailable` when there is none.
+  /// - Throws: `unavailable` when there is no such collection.
   func collection() async throws -> String {
     if let path = try await provider.path(of: store.collection, until: deadline) { return path }
     let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
@@ -20,7 +20,7 @@ struct Operation: Sendable {
       remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
   }
 
-  /// Whether the collection is there and unlocked.
+  /// Returns whether the collection exists and is unlocked.
   func availability() async throws -> SecretServiceAvailability {
     guard let path = try await provider.path(of: store.collection, until: deadline) else {
       return .noCollection
@@ -29,8 +29,8 @@ struct Operation: Sendable {
     return try await provider.isOpenWallet(path, until: deadline) ? .unlocked : .locked
   }
 
-  /// Unlocks a collection that is locked, if that takes no question, or the store's policy is to
-  /// ask.
+  /// Unlocks a locked collection, if that needs no question, or the store's policy allows
+  /// questions.
   ///
   /// - Returns: Whether it was locked.
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
@@ -45,7 +45,7 @@ struct Operation: Sendable {
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
-    // Without a question, although it takes a prompt.
+    // An open wallet needs a prompt, but asks no question.
     if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
       let isUnlocked = try await provider.unlock(
         collection, until: deadline, promptUntil: deadline)
@@ -57,7 +57,7 @@ struct Operation: Sendable {
     }
   }
 
-  /// Unlocks items that a person has to allow this program to read.
+  /// Unlocks items that a person must allow this program to read.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func allow(_ items: [String]) async throws {
@@ -79,9 +79,9 @@ struct Operation: Sendable {
     }
   }
 
-  /// Runs a call that a person may have to answer, whose time then is not the provider's.
+  /// Runs a call that a person may have to answer; that time does not count as the provider's.
   ///
-  /// The call gets when the person has to have answered, or `nil` when nobody may be asked.
+  /// The call receives the deadline for the person's answer, or `nil` when no one may be asked.
   func asking<Result>(
     _ prompts: SecretServiceOptions.Prompts,
     _ body: (_ promptDeadline: Deadline?) async throws -> Result
@@ -92,11 +92,11 @@ struct Operation: Sendable {
     }
   }
 
-  /// The paths of the items with some attributes, in a collection that is not locked.
+  /// Returns the paths of the items with some attributes, in a collection that is not locked.
   func items(with attributes: [String: String], in collection: String) async throws -> [String] {
     let paths = try await provider.search(collection, for: attributes, until: deadline)
     if !paths.isEmpty { return paths }
-    // In a locked collection nothing is found as well, and it may be locked again any time.
+    // A locked collection also finds nothing, and it may be locked again at any time.
     try await unlockIfLocked(collection)
     let found = try await provider.search(collection, for: attributes, until: deadline)
     if found.isEmpty, try await provider.isLocked(collection, until: deadline) {
@@ -105,28 +105,28 @@ struct Operation: Sendable {
     return found
   }
 
-  /// The value of an item.
+  /// Returns the value of an item.
   func value(for key: StoreKey) async throws -> SecretBytes? {
     let collection = try await collection()
-    // Asked for one by one: nobody knows how large they are.
+    // Read one by one, because their sizes are unknown.
     let lines = try await lines(
       with: ItemAttributes.identity(of: key), .large, in: collection)
     guard let path = try await provider.newest(of: Array(lines.keys), until: deadline),
       let line = lines[path]
     else { return nil }
     let item = try line.item.get()
-    guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
+    guard item.key == key else { throw store.corrupt("the entry for \(key) contains another item") }
     return item.value
   }
 
-  /// The items of a namespace, or of all.
+  /// Returns the items of a namespace, or of all.
   func items(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
     var items = try await smallItems(in: namespace)
     try await add(.large, in: namespace, to: &items)
     return items
   }
 
-  /// The items of a namespace, or of all, that can be asked for together.
+  /// Returns the items of a namespace, or of all, that can be read together.
   func smallItems(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
     var items: [StoreKey: SecretBytes] = [:]
     try await add(.small, in: namespace, to: &items)
@@ -139,15 +139,15 @@ struct Operation: Sendable {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
     for line in try await lines(with: attributes, size, in: try await collection()).values {
       let (key, value) = try item(in: line, of: namespace)
-      // Two of one name: which of them counts takes a closer look.
+      // Two items have this name: a separate read finds the one that counts.
       items[key] = items[key] == nil ? value : try await self.value(for: key)
     }
   }
 
-  /// The keys of a namespace, or of all.
+  /// Returns the keys of a namespace, or of all.
   ///
-  /// Small items tell their keys themselves: asking for the attributes of each takes many times
-  /// as long.
+  /// The secrets of small items contain their keys: asking for the attributes of each would take
+  /// many times as long.
   func keys(in namespace: Namespace?) async throws -> [StoreKey] {
     var keys = Set(try await smallItems(in: namespace).keys)
     let collection = try await collection()
@@ -158,9 +158,9 @@ struct Operation: Sendable {
     return keys.sorted()
   }
 
-  /// The key that an item's attributes have; `nil` when it is gone.
+  /// Returns the key in an item's attributes; `nil` when the item is gone.
   ///
-  /// - Throws: `corrupt` when they are not ours.
+  /// - Throws: `corrupt` when the attributes are not ours.
   private func key(of path: String, in namespace: Namespace?) async throws -> StoreKey? {
     guard let attributes = try await provider.attributes(of: path, until: deadline) else {
       return nil
@@ -173,7 +173,7 @@ struct Operation: Sendable {
     return key
   }
 
-  /// All keys, with the values of small items, as far as nobody changed them.
+  /// Returns all keys, with the values of small items that are intact.
   func listing() async throws -> StoreListing {
     let collection = try await collection()
     var (keys, values): (Set<StoreKey>, [StoreKey: SecretBytes]) = ([], [:])
@@ -184,10 +184,10 @@ struct Operation: Sendable {
       with: ItemAttributes.inNamespace(nil, size: .small), .small, in: collection)
     for (path, line) in small {
       if let (key, value) = try? line.item.get() {
-        // Two of one name: which of them counts is found out when it is asked for.
+        // Two items have this name: a later read finds the one that counts.
         if keys.insert(key).inserted { values[key] = value } else { values[key] = nil }
       } else {
-        // Whoever reads it hears why it cannot be.
+        // A later read reports why it is unreadable.
         others.append(path)
       }
     }
@@ -201,7 +201,7 @@ struct Operation: Sendable {
     return StoreListing(keys: keys.sorted(), values: values, damage: damage)
   }
 
-  /// An item of a namespace, or of any.
+  /// Returns the item in a line, which must be of a namespace if one is given.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   private func item(
@@ -209,7 +209,7 @@ struct Operation: Sendable {
   ) throws -> (key: StoreKey, value: SecretBytes) {
     let item = try line.item.get()
     guard namespace.map({ $0 == item.key.namespace }) ?? true else {
-      throw store.corrupt("what is kept for \(item.key) is under another name")
+      throw store.corrupt("the item \(item.key) is stored under another name")
     }
     return item
   }

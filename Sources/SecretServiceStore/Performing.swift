@@ -3,9 +3,9 @@ import SessionToolsBase
 import Synchronization
 
 extension SecretServiceStore {
-  /// Runs an operation within the store's time, again when the provider was restarted.
+  /// Runs an operation within the store's timeout, and again if the provider was restarted.
   ///
-  /// - Throws: What the operation throws, as an error of the store's.
+  /// - Throws: The operation's errors, converted to the store's.
   func perform<Result: Sendable>(
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws(StoreError) -> Result {
@@ -18,9 +18,10 @@ extension SecretServiceStore {
     }
   }
 
-  /// Runs an operation, a second time when the provider was restarted since the last one or
-  /// meanwhile, and with new keys when the two sides have different ones: doing it twice is as doing
-  /// it once.
+  /// Runs an operation, and repeats it once if the provider was restarted.
+  ///
+  /// It also repeats it in a new session if the two sides have different keys. Running an operation
+  /// twice has the same effect as running it once.
   func performAlsoAfterRestart<Result: Sendable>(
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws -> Result {
@@ -52,14 +53,16 @@ extension SecretServiceStore {
       return try await body(Operation(store: self, link: used, deadline: deadline))
     } catch let error where error.meansRestart {
       link.withLock { link in
-        // Another task may have met the new provider already.
+        // Another task may have connected to the new provider already.
         if link?.provider.connection === used.provider.connection { link = nil }
       }
       throw error
     }
   }
 
-  /// The link that all operations use: KeePassXC gives items to the connection that made them.
+  /// Returns the link that all operations share.
+  ///
+  /// KeePassXC returns an item without a question only to the connection that made it.
   private func currentLink(until deadline: Deadline) async throws(DBusError) -> ServiceLink {
     if let link = openLink { return link }
     let new = try await ServiceLink.open(on: bus, until: deadline)
@@ -76,7 +79,7 @@ extension SecretServiceStore {
 }
 
 extension Error {
-  /// Whether a provider that was started anew may be asked again.
+  /// Whether the call may be repeated with a restarted provider.
   fileprivate var meansRestart: Bool {
     self is UnansweredChange || (self as? DBusError)?.saysRestarted == true
   }
@@ -89,8 +92,7 @@ extension Error {
 }
 
 extension DBusError {
-  /// Whether a call went to a provider that is not there any more, or in a session that both sides
-  /// do not have.
+  /// Whether a call went to a provider that is gone, or used a session that the sides do not share.
   var saysRestarted: Bool {
     if kind == .disconnected || saysOtherKey { return true }
     return [

@@ -4,20 +4,20 @@ import SessionToolsBase
 
 /// A provider that was reached: a connection to the bus, and the provider's own name on it.
 ///
-/// Calls go to the provider's unique name. When it is restarted, that name is gone and every call
-/// fails at once, so that nothing is sent in a session that the new one does not know.
+/// Calls go to the provider's unique name. When the provider is restarted, that name is gone and
+/// every call fails at once, so nothing is sent in a session that the new provider does not know.
 struct Provider: Sendable {
   static let wellKnownName = "org.freedesktop.secrets"
   static let path = "/org/freedesktop/secrets"
-  /// The path that stands for no object.
+  /// The path that means no object.
   static let noPath = "/"
 
   let bus: SessionBus
   let connection: DBusConnection
-  /// The name that nobody else ever has.
+  /// The unique name, which no other connection ever has.
   let name: String
 
-  /// Reaches whoever provides the service, starting it if the bus knows how.
+  /// Reaches the service's provider, starting it if the bus can.
   ///
   /// - Throws: `DBusError`.
   init(
@@ -30,10 +30,10 @@ struct Provider: Sendable {
 
   /// Makes a first call, whose answer does not matter.
   ///
-  /// gnome-keyring notes who calls when the first call of a connection comes, and at times it notes
-  /// it too late: it ends by an assertion when that call is `OpenSession`
-  /// (https://gitlab.gnome.org/GNOME/gnome-keyring/-/issues/196), and gives a wrong answer to this
-  /// one.
+  /// gnome-keyring records the caller when a connection's first call arrives, and sometimes does so
+  /// too late: if that call is `OpenSession`, it then fails an assertion
+  /// (https://gitlab.gnome.org/GNOME/gnome-keyring/-/issues/196); to this call it gives a wrong
+  /// answer.
   ///
   /// - Throws: `DBusError`.
   func introduce(until deadline: Deadline) async throws(DBusError) {
@@ -66,9 +66,9 @@ struct Provider: Sendable {
   }
 }
 
-/// A provider and a session with it, which secrets are sealed in on their way.
+/// A provider and a session with it, in which secrets are sealed for the bus.
 struct ServiceLink: Sendable {
-  /// How many keys a provider is offered before what it says against them is believed.
+  /// How many keys are tried before a provider's refusal counts as an error.
   static let largestKeyCount = 4
 
   let provider: Provider
@@ -87,10 +87,10 @@ struct ServiceLink: Sendable {
       provider: provider, session: try await session(with: provider, until: deadline))
   }
 
-  /// Opens a session, and another one with another key when the provider refuses the first.
+  /// Opens a session, and tries again with a new key when the provider refuses.
   ///
-  /// libsecret sends its public key as a number, without the zeros in front, and KWallet takes only
-  /// keys that have 128 bytes: it refuses one in 256, which begins with a zero.
+  /// libsecret sends its public key as a number, without leading zeros, and KWallet accepts only
+  /// keys of 128 bytes: it refuses the one key in 256 that begins with a zero.
   private static func session(
     with provider: Provider, until deadline: Deadline
   ) async throws(DBusError) -> ServiceSession {

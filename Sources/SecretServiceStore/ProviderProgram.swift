@@ -5,10 +5,10 @@ package import SessionToolsBase
 /// The program that provides the service.
 package enum ProviderProgram: Hashable, Sendable, CustomStringConvertible {
   case gnomeKeyring, keePassXC, kWallet
-  /// Another one, by the name of its file.
+  /// Another program, by the name of its file.
   case other(String)
 
-  /// What each also calls itself on the bus.
+  /// The programs' other names on the bus.
   fileprivate static let busNames: [(name: String, program: ProviderProgram)] =
     [("org.gnome.keyring", .gnomeKeyring), ("org.keepassxc.KeePassXC.MainWindow", .keePassXC)]
     + OpenWallet.services.map { ($0.name, .kWallet) }
@@ -24,7 +24,7 @@ package enum ProviderProgram: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Provider {
-  /// Which program it is.
+  /// Returns the provider's program.
   ///
   /// - Throws: `DBusError`.
   func program(until deadline: Deadline) async throws(DBusError) -> ProviderProgram {
@@ -34,7 +34,8 @@ extension Provider {
     let answer = try await connection.call(
       DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(name)],
       timeout: deadline.left)
-    // Of a process that cannot be looked at, because it is another user's, only the number is known.
+    // For a process that cannot be inspected, because it is another user's, only the number is
+    // known.
     let number = answer.children.first?.unsigned32 ?? 0
     let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(number)/exe")
     return .other(path.map { URL(filePath: $0).lastPathComponent } ?? "process \(number)")
@@ -42,7 +43,7 @@ extension Provider {
 }
 
 extension SecretServiceStore {
-  /// The program that provides the service, which is started if the bus knows how.
+  /// Returns the program that provides the service, which is started if the bus can.
   ///
   /// - Throws: `unavailable` when there is no bus or no provider; `timedOut` or `cancelled`.
   package func providerProgram() async throws(StoreError) -> ProviderProgram {

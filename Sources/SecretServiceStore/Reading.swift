@@ -1,31 +1,31 @@
 import DBus
 import SessionToolsBase
 
-/// What the provider keeps for an item, and what that says.
+/// The secret of an item as the provider keeps it, and the item in it.
 struct KeptLine: Sendable {
   let bytes: SecretBytes
   /// `corrupt` or `unsupportedVersion` when it is not the line of an item.
   let item: Result<(key: StoreKey, value: SecretBytes), StoreError>
 
-  /// Whether it may be there in place of one that the provider does not give.
+  /// Whether the provider may have returned it in place of a locked secret.
   fileprivate var isDoubtful: Bool {
     if case .failure(let error) = item { error.code == StoreError.corrupt } else { false }
   }
 }
 
-/// Reading what items hold.
+/// Reading the secrets of items.
 ///
-/// A provider has three ways not to give a secret that is locked: gnome-keyring leaves it out,
-/// KeePassXC answers with an error, and KWallet gives an empty one in its place, which may also be
-/// the value of another program's item. So what is missing, empty or damaged counts only after the
-/// provider has said, later than it was read, that nothing was locked.
+/// Providers withhold a locked secret in three ways: gnome-keyring leaves it out, KeePassXC answers
+/// with an error, and KWallet returns an empty secret in its place, which may also be the value of
+/// another program's item. So a missing, empty or damaged secret counts only after the provider has
+/// reported, later than the read, that nothing was locked.
 extension Operation {
-  /// How often items are asked for that are there, not locked, and not given.
+  /// How often to ask for items that exist and are not locked, but are not returned.
   private static let largestRoundCount = 5
 
-  /// What another program's item holds; `nil` when it is gone.
+  /// Returns the secret of another program's item; `nil` when the item is gone.
   ///
-  /// - Throws: `locked` and the like.
+  /// - Throws: `locked` and similar errors.
   func foreignSecret(of path: String) async throws -> SecretBytes? {
     let secrets = try await secrets(of: [path], .large, in: nil) { secret in
       (secret, secret.byteCount == 0)
@@ -35,9 +35,9 @@ extension Operation {
     return secrets[path]
   }
 
-  /// What one of our items holds; `nil` when it is gone.
+  /// Returns the line of one of our items; `nil` when the item is gone.
   ///
-  /// - Throws: `locked` and the like.
+  /// - Throws: `locked` and similar errors.
   func line(of path: String, in collection: String) async throws -> KeptLine? {
     let lines = try await lines(of: [path], .large, in: collection) { () async throws in
       try await provider.present(of: [path], until: deadline).all
@@ -45,9 +45,9 @@ extension Operation {
     return lines[path]
   }
 
-  /// What the items with some attributes hold, as the provider keeps it.
+  /// Returns the lines of the items with some attributes, as the provider keeps them.
   ///
-  /// - Throws: `locked` and the like when any cannot be read.
+  /// - Throws: `locked` and similar errors when any of them cannot be read.
   func lines(
     with attributes: [String: String], _ size: ItemAttributes.Size, in collection: String
   ) async throws -> [String: KeptLine] {
@@ -71,25 +71,26 @@ extension Operation {
     }
   }
 
-  /// What some items hold.
+  /// Returns the contents of some items.
   ///
   /// - Parameters:
   ///   - paths: The items.
-  ///   - size: Whether they can be asked for together.
-  ///   - collection: Where they are; `nil` when that is the store's and was not asked for yet.
-  ///   - read: Makes something of a secret, and says whether it is one that a provider may give in
-  ///     place of a locked one.
-  ///   - again: The items that are there, when some were not given.
-  /// - Returns: What was made of the secrets, by path; without items that are gone.
-  /// - Throws: `locked` and the like when any cannot be read.
+  ///   - size: Whether the items can be read together.
+  ///   - collection: The items' collection; `nil` for the store's, if it has not been looked up
+  ///     yet.
+  ///   - read: Converts a secret, and reports whether a provider may return it in place of a locked
+  ///     one.
+  ///   - again: Returns the existing items, when some were not returned.
+  /// - Returns: The converted secrets, by path; without items that are gone.
+  /// - Throws: `locked` and similar errors when any of them cannot be read.
   private func secrets<Content>(
     of paths: [String], _ size: ItemAttributes.Size, in collection: String?,
     read: (SecretBytes) -> (content: Content, isDoubtful: Bool),
     again: () async throws -> [String]
   ) async throws -> [String: Content] {
     var paths = paths
-    // Read twice, and not locked after the first time: the second time it counts. Once is not
-    // enough, because a collection may be unlocked again before it is asked about.
+    // A doubtful secret counts when it is read twice, with nothing locked after the first time.
+    // Once is not enough, because a collection may be unlocked again before its state is checked.
     var seenDoubtful: Set<String> = []
     var (wasAllowed, refusal) = (false, DBusError.unexpected("GetSecrets"))
     for _ in 0..<Self.largestRoundCount {
@@ -101,22 +102,22 @@ extension Operation {
         seenDoubtful = []
         continue
       }
-      // KeePassXC has items that are locked in a collection that is not, one by one and for each
-      // connection: until a person allows that to read them.
+      // KeePassXC locks single items in an unlocked collection, for each connection, until a person
+      // allows that connection to read them.
       let (present, locked) = try await provider.present(of: doubtful, until: deadline)
       if !locked.isEmpty {
         seenDoubtful = []
-        // All of them are when the collection was locked just now.
+        // All of them are locked when the collection was locked just now.
         if try await unlockIfLocked(collection) { continue }
         if wasAllowed { throw store.notAllowed() }
         try await allow(locked)
         wasAllowed = true
         continue
       }
-      // They were removed meanwhile, or others put in their place.
+      // They were removed meanwhile, or replaced.
       let current = try await again()
       let isComplete = doubtful.allSatisfy { path in
-        // Only a provider that is wrong goes on listing items that are not there.
+        // Only a faulty provider continues to list items that do not exist.
         given[path] == nil ? !present.contains(path) : seenDoubtful.contains(path)
       }
       if isComplete, Set(current) == Set(paths) { return given.mapValues(\.content) }
@@ -126,7 +127,8 @@ extension Operation {
     throw refusal
   }
 
-  /// What some items hold; those that are locked, or gone, may be left out, and with them others.
+  /// Returns the secrets of some items; locked or missing items, and others with them, may be left
+  /// out.
   private func givenSecrets(
     of paths: [String], _ size: ItemAttributes.Size, refusal: inout DBusError
   ) async throws(DBusError) -> [String: SecretBytes] {

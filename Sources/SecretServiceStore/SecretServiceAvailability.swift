@@ -1,4 +1,4 @@
-/// Whether a collection of the Secret Service can be used, found out without asking anyone.
+/// Whether a collection of the Secret Service can be used, as determined without a question.
 public enum SecretServiceAvailability: Hashable, Sendable {
   /// There is no session bus, or it cannot be reached.
   case noBus
@@ -8,6 +8,7 @@ public enum SecretServiceAvailability: Hashable, Sendable {
   case noCollection
   /// The collection is locked.
   case locked
-  /// The collection is open, or a wallet of KWallet's that is: no question is asked about it.
+  /// The collection is unlocked, or is an open KWallet wallet, which is unlocked without a
+  /// question.
   case unlocked
 }

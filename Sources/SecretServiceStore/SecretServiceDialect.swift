@@ -1,24 +1,24 @@
 public import SessionToolsBase
 
-/// How another program names what it keeps in the Secret Service.
+/// The scheme by which another program names its items in the Secret Service.
 ///
-/// The attributes were read from the programs themselves, in the versions that Debian 12, PyPI and
-/// crates.io have.
+/// The attributes were read from the programs themselves, in the versions of Debian 12, PyPI and
+/// crates.io.
 public struct SecretServiceDialect: Sendable {
-  /// Its name, such as `python-keyring`.
+  /// The scheme's name, such as `python-keyring`.
   public let name: String
-  /// What all its items have.
+  /// The attributes that all its items have.
   let attributes: [String: String]
-  /// The item's name here; `nil` when the attributes are not those of the program.
+  /// Returns the item's name here; `nil` when the attributes are not the program's.
   let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
 
   /// Describes a program's items.
   ///
   /// - Parameters:
-  ///   - name: What it is called in errors.
-  ///   - attributes: What all its items have; the service is asked for those that do.
-  ///   - key: Makes the name here of all attributes of an item, or `nil` for an item of somebody
-  ///     else. Of items with the same name, the one changed last counts.
+  ///   - name: The name for errors.
+  ///   - attributes: The attributes that all its items have; the service is searched for them.
+  ///   - key: Makes the name here from all attributes of an item, or returns `nil` for another
+  ///     program's item. Of items with the same name, the one changed last counts.
   public init(
     name: String, attributes: [String: String],
     key: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
@@ -37,15 +37,14 @@ extension SecretServiceDialect {
     try key(attributes, service: "service", identifier: "username")
   }
 
-  /// `go-keyring`, as of GitHub's `gh`: service and user name, and nothing else.
+  /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else.
   public static let goKeyring = SecretServiceDialect(name: "go-keyring", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "username"], attributes) else { return nil }
     return try key(attributes, service: "service", identifier: "username")
   }
 
-  /// Rust's `keyring`: service, user name, and the target as access group where it is not the
-  /// default one.
+  /// Rust's `keyring`: service, user name, and the target as access group unless it is the default.
   public static let rustKeyring = SecretServiceDialect(name: "keyring-rs", attributes: [:]) {
     attributes throws(StoreError) in
     guard attributes["application"]?.hasPrefix("rust-keyring") == true else { return nil }
@@ -67,7 +66,7 @@ extension SecretServiceDialect {
   /// The value is the secret as git keeps it: the password, and perhaps more lines.
   public static let git = SecretServiceDialect(name: "git", attributes: [:]) {
     attributes throws(StoreError) in
-    // Up to git 2.40 with the schema of all network passwords, of which these are for the web.
+    // Up to git 2.40 the schema is that of all network passwords; git's are those for the web.
     switch attributes["xdg:schema"] {
     case "org.git.Password": break
     case "org.gnome.keyring.NetworkPassword":
@@ -91,14 +90,15 @@ extension SecretServiceDialect {
     return try StoreKey("\(user)@\(server)", in: Namespace(service: "docker"))
   }
 
-  /// What was stored with `secret-tool`: the attribute `service`, or else `secret-tool`, and all
-  /// other attributes as identifier, such as `host=example.com, user=me`, with a backslash before
-  /// a comma, an equals sign or a backslash of theirs.
+  /// Items stored with `secret-tool`, whose other attributes make the identifier.
   ///
-  /// Items of programs that leave no mark of their own, such as `go-keyring`, look the same.
+  /// The service is the attribute `service`, or else `secret-tool`. The identifier is all other
+  /// attributes, such as `host=example.com, user=me`, with a backslash before a comma, an equals
+  /// sign or a backslash within them. Items of programs that leave no attribute of their own, such
+  /// as `go-keyring`, look the same.
   public static let secretTool = SecretServiceDialect(name: "secret-tool", attributes: [:]) {
     attributes throws(StoreError) in
-    // It writes this one only when it is given one.
+    // `secret-tool` writes a schema only when it is given one.
     guard [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"]),
       !attributes.keys.contains(where: { $0.hasPrefix("session-tools:") })
     else { return nil }
@@ -109,7 +109,7 @@ extension SecretServiceDialect {
     return try key(of: attributes, otherwise: "secret-tool")
   }
 
-  /// A name that has all attributes in it, whoever made the item.
+  /// Returns a name that contains all attributes, whichever program made the item.
   ///
   /// - Throws: `invalidName`.
   static func key(
@@ -127,7 +127,7 @@ extension SecretServiceDialect {
     String(text.flatMap { "\\,=".contains($0) ? ["\\", $0] : [$0] })
   }
 
-  /// All that are known here.
+  /// All dialects defined here.
   public static let all = [pythonKeyring, goKeyring, rustKeyring, keytar, git, docker, secretTool]
 
   private static func key(
@@ -141,7 +141,7 @@ extension SecretServiceDialect {
       identifier, in: Namespace(service: service, accessGroup: accessGroup))
   }
 
-  /// Whether these are all attributes, but for the schema, which not every version writes.
+  /// Returns whether there are no other attributes than the schema, which not every version writes.
   private static func hasOnly(_ names: Set<String>, _ attributes: [String: String]) -> Bool {
     Set(attributes.keys).subtracting(["xdg:schema"]) == names
   }

@@ -1,49 +1,49 @@
-/// Which collection of the service a store uses.
+/// The collection that a store uses.
 public struct SecretServiceCollection: Hashable, Sendable {
-  /// Its alias or label; `nil` for the default one.
+  /// The alias or label; `nil` for the default collection.
   public let name: String?
 
-  /// The collection that the service calls its default, whichever that is.
+  /// The collection that the service has set as its default.
   public static let `default` = SecretServiceCollection(name: nil)
 
-  /// A collection by its alias or, when there is no such alias, by the label that people see.
+  /// Names a collection by its alias or, when there is no such alias, by the label that people see.
   ///
-  /// `login` is gnome-keyring's that is unlocked with the login, `session` is one of its that is
-  /// kept in memory only.
+  /// `login` is the collection that gnome-keyring unlocks with the login, `session` its collection
+  /// that is kept only in memory.
   public static func named(_ name: String) -> SecretServiceCollection {
     SecretServiceCollection(name: name)
   }
 }
 
 extension SecretServiceCollection: CustomStringConvertible {
-  /// How errors name it: `secret service`, or `secret service 'login'`.
+  /// The name in errors: `secret service`, or `secret service 'login'`.
   public var description: String { "secret service" + (name.map { " '\($0)'" } ?? "") }
 }
 
-/// How a ``SecretServiceStore`` is used.
+/// The options of a ``SecretServiceStore``.
 public struct SecretServiceOptions: Hashable, Sendable {
-  /// Whether a person may be asked to unlock what is locked.
+  /// Whether a person may be asked to unlock a collection or an item.
   public enum Prompts: Sendable {
-    /// Never: a locked collection is an error, `locked`, unless the
-    /// provider unlocks it without a question, as one that has no password, or a wallet of KWallet's
-    /// that the login opened.
+    /// Never: a locked collection throws `locked`, unless the provider unlocks it without a
+    /// question, such as a collection without a password, or a KWallet wallet that the login
+    /// opened.
     ///
-    /// KeePassXC may still ask, in a window of its own, whether an item may be removed or
-    /// replaced, as its settings say; nothing here can tell beforehand. The change then waits for
-    /// the answer as long as for the service, and is `outcomeUnknown` after that: the window
-    /// stays, and its answer counts.
+    /// KeePassXC may still ask, in its own window, whether an item may be removed or replaced, as
+    /// its settings say; the store cannot know this beforehand. The change then waits for the
+    /// answer as long as for the service, and throws `outcomeUnknown` after that: the window stays,
+    /// and its answer takes effect.
     case never
-    /// When the collection, or an item in it, is locked; reads may then wait for a person as well.
+    /// When the collection, or an item in it, is locked; reads may then also wait for a person.
     case ifNeeded
   }
 
-  /// Whether a person may be asked; never, unless this is changed.
+  /// Whether a person may be asked; `never` by default.
   public var prompts = Prompts.never
-  /// How long an operation waits for the service; 25 seconds unless this is changed.
+  /// How long an operation waits for the service; 25 seconds by default.
   public var timeout = Duration.seconds(25)
-  /// How long a person has to answer, in addition; 2 minutes unless this is changed.
+  /// How much longer it waits for a person's answer; 2 minutes by default.
   public var promptTimeout = Duration.seconds(120)
 
-  /// The options unless they are changed.
+  /// Makes the default options.
   public init() {}
 }

@@ -2,32 +2,32 @@ import DBus
 public import SessionToolsBase
 import Synchronization
 
-/// Items in the desktop's keyring: whatever provides `org.freedesktop.secrets`, such as
+/// A store of items in the desktop's keyring: in any provider of `org.freedesktop.secrets`, such as
 /// gnome-keyring, KeePassXC or KWallet.
 ///
-/// Every program of the same person can read them while the collection is unlocked; they are
-/// protected from whoever has the disk, as well as the provider protects its file.
+/// Every program of the same person can read them while the collection is unlocked. From someone
+/// who has only the disk, they are protected as well as the provider protects its file.
 ///
-/// Nothing is asked of the service until the first operation. Found, absent and locked are three
-/// answers: a collection that is locked, or not there, never says that an item is absent.
+/// The service is first used by the first operation. Found, absent and locked are three different
+/// results: a locked or missing collection never reports an item as absent.
 ///
-/// A provider writes its whole file for every change, which takes some milliseconds, more with
-/// more items: keep many or large items in a sealed file store, and its key here.
+/// A provider writes its whole file for every change, which takes some milliseconds, and longer
+/// with more items: keep many or large items in a sealed file store, and its key here.
 public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
-  /// The largest value it takes, in bytes: 16 MiB.
+  /// The largest value, in bytes: 16 MiB.
   public static let largestValueByteCount = 16 << 20
 
-  /// The collection that is used.
+  /// The collection that the store uses.
   public let collection: SecretServiceCollection
-  /// How it is used.
+  /// The store's options.
   public let options: SecretServiceOptions
   let bus: SessionBus
   let locks = RuntimeLocks()
   private let watcher = ServiceWatcher()
-  /// What the last operation used.
+  /// The link that the last operation used.
   let link = Mutex<ServiceLink?>(nil)
 
-  /// Names a collection; nothing is asked of the service.
+  /// Makes a store on a collection; asks the service nothing.
   public convenience init(
     collection: SecretServiceCollection = .default,
     options: SecretServiceOptions = SecretServiceOptions()
@@ -43,7 +43,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     self.bus = bus
   }
 
-  /// The name in errors.
+  /// The store's name in errors.
   var name: String { collection.description }
 
   /// Reads one value; `nil` when the collection is unlocked and there is no such item.
@@ -55,35 +55,36 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     try await perform { operation in try await operation.value(for: key) }
   }
 
-  /// The keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     try await perform { operation in try await operation.keys(in: namespace) }
   }
 
-  /// All keys and values of one namespace, or of all when `nil`: in far fewer calls than asking
-  /// for each.
+  /// Returns all keys and values of one namespace, or of all when `nil`.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// It makes far fewer calls than reading each item.
+  ///
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func items(
     in namespace: Namespace?
   ) async throws(StoreError) -> [StoreKey: SecretBytes] {
     try await perform { operation in try await operation.items(in: namespace) }
   }
 
-  /// Waits for the `async` twin.
+  /// Returns all keys and values of one namespace, or of all when `nil`; blocks.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func items(in namespace: Namespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
     try waiting { store async throws(StoreError) in try await store.items(in: namespace) }
   }
 
   /// Makes changes one after the other.
   ///
-  /// - Throws: As ``asyncValue(for:)``; `valueTooLarge` before any change is made;
-  ///   `outcomeUnknown` when the service did not say whether it made a change, or when some were
-  ///   made and one failed.
+  /// - Throws: The errors of ``asyncValue(for:)``; `valueTooLarge` before any change is made;
+  ///   `outcomeUnknown` when the service did not report whether it made a change, or when some
+  ///   changes were made and one failed.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     for case .put(let value, let key) in changes
     where value.byteCount > Self.largestValueByteCount {
@@ -106,9 +107,9 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// Whether there is an item, without reading its value.
+  /// Returns whether there is an item, without reading its value.
   ///
-  /// - Throws: As ``asyncValue(for:)``.
+  /// - Throws: The errors of ``asyncValue(for:)``.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await perform { operation in
       let collection = try await operation.collection()
@@ -118,8 +119,10 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// Whether the provider says that the collection is locked, as KWallet does of a wallet that the
-  /// login opened until the first operation; ``availability()`` says whether it can be used.
+  /// Returns whether the provider reports the collection as locked.
+  ///
+  /// KWallet does so until the first operation, even for a wallet that the login opened;
+  /// ``availability()`` reports whether the collection can be used.
   ///
   /// - Throws: `unavailable`, `timedOut` or `cancelled`.
   public func isLocked() async throws(StoreError) -> Bool {
@@ -129,10 +132,10 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// Whether the collection can be used.
+  /// Returns whether the collection can be used.
   ///
-  /// - Throws: `timedOut` when the service is there and does not answer, `cancelled`,
-  ///   `accessDenied`, or `unavailable` when it answers what it should not.
+  /// - Throws: `timedOut` when the service exists but does not answer, `cancelled`, `accessDenied`,
+  ///   or `unavailable` when its answer is invalid.
   public func availability() async throws(StoreError) -> SecretServiceAvailability {
     do {
       return try await performAlsoAfterRestart { try await $0.availability() }
@@ -145,11 +148,10 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// Asks the person to unlock the collection, whatever the policy; nothing happens when it is
-  /// unlocked.
+  /// Asks the person to unlock the collection, whatever the policy; does nothing if it is unlocked.
   ///
-  /// - Throws: `promptDismissed`, also when the question could not be shown; `timedOut` when
-  ///   nobody answered, `unavailable` or `cancelled`.
+  /// - Throws: `promptDismissed`, also when the question could not be shown; `timedOut` when it was
+  ///   not answered, `unavailable` or `cancelled`.
   public func unlock() async throws(StoreError) {
     try await perform { operation in
       let collection = try await operation.collection()
@@ -160,16 +162,16 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     }
   }
 
-  /// The items that change from now on, whoever changes them.
+  /// Returns the changes of items from now on, by any program.
   ///
-  /// - Note: A provider tells the path of an item that was removed, not its name; where the name
-  ///   is not known, the stream tells to resynchronize.
+  /// - Note: For a removed item a provider reports the path, not the name; if the name is unknown,
+  ///   the stream yields `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
     watcher.stream(of: self)
   }
 
-  /// Not all or nothing; durable, unless the collection is one in memory; shared with other
-  /// processes.
+  /// The traits of a store without atomic changes that other processes share; durable, unless the
+  /// collection is the one in memory.
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: false, isDurable: collection.name != "session", seesOtherProcesses: true,

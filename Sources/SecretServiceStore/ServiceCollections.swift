@@ -1,9 +1,9 @@
 import DBus
 import SessionToolsBase
 
-/// Finding a collection, and whether it is locked.
+/// Finding a collection and its state.
 extension Provider {
-  /// The path of a collection; `nil` when there is none of that name.
+  /// Returns the path of a collection; `nil` when there is no collection of that name.
   ///
   /// - Throws: `DBusError`, or `unavailable` when several have the same label.
   func path(
@@ -26,20 +26,20 @@ extension Provider {
     guard found.count <= 1 else {
       throw StoreError(
         StoreError.unavailable, store: "secret service",
-        reason: "\(found.count) collections are labelled '\(label)'",
+        reason: "\(found.count) collections are labeled '\(label)'",
         remedy: "Give the collections different labels")
     }
     return found.first
   }
 
-  /// Whether a collection is locked.
+  /// Returns whether a collection is locked.
   func isLocked(_ collection: String, until deadline: Deadline) async throws(DBusError) -> Bool {
     let value = try await property("Locked", of: collection, .collection, until: deadline)
     guard let isLocked = value.boolean else { throw .unexpected("Locked") }
     return isLocked
   }
 
-  /// The paths of the items of a collection with some attributes.
+  /// Returns the paths of the items of a collection with some attributes.
   func search(
     _ collection: String, for attributes: [String: String], until deadline: Deadline
   ) async throws(DBusError) -> [String] {

@@ -1,7 +1,7 @@
 import DBus
 import SessionToolsBase
 
-/// What the store throws.
+/// The errors that the store throws.
 extension SecretServiceStore {
   func locked() -> StoreError {
     StoreError(
@@ -16,7 +16,7 @@ extension SecretServiceStore {
       remedy: "Allow this program to ask, or turn the confirmation off in KeePassXC's settings")
   }
 
-  /// What a line of the service says.
+  /// Decodes a line of the service.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   func item(in line: SecretBytes) throws(StoreError) -> (key: StoreKey, value: SecretBytes) {
@@ -28,15 +28,15 @@ extension SecretServiceStore {
         reason: "an item was written by a newer version of this library",
         remedy: "Use a newer version of the program")
     } catch {
-      throw corrupt("an item is not as it was written")
+      throw corrupt("an item was changed or damaged")
     }
   }
 
-  /// For what stood between a change and its confirmation.
+  /// Returns an error for a failure between a change and its confirmation.
   func outcomeUnknown(_ reason: any Error) -> StoreError {
     StoreError(
       StoreError.outcomeUnknown, store: name,
-      reason: "the service did not say whether it made the change",
+      reason: "the service did not report whether it made the change",
       remedy: "Read the item again", underlying: reason)
   }
 
@@ -50,7 +50,7 @@ extension SecretServiceStore {
   func corrupt(_ reason: String) -> StoreError {
     StoreError(
       StoreError.corrupt, store: name, reason: reason,
-      remedy: "Look at the items of session-tools in the desktop's password program")
+      remedy: "Check the items of session-tools in the desktop's password program")
   }
 
   func storeError(_ error: any Error) -> StoreError {
@@ -103,6 +103,6 @@ extension SecretServiceStore {
 }
 
 extension DBusError {
-  /// Whether what was asked for is locked.
+  /// Whether the collection or item is locked.
   var saysLocked: Bool { name == "org.freedesktop.Secret.Error.IsLocked" }
 }

@@ -3,14 +3,13 @@ import SessionToolsBase
 
 /// Reading items by their paths.
 extension ServiceLink {
-  /// How many small items are asked for at once: together at most a tenth of what the bus
-  /// carries.
+  /// How many small items are read at once: together at most a tenth of the bus's limit.
   private static let largestBatchCount = 250
 
-  /// What some items hold, as the provider keeps it; those that are locked, or gone, are left
-  /// out.
+  /// Returns the secrets of some items, as the provider keeps them; locked or missing items are
+  /// left out.
   ///
-  /// Large ones are asked for one after the other.
+  /// Large items are read one after the other.
   func lines(
     of paths: [String], _ size: ItemAttributes.Size, until deadline: Deadline
   ) async throws(DBusError) -> [String: SecretBytes] {
@@ -37,7 +36,7 @@ extension ServiceLink {
 }
 
 extension Provider {
-  /// Of some items, those that are there, and those of them that are locked.
+  /// Returns which of some items exist, and which of these are locked.
   func present(
     of paths: [String], until deadline: Deadline
   ) async throws(DBusError) -> (all: [String], locked: [String]) {
@@ -54,7 +53,7 @@ extension Provider {
     return (all, locked)
   }
 
-  /// The attributes of an item; `nil` when it is gone.
+  /// Returns the attributes of an item; `nil` when the item is gone.
   func attributes(
     of path: String, until deadline: Deadline
   ) async throws(DBusError) -> [String: String]? {
@@ -66,9 +65,9 @@ extension Provider {
     }
   }
 
-  /// Of some items of the same name, the one that was changed last.
+  /// Returns the most recently changed of some items with the same name.
   ///
-  /// There are several only for moments, or when a program died in one.
+  /// There are several only briefly, or after a program died in between.
   func newest(
     of paths: [String], until deadline: Deadline
   ) async throws(DBusError) -> String? {
@@ -87,15 +86,15 @@ extension Provider {
 }
 
 extension DBusError {
-  /// Whether one of the items whose secrets were asked for is locked, or not there any more.
+  /// Whether one of the items in a request is locked or missing.
   ///
-  /// For that reason alone KeePassXC (of a locked one) and KWallet (of one that is gone) give none
-  /// of the others either.
+  /// In that case KeePassXC (for a locked item) and KWallet (for a missing one) return none of the
+  /// other secrets either.
   var saysLockedOrGone: Bool {
     saysLocked || saysGone || name == "org.freedesktop.DBus.Error.InvalidArgs"
   }
 
-  /// Whether an object is not there (any more).
+  /// Whether an object does not exist, or no longer does.
   var saysGone: Bool {
     [
       "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownObject",

@@ -2,23 +2,22 @@ import CSecret
 import DBus
 import SessionToolsBase
 
-/// A session with a provider: what the two agreed on to seal secrets on their way over the bus.
+/// A session with a provider: the agreement by which secrets are sealed for the bus.
 ///
-/// libsecret negotiates it and seals, because that is cryptography. All other calls go over the
-/// bus without it: its own calls answer prompts by themselves, and have no deadlines.
+/// libsecret negotiates the session and seals, because that is cryptography. All other calls bypass
+/// libsecret: its own calls answer prompts by themselves, and have no deadlines.
 ///
-/// Once it is negotiated, `SecretService` is only read: this makes the unchecked conformance
-/// true.
+/// After the negotiation, `SecretService` is only read: this justifies the unchecked conformance.
 @safe final class ServiceSession: @unchecked Sendable {
   private let service: UnsafeMutablePointer<SecretService>
 
   /// Negotiates a session.
   ///
   /// - Parameters:
-  ///   - provider: The provider, by the connection that the secrets will go over.
+  ///   - provider: The provider, with the connection for the secrets.
   ///   - timeout: How long that may take.
   /// - Returns: The session.
-  /// - Throws: What the provider answers, `timedOut`, `cancelled` or `disconnected`.
+  /// - Throws: The provider's error, `timedOut`, `cancelled` or `disconnected`.
   static func open(
     with provider: Provider, timeout: Duration
   ) async throws(DBusError) -> ServiceSession {
@@ -36,7 +35,7 @@ import SessionToolsBase
       Self.value(of: g_type_from_name("GObject")) {
         unsafe g_value_set_object($0, UnsafeMutableRawPointer(provider.connection.pointer))
       },
-      // Of the two ways to give a connection this is not the other one.
+      // `G_BUS_TYPE_NONE`, because the connection is given directly.
       Self.value(of: g_bus_type_get_type()) { unsafe g_value_set_enum($0, 0) },
       Self.value(of: g_type_from_name("gchararray")) {
         unsafe g_value_set_string($0, provider.name)
@@ -76,7 +75,7 @@ import SessionToolsBase
 
   private var initable: OpaquePointer { unsafe OpaquePointer(service) }
 
-  /// The path of the session's object, which calls that carry secrets name.
+  /// The path of the session's object, which calls with secrets must contain.
   var path: String {
     unsafe String(cString: secret_service_get_session_dbus_path(service))
   }
@@ -88,17 +87,17 @@ import SessionToolsBase
       bytes.assumingMemoryBound(to: CChar.self), gssize(line.byteCount), "text/plain")
     defer { unsafe secret_value_unref(UnsafeMutableRawPointer(value)) }
     guard let sealed = unsafe secret_service_encode_dbus_secret(service, value) else {
-      preconditionFailure("a session that is open seals everything")
+      preconditionFailure("an open session seals every secret")
     }
     return withExtendedLifetime(line) { unsafe Variant(taking: sealed) }
   }
 
-  /// The type of a secret as it goes over the bus.
+  /// The type of a secret on the bus.
   static let secretType = "(oayays)"
 
-  /// Opens a secret that the provider sealed; `nil` when it is not sealed as was agreed.
+  /// Opens a secret that the provider sealed; `nil` when it is not sealed for this session.
   func open(_ secret: Variant) -> SecretBytes? {
-    // libsecret has no answer to anything else.
+    // libsecret accepts no other type.
     guard secret.type == Self.secretType,
       let value = unsafe secret_service_decode_dbus_secret(service, secret.pointer)
     else { return nil }
@@ -110,7 +109,7 @@ import SessionToolsBase
 }
 
 extension [String] {
-  /// Calls a closure with the texts as C has them.
+  /// Calls a closure with the strings as C strings.
   fileprivate func withCStrings<Result>(
     _ body: (UnsafeMutablePointer<UnsafePointer<CChar>?>) -> Result
   ) -> Result {
@@ -124,12 +123,12 @@ extension [String] {
 extension DBusError {
   private static let otherKeyName = "org.session-tools.OtherKey"
 
-  /// A secret that is sealed with another key than the session has.
+  /// Returns an error for a secret that is sealed with another key than the session's.
   ///
-  /// KWallet's is another one in one of 256 sessions: it leaves out the zero that what both sides
-  /// made of their keys begins with then. In a new session the keys are others.
+  /// KWallet's key differs in one of 256 sessions: the shared secret then begins with a zero byte,
+  /// which KWallet leaves out. A new session has new keys.
   static func otherKey() -> DBusError {
-    DBusError(.remote(otherKeyName), "a secret is not sealed with the key that was agreed on")
+    DBusError(.remote(otherKeyName), "a secret is not sealed with the session's key")
   }
 
   /// Whether the two sides of a session have different keys.

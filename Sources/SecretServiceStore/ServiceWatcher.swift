@@ -2,29 +2,29 @@ import DBus
 import SessionToolsBase
 import Synchronization
 
-/// Tells of changes, by the service's own signals.
+/// A source of changes, from the service's own signals.
 ///
-/// Begins with the first listener, and goes on until the store goes away. A provider, or a bus,
-/// that is not there is waited for.
+/// It begins with the first listener, and continues until the store is released. It waits for a
+/// missing provider or bus.
 final class ServiceWatcher: Sendable {
   private let observers = Observers()
   private let task = Mutex<Task<Void, Never>?>(nil)
 
-  /// How long a bus that is not there is left alone.
+  /// The pause before the next attempt to reach the bus.
   private static let pause = Duration.seconds(2)
 
   deinit {
     task.withLock { $0?.cancel() }
   }
 
-  /// A stream of what changes in a store from now on.
+  /// Returns a stream of a store's changes from now on.
   func stream(of store: SecretServiceStore) -> AsyncStream<StoreEvent> {
     let stream = observers.stream()
     task.withLock { task in
       guard task == nil else { return }
       task = Task.detached { [observers, collection = store.collection, bus = store.bus] in
         while !Task.isCancelled {
-          // A bus that is not there is tried again: what is wrong with it, operations say.
+          // A missing bus is tried again; operations report what is wrong with it.
           var relay = try? await ChangeRelay(collection, observers, bus)
           await relay?.run()
           try? await Task.sleep(for: Self.pause)
@@ -35,16 +35,16 @@ final class ServiceWatcher: Sendable {
   }
 }
 
-/// Tells of the changes that come over one connection.
+/// A source of the changes that one connection receives.
 private struct ChangeRelay {
-  /// How long the provider may take to say what changed.
+  /// How long the provider may take to answer questions about a change.
   private static let timeout = Duration.seconds(25)
 
   private let collection: SecretServiceCollection
   private let observers: Observers
   private let bus: SessionBus
   private let connection: DBusConnection
-  /// The provider's names for the items that were seen; `nil` for those of other programs.
+  /// The names of the items seen, by the provider's paths; `nil` for items of other programs.
   private var keys: [String: StoreKey?] = [:]
 
   init(
@@ -56,7 +56,7 @@ private struct ChangeRelay {
     connection = try await bus.connect(until: Deadline(in: Self.timeout))
   }
 
-  /// Tells of changes until the connection breaks.
+  /// Reports changes until the connection breaks.
   mutating func run() async {
     let (signals, receiver) = AsyncStream.makeStream(of: DBusSignal.self)
     var subscriptions: [DBusSubscription] = []
@@ -71,14 +71,14 @@ private struct ChangeRelay {
     }
     let closing = connection.onClose { receiver.finish() }
     defer { withExtendedLifetime((subscriptions, closing)) {} }
-    // When the bus answers, it has also been told what is listened to. One that broke before its
-    // end was listened to does not answer.
+    // The bus's answer shows that it has processed the subscriptions. A connection that broke
+    // before `onClose` was set does not answer.
     let answer = try? await connection.call(
       DBusMethod(
         "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId"),
       timeout: Self.timeout)
     guard answer != nil else { return }
-    // Whatever happened before.
+    // Covers changes before the subscriptions.
     observers.tell(.resynchronize)
     for await signal in signals {
       if let event = await event(of: signal) { observers.tell(event) }
@@ -89,7 +89,7 @@ private struct ChangeRelay {
     switch signal.name {
     case "ItemCreated", "ItemChanged", "ItemDeleted":
       guard let path = signal.arguments.first?.objectPath else { return nil }
-      // KWallet says everything twice, by the collection's path and by that of its alias.
+      // KWallet sends every signal twice, for the collection's path and for its alias's.
       if signal.path.hasPrefix("\(Provider.path)/aliases/") { return nil }
       if signal.name == "ItemDeleted" {
         guard let key = keys.removeValue(forKey: path) else { return .resynchronize }
@@ -101,7 +101,7 @@ private struct ChangeRelay {
         let place = try await provider.path(
           of: collection, until: Deadline(in: Self.timeout))
         guard signal.path == place else { return nil }
-        // One that is gone keeps the name under which its deletion is told.
+        // An item that is gone keeps its recorded name, for the event of its deletion.
         guard
           let attributes = try await provider.attributes(
             of: path, until: Deadline(in: Self.timeout))
@@ -113,7 +113,7 @@ private struct ChangeRelay {
         return .resynchronize
       }
     case "CollectionChanged", "CollectionDeleted":
-      // How KWallet says that a wallet was closed or opened.
+      // KWallet signals in this way that a wallet was closed or opened.
       return .resynchronize
     case "PropertiesChanged":
       // A collection was locked or unlocked.

@@ -4,22 +4,22 @@ import DBus
 package struct SessionBus: Sendable {
   private let fixedAddress: String?
 
-  /// The one that the process's environment names, whenever it is asked for.
+  /// The bus that the process's environment names at the time of each use.
   package static let current = SessionBus(fixedAddress: nil)
 
   private init(fixedAddress: String?) {
     self.fixedAddress = fixedAddress
   }
 
-  /// The one at an address.
+  /// Makes a bus at an address.
   package init(address: String) {
     fixedAddress = address
   }
 
-  /// Where it is; `nil` when there is none.
+  /// The address; `nil` when there is no bus.
   var address: String? { fixedAddress ?? BusAddress.session }
 
-  /// Connects to it.
+  /// Connects to the bus.
   ///
   /// - Throws: `DBusError`.
   func connect(until deadline: Deadline) async throws(DBusError) -> DBusConnection {

@@ -1,21 +1,22 @@
 import DBus
 import SessionToolsBase
 
-/// Prompts: what a provider wants to ask a person, or do later, before it does what it was told.
+/// Prompts: a provider's questions to a person, or deferred work, before it completes a call.
 extension Provider {
-  /// Unlocks a collection, and waits for a person if the provider wants to ask one.
+  /// Unlocks a collection, and waits for a person if the provider has a question.
   ///
-  /// What is asked for goes over a connection of its own, and giving up closes that. The call that
-  /// is there for giving up, Prompt.Dismiss, ends gnome-keyring-daemon 42 when its prompter has
-  /// not answered yet; a client that goes away does it no harm.
+  /// The request uses a separate connection, which is closed to give up. The call for giving up,
+  /// Prompt.Dismiss, crashes gnome-keyring-daemon 42 when its prompter has not answered yet; a
+  /// client that disconnects does no harm.
   ///
   /// - Parameters:
   ///   - collection: Its path.
-  ///   - deadline: When the provider has to have answered.
-  ///   - promptDeadline: When a person has to have answered; `nil` when nobody may be asked.
-  /// - Returns: Whether it is unlocked; `false` when the person dismissed the question, `nil`
-  ///   when there is a question and nobody may be asked.
-  /// - Throws: `DBusError`: `timedOut` when nobody answered, `cancelled` with the task.
+  ///   - deadline: The time by which the provider must have answered.
+  ///   - promptDeadline: The time by which a person must have answered; `nil` when no one may be
+  ///     asked.
+  /// - Returns: Whether it is unlocked; `false` when the person dismissed the question, `nil` when
+  ///   there is a question and no one may be asked.
+  /// - Throws: `DBusError`: `timedOut` when there was no answer, `cancelled` with the task.
   func unlock(
     _ collection: String, until deadline: Deadline, promptUntil promptDeadline: Deadline?
   ) async throws(DBusError) -> Bool? {
@@ -25,15 +26,15 @@ extension Provider {
       [collection], until: deadline, promptUntil: promptDeadline, on: own)
   }
 
-  /// Unlocks items of a collection that is not locked, which KeePassXC keeps from every
-  /// connection until a person allows it to read them.
+  /// Unlocks items of an unlocked collection, which KeePassXC withholds from every connection until
+  /// a person allows it to read them.
   ///
-  /// Asked for over the connection that is to read them. Its window stays when nobody waits for
-  /// the answer any more, and what is answered then still counts.
+  /// The request uses the connection that will read them. KeePassXC's window stays after the caller
+  /// has given up, and a later answer still counts.
   ///
-  /// - Parameters: As of `unlock`.
-  /// - Returns: As `unlock`.
-  /// - Throws: As `unlock`.
+  /// - Parameters: As for `unlock`.
+  /// - Returns: As for `unlock`.
+  /// - Throws: As for `unlock`.
   func allow(
     _ items: [String], until deadline: Deadline, promptUntil promptDeadline: Deadline?
   ) async throws(DBusError) -> Bool? {
@@ -55,13 +56,13 @@ extension Provider {
       }
       unlocked = result
     }
-    // Not all of them, when one of them is gone, or a person allowed others only.
+    // Not all are unlocked when one of them is gone, or a person allowed only others.
     return Set(objects).isSubset(of: unlocked.objectPaths ?? []) ? true : nil
   }
 
-  /// Lets a provider ask what it wants to ask.
+  /// Lets a provider ask its question.
   ///
-  /// - Returns: What came of it; `nil` when it was dismissed.
+  /// - Returns: The result; `nil` when the prompt was dismissed.
   /// - Throws: `DBusError`.
   func result(
     of prompt: String, until deadline: Deadline, on connection: DBusConnection
@@ -72,7 +73,7 @@ extension Provider {
     ) { signal in
       if signal.name == "Completed" { receiver.yield(.answered(signal.arguments)) }
     }
-    // A provider that is gone never answers.
+    // A provider that has ended never answers.
     let end = await connection.subscribe(
       to: "org.freedesktop.DBus", from: "org.freedesktop.DBus"
     ) { [name] signal in
@@ -83,7 +84,7 @@ extension Provider {
     let closing = connection.onClose { receiver.yield(.gone) }
     let timer = MainLoop.shared.perform(after: deadline.left) { receiver.finish() }
     defer { withExtendedLifetime((answer, end, closing, timer)) {} }
-    // Sent over the same connection as the request for the signal, so it comes after that.
+    // Sent over the same connection as the subscription, so it arrives after that.
     _ = try await call(
       prompt, .prompt, "Prompt", [.string("")], until: deadline, on: connection)
     for await event in events {
@@ -96,11 +97,11 @@ extension Provider {
       }
       return isDismissed ? nil : arguments[1].unwrapped
     }
-    throw DBusError(Task.isCancelled ? .cancelled : .timedOut, "nobody answered the prompt")
+    throw DBusError(Task.isCancelled ? .cancelled : .timedOut, "the prompt was not answered")
   }
 }
 
-/// What can become of a prompt.
+/// The outcome of a prompt.
 private enum PromptEvent: Sendable {
   case answered([Variant])
   case gone

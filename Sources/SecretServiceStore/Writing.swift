@@ -2,10 +2,10 @@ import DBus
 import SessionToolsBase
 
 extension Operation {
-  /// How often a value is written that is not there afterwards.
+  /// How often a value is written that is not stored afterwards.
   private static let largestTryCount = 3
 
-  /// Stores a value, reads it back, and removes what else is there under its name.
+  /// Stores a value, reads it back, and removes other items under its name.
   func put(_ value: SecretBytes, for key: StoreKey) async throws {
     let collection = try await collection()
     try await unlockIfLocked(collection)
@@ -18,11 +18,11 @@ extension Operation {
     }
     throw StoreError(
       StoreError.outcomeUnknown, store: store.name,
-      reason: "the service does not give back what it was given for \(key)",
+      reason: "the service does not return the value that was stored for \(key)",
       remedy: "Read the item again; if it is wrong, keep such values in a sealed store")
   }
 
-  /// Stores a value and reads it back; `false` when it is not there.
+  /// Stores a value and reads it back; returns `false` when it is not stored.
   private func isPut(
     _ value: SecretBytes, for key: StoreKey, in collection: String
   ) async throws -> Bool {
@@ -32,25 +32,25 @@ extension Operation {
       guard
         try await isStored(value, for: key, at: path, over: before[path]?.bytes, in: collection)
       else { return false }
-      // Left by a program that died. What was made meanwhile stays: of two who write at the same
-      // time, each would remove the other's.
+      // Left by a program that died. Items made meanwhile stay: of two concurrent writers, each
+      // would remove the other's.
       for other in before.keys where other != path { try await delete(other, in: collection) }
       return true
     }
   }
 
-  /// Writes a value into the item that is there, or makes one.
+  /// Writes a value into the existing item, or makes one.
   ///
   /// - Returns: The path of the item.
   private func write(
     _ value: SecretBytes, for key: StoreKey, over existing: [String], in collection: String
   ) async throws -> String {
-    // An item that is large stays so: attributes that differ make another item.
+    // A large item keeps its size attribute: different attributes would make another item.
     let large = try await provider.search(
       collection, for: ItemAttributes.identity(of: key, size: .large), until: deadline)
     let size = large.isEmpty ? ItemAttributes.Size(of: value) : .large
     if let path = try await provider.newest(of: existing, until: deadline) {
-      // One that gets large is called so before it is.
+      // A growing item becomes `large` before its value does.
       let isGrowing = size == .large && !large.contains(path)
       if isGrowing { try await setAttributes(of: path, to: key, size) }
       if let path = try await create(key, size, value, over: path, in: collection) { return path }
@@ -70,10 +70,12 @@ extension Operation {
           .variant(.strings(ItemAttributes.all(of: key, size: size))),
         ], until: deadline)
     } catch let error where error.saysGone {
-      // The next call notices as well.
+      // The next call notices it too.
     }
   }
 
+  /// Writes a value into an item.
+  ///
   /// - Returns: `false` when the item is gone.
   private func setValue(
     of path: String, to value: SecretBytes, for key: StoreKey
@@ -92,11 +94,12 @@ extension Operation {
 
   /// Makes an item, or replaces one.
   ///
-  /// gnome-keyring tells others of a change only when the item is replaced. KeePassXC answers with
-  /// a prompt, and 2.7.4 would then ask a person whether an item that another program made may be
-  /// replaced, also when it was told not to ask: so a value is written into the item instead.
+  /// gnome-keyring signals a change only when the item is replaced. KeePassXC answers with a
+  /// prompt, and 2.7.4 would then ask a person whether an item that another program made may be
+  /// replaced, even when it is configured not to ask: so the value is written into the existing
+  /// item instead.
   ///
-  /// - Returns: The path of the item; `nil` when the one to be replaced is gone.
+  /// - Returns: The path of the item; `nil` when the item to replace is gone.
   private func create(
     _ key: StoreKey, _ size: ItemAttributes.Size, _ value: SecretBytes, over existing: String?,
     in collection: String
@@ -112,7 +115,7 @@ extension Operation {
         collection, .collection, "CreateItem",
         [
           .properties(properties), link.session.seal(ItemLine.encode(value, for: key)),
-          // One that was made meanwhile.
+          // Replace an item that was made meanwhile.
           .boolean(true),
         ], until: deadline)
       guard answer.count == 2, let item = answer[0].objectPath,
@@ -123,7 +126,8 @@ extension Operation {
       if prompt == Provider.noPath { return item }
       if let existing {
         try await unlockIfLocked(collection)
-        // Never shown, so nobody is asked; and when this fails it ends with the connection.
+        // The prompt is never shown, so no one is asked; if this fails, it ends with the
+        // connection.
         _ = try? await provider.call(prompt, .prompt, "Dismiss", [], until: deadline)
         return try await setValue(of: existing, to: value, for: key) ? existing : nil
       }
@@ -133,14 +137,14 @@ extension Operation {
     }
   }
 
-  /// Whether a value that was written is there, or what somebody else wrote after it.
+  /// Returns whether a written value is stored, or a later value of another writer.
   private func isStored(
     _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?,
     in collection: String
   ) async throws -> Bool {
     guard let line = try await line(of: path, in: collection) else { return false }
     let item = try line.item.get()
-    guard item.key == key else { throw store.corrupt("what is kept for \(key) is another item") }
+    guard item.key == key else { throw store.corrupt("the entry for \(key) contains another item") }
     return item.value == value || line.bytes != before
   }
 
@@ -150,7 +154,7 @@ extension Operation {
     let paths = try await items(with: ItemAttributes.identity(of: key), in: collection)
     guard let newest = try await provider.newest(of: paths, until: deadline) else { return }
     try await unlockIfLocked(collection)
-    // The one that counts goes last, so that none that does not comes to count.
+    // The newest item, which counts, goes last, so that an older one never counts.
     for (number, path) in (paths.filter { $0 != newest } + [newest]).enumerated() {
       if number == 0 {
         try await delete(path, in: collection)
@@ -158,7 +162,7 @@ extension Operation {
         try await confirming { () async throws in try await delete(path, in: collection) }
       }
     }
-    // KWallet takes an item whose wallet is closed off its list and says that it is done; when the
+    // If the wallet is closed, KWallet takes the item off its list and reports success; when the
     // wallet is opened, the secret is there again, without the attributes.
     try await confirming { () async throws in
       if try await provider.isLocked(collection, until: deadline) { throw store.locked() }
@@ -172,15 +176,15 @@ extension Operation {
         guard let prompt = answer.first?.objectPath else { throw DBusError.unexpected("Delete") }
         if prompt != Provider.noPath { _ = try await confirmed(prompt, in: collection) }
       } catch let error as DBusError where error.saysGone {
-        // Somebody else was faster.
+        // Another program has removed it first.
       }
     }
   }
 
-  /// Lets the provider go on with a change that it answered with a prompt.
+  /// Lets the provider continue with a change that it answered with a prompt.
   ///
-  /// KeePassXC does so for every change, and asks nobody unless it was told to. One that does it
-  /// because the collection is locked would ask for a password.
+  /// KeePassXC answers every change with one, and asks no one unless it is configured to. A
+  /// provider whose collection is locked would ask for a password.
   private func confirmed(_ prompt: String, in collection: String) async throws -> Variant {
     try await unlockIfLocked(collection)
     let result = try await asking(store.options.prompts) { promptDeadline in
@@ -196,27 +200,27 @@ extension Operation {
   }
 }
 
-// MARK: What is not known
+// MARK: Unknown outcomes
 
-/// A change that was asked for, and a provider that ended before it answered.
+/// A requested change whose provider ended before it answered.
 struct UnansweredChange: Error {
   let reason: any Error
 }
 
 extension Operation {
-  /// Runs a call that changes something: when its answer does not come, nobody knows whether it
-  /// did.
+  /// Runs a call that changes something: without an answer, it is unknown whether the change was
+  /// made.
   private func writing<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
     } catch let error as DBusError {
-      // What KWallet makes then is an item without a value.
+      // KWallet has then made an item without a value.
       if error.saysUnreadable { throw UnansweredChange(reason: DBusError.otherKey()) }
       throw error.saysRefused ? error : unanswered(error)
     }
   }
 
-  /// Runs what follows a change: whatever it throws, the change may have been made.
+  /// Runs the steps after a change: whatever they throw, the change may have been made.
   private func confirming<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -233,14 +237,15 @@ extension Operation {
 }
 
 extension DBusError {
-  /// Whether a provider could not open the secret that it was given.
+  /// Whether a provider could not open the secret that it received.
   ///
-  /// This is how KWallet says so, by Qt's name for it; a path that is none is never sent.
+  /// KWallet reports this with Qt's name for an invalid path; this store never sends an invalid
+  /// path.
   fileprivate var saysUnreadable: Bool {
     name == "org.qtproject.QtDBus.Error.InvalidObjectPath"
   }
 
-  /// Whether a provider, or the bus in its place, said that it did not do what it was told.
+  /// Whether a provider, or the bus in its place, reported that it did not perform the call.
   fileprivate var saysRefused: Bool {
     guard let name else { return false }
     return !["org.freedesktop.DBus.Error.NoReply", Self.unexpectedName].contains(name)

@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// Why a login, a token request or a resumption did not work, told apart by what to do next.
+/// Why a login, a token request or a resumption failed; the kinds differ in what to do next.
 ///
 /// ```swift
 /// do {
@@ -12,24 +12,24 @@ import SessionToolsBase
 /// }
 /// ```
 ///
-/// No text of it, and nothing that a dump of it shows, holds a code, a token, a verifier, a state or
-/// the address that the browser was sent to. What the server said is in ``refusal``.
+/// No text of the error, and nothing in its dump, contains a code, a token, a verifier, a state or
+/// the address that the browser was sent to. ``refusal`` has the server's error.
 public struct WebLoginError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
-  /// What happened, one sentence without its full stop.
+  /// What happened: one sentence without its full stop.
   public let reason: String
-  /// What to do about it, one sentence without its full stop, when there is something to do.
+  /// What to do about it: one sentence without its full stop, if there is something to do.
   public let remedy: String?
-  /// What the server said, if it is the cause.
+  /// The server's error, if it is the cause.
   public let refusal: ServerRefusal?
   /// How long the server asked to wait, if it did.
   public let retryAfter: Duration?
   /// The error of the HTTP client or another library behind it, if there is one.
   ///
-  /// For programs to look at; it is not part of the description.
+  /// For programs; it is not part of the description.
   public let underlying: (any Error)?
-  /// `false` when the request certainly did not leave the machine.
+  /// `false` if the request certainly did not leave the machine.
   let wasSent: Bool
 
   init(
@@ -45,9 +45,9 @@ public struct WebLoginError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// Whether the same may work later: no network, a server that is busy or answers nonsense.
+  /// Whether a retry may succeed: there is no network, or the server is busy or answers nonsense.
   ///
-  /// Anything else is definite: it fails in the same way until somebody changes something.
+  /// Any other error is permanent: it recurs until someone changes something.
   public var isTransient: Bool {
     [Self.unreachable, Self.unavailable, Self.invalidResponse].contains(code)
   }
@@ -64,30 +64,31 @@ public struct WebLoginError: Error, Sendable {
 }
 
 extension WebLoginError {
-  /// The person, or the server for them, said no; ``refusal`` has the server's error and its text.
+  /// The person refused, or the server did so for them; ``refusal`` has the server's error and its
+  /// text.
   public static let denied = Code("denied")
   /// The app cancelled the task.
   public static let cancelled = Code("cancelled")
-  /// Nobody finished the login before its deadline: offer to try again.
+  /// The login was not finished before its deadline: offer to try again.
   public static let timedOut = Code("timedOut")
   /// No browser could be opened: log in with a device code instead.
   public static let noBrowser = Code("noBrowser")
   /// There is no login to resume, or it has been resumed already: start a new one.
   public static let nothingPending = Code("nothingPending")
-  /// The login that is pending is one of another server or client: start a new one.
+  /// The pending login belongs to another server or client: start a new one.
   public static let otherLogin = Code("otherLogin")
-  /// The port that the browser returns to is taken, so that the login cannot be resumed: start a new
-  /// one, unless another instance of the program goes on with it.
+  /// The port that the browser returns to is taken, so the login cannot be resumed: start a new
+  /// one, unless another instance of the program is continuing it.
   public static let portTaken = Code("portTaken")
-  /// No port of the loopback interface could be listened on.
+  /// It was not possible to listen on any port of the loopback interface.
   public static let listenerFailed = Code("listenerFailed")
-  /// An address or another setting cannot be used; nothing was sent.
+  /// An address or another setting is invalid; nothing was sent.
   public static let invalidConfiguration = Code("invalidConfiguration")
-  /// What the server says of itself is not of the issuer that was asked, or is incomplete.
+  /// The server's metadata names an issuer other than the one that was asked, or is incomplete.
   public static let invalidMetadata = Code("invalidMetadata")
-  /// The server has not what is needed: such as device authorization, or S256.
+  /// The server lacks a required feature, such as device authorization or S256.
   public static let unsupported = Code("unsupported")
-  /// The token endpoint refused for good (RFC 6749, section 5.2); ``refusal`` has its error.
+  /// The token endpoint refused permanently (RFC 6749, section 5.2); ``refusal`` has its error.
   public static let refused = Code("refused")
   /// The credential has no refresh token: log in again when it has expired.
   public static let noRefreshToken = Code("noRefreshToken")
@@ -95,10 +96,10 @@ extension WebLoginError {
   public static let unreachable = Code("unreachable")
   /// The server is busy or broken: try again, after ``WebLoginError/retryAfter`` if it is given.
   public static let unavailable = Code("unavailable")
-  /// The answer is none that the protocol has, such as a web page of a network that asks for a
-  /// login of its own: try again.
+  /// The answer does not follow the protocol, such as a web page of a network with its own login:
+  /// try again.
   public static let invalidResponse = Code("invalidResponse")
-  /// The answer is larger than any of an authorization server: asking again does not help.
+  /// The answer is larger than any authorization server's: a retry does not help.
   public static let responseTooLarge = Code("responseTooLarge")
 }
 
@@ -110,7 +111,7 @@ extension WebLoginError.Code {
 }
 
 extension WebLoginError: CustomStringConvertible, CustomReflectable {
-  /// What happened, and what to do.
+  /// What happened and what to do.
   public var description: String {
     let name = refusal.map { " (\($0.error))" } ?? ""
     let end = remedy.map { ". \($0)." } ?? "."
@@ -118,7 +119,7 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
     return reason + name + end + (seconds.map { " Try again in \($0) s." } ?? "")
   }
 
-  /// The kind and the reason, and nothing that others said.
+  /// The kind and the reason, without any text from a server.
   public var customMirror: Mirror {
     Mirror(self, children: ["code": code.description, "reason": reason])
   }
@@ -127,14 +128,14 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
 extension WebLoginError: SecretFreeError {}
 extension HTTPError: SecretFreeError {}
 
-/// What an authorization server said no with (RFC 6749, sections 4.1.2.1 and 5.2).
+/// The error with which an authorization server refused (RFC 6749, sections 4.1.2.1 and 5.2).
 public struct ServerRefusal: Hashable, Sendable {
-  /// The error, such as `access_denied` or `invalid_grant`; `unknown` when it is not of the form that
-  /// the RFC has.
+  /// The error, such as `access_denied` or `invalid_grant`; `unknown` if it does not have the form
+  /// that the RFC prescribes.
   public let error: String
-  /// A text for developers, if the server gave one; at most 1,000 characters, which may be anything.
+  /// A text for developers, if the server gave one: at most 1,000 characters, of any kind.
   ///
-  /// It is not in descriptions, because a server may quote what it was sent.
+  /// Descriptions leave it out, because a server may quote what it was sent.
   public let text: String?
 
   init(error: String, text: String?) {
@@ -145,9 +146,9 @@ public struct ServerRefusal: Hashable, Sendable {
 }
 
 extension ServerRefusal: CustomStringConvertible, CustomReflectable {
-  /// The error alone.
+  /// The error, without the text.
   public var description: String { error }
 
-  /// The error alone.
+  /// The error, without the text.
   public var customMirror: Mirror { Mirror(self, children: ["error": error]) }
 }

@@ -25,7 +25,7 @@ extension `one at a time` {
       let left = try #require(credential.expirationDate).timeIntervalSinceNow
       #expect((3500...3600).contains(left))
       #expect(try !stage.hasPending())
-      #expect(try await stage.chromium.perform(.page).hasPrefix("/callback The browser has done"))
+      #expect(try await stage.chromium.perform(.page).hasPrefix("/callback The browser's part"))
     }
 
     @Test func `is denied with the server's error and text`() async throws {
@@ -92,7 +92,7 @@ extension `one at a time` {
         (try? await stage.chromium.perform(.page))?.hasPrefix("/callback The browser") ?? false
       }
       let page = try await stage.chromium.perform(.again)
-      #expect(page == "/callback The login has had its answer already.")
+      #expect(page == "/callback The login has already received its answer.")
       // The page is shown a moment before the login continues.
       try await wait(until: "the verifier, which is used once, is gone") { try !stage.hasPending() }
       try await stage.server.set("hold=0")

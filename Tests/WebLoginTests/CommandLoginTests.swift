@@ -86,7 +86,7 @@ extension `one at a time` {
       let port = try LoginAddress(page).port
       let resumed = try stage.start("--resume")
       try await wait(until: "it listens") { try isListenedOn(port) }
-      #expect(try await stage.chromium.perform(.allow).hasPrefix("/callback The browser has done"))
+      #expect(try await stage.chromium.perform(.allow).hasPrefix("/callback The browser's part"))
       #expect(resumed.waitUntilExit() == 0)
       #expect(try stage.items() == ["login"])
       #expect(try stage.run("token").status == 0)

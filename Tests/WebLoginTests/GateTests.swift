@@ -45,7 +45,7 @@ extension `one at a time` {
       try await wait(until: "the page is there") {
         (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
       }
-      #expect(try await stage.chromium.perform(.allow).hasPrefix("/callback The browser has done"))
+      #expect(try await stage.chromium.perform(.allow).hasPrefix("/callback The browser's part"))
       try await wait(until: "the login is finished") { finished.now }
       #expect(gate.requiresAuthentication)
       #expect(try items.item(forIdentifier: "login") == nil, "its result waits")

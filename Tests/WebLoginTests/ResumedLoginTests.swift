@@ -55,7 +55,7 @@ extension `one at a time` {
       _ = try? await stage.chromium.perform(.allow)
       let ending = Task { try await stage.login(.open).resume() }
       try await wait(until: "it listens") { try listeningPortCount() == 1 }
-      #expect(try await stage.chromium.perform(.again).hasPrefix("/callback The browser has done"))
+      #expect(try await stage.chromium.perform(.again).hasPrefix("/callback The browser's part"))
       #expect(try await stage.server.status(with: ending.value.accessToken) == 200)
     }
 

@@ -1,11 +1,12 @@
 import DBus
 public import SessionAuthentication
 
-/// Asks for a finger of the person, by fprintd.
+/// An authenticator that asks for a finger of the person, with fprintd.
 ///
-/// It is a presence check: the reader's service answers yes or no.
+/// It is a presence check: fprintd answers yes or no.
 public struct FingerprintAuthenticator: Authenticator {
-  /// How long fprintd may take to say what it has; a reader that was asleep takes its time.
+  /// How long fprintd may take to answer without a finger; a reader that was asleep needs some
+  /// time.
   private static let serviceTimeout = Duration.seconds(25)
 
   private let user: String
@@ -13,37 +14,37 @@ public struct FingerprintAuthenticator: Authenticator {
   private let fixedAddress: String?
   private let prompt: (any AuthenticationPrompt)?
 
-  /// Asks for a finger.
+  /// Makes an authenticator.
   ///
   /// - Parameters:
-  ///   - user: Whose finger; of the user who runs the process when `nil`. The fingers of others are
-  ///     for administrators.
-  ///   - largestTryCount: How many fingers may be wrong before it fails, 1 or more; 3.
-  ///   - busAddress: The message bus on which fprintd is; the system's when `nil`, which is what
-  ///     `DBUS_SYSTEM_BUS_ADDRESS` says.
-  ///   - prompt: What tells the person what to do, such as "Put your finger on the reader". It is
-  ///     asked nothing.
+  ///   - user: The user whose finger is asked for; the user of the process when `nil`. Only
+  ///     administrators may ask for the fingers of others.
+  ///   - largestTryCount: How many fingers may be wrong before it fails, at least 1; 3 by default.
+  ///   - busAddress: The message bus with fprintd; when `nil`, the system's, which
+  ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
+  ///   - prompt: Shows the person what to do, such as "Put your finger on the reader". It receives
+  ///     no questions.
   public init(
     user: String? = nil, largestTryCount: Int = 3, busAddress: String? = nil,
     prompt: (any AuthenticationPrompt)? = nil
   ) {
-    precondition(largestTryCount >= 1, "somebody may try at least once")
+    precondition(largestTryCount >= 1, "the number of tries must be at least 1")
     self.user = user ?? ""
     self.largestTryCount = largestTryCount
     fixedAddress = busAddress
     self.prompt = prompt
   }
 
-  /// `fingerprint`.
+  /// The method `fingerprint`.
   public var method: AuthenticationMethod { .fingerprint }
 
-  /// Whether there are a reader and a finger that it knows.
+  /// Returns whether there is a reader with an enrolled finger.
   ///
-  /// Starts fprintd if it does not run. Takes as long as that does, at most 25 s.
+  /// Starts fprintd if it is not running. Takes as long as that, at most 25 s.
   ///
-  /// - Returns: `biometryNotAvailable` when there is no service or no reader,
-  ///   `biometryNotEnrolled`, `notPermitted`, or `timedOut`, if it is not available. Whether the
-  ///   reader is in use, only asking shows.
+  /// - Returns: If it is not available: `biometryNotAvailable` when there is no service or no
+  ///   reader, `biometryNotEnrolled`, `notPermitted`, or `timedOut`. Only an evaluation shows
+  ///   whether the reader is in use.
   public func availability() async -> AuthenticatorAvailability {
     do throws(AuthenticationError) {
       _ = try await reader(until: Deadline(in: Self.serviceTimeout))
@@ -55,20 +56,20 @@ public struct FingerprintAuthenticator: Authenticator {
 
   /// Waits for a finger.
   ///
-  /// The reader is given back before it returns, also when the task was cancelled; when fprintd
-  /// does not answer any more, that takes up to 3 s.
+  /// The reader is released before this returns, also when the task was cancelled; if fprintd no
+  /// longer answers, that takes up to 3 s.
   ///
   /// - Returns: `fingerprint`.
   /// - Throws: `failed` after as many wrong fingers as are allowed; `appCancel`, `timedOut`;
   ///   `biometryNotAvailable` when there is no service or no reader; `biometryNotEnrolled`; `busy`
-  ///   when someone else uses the reader; `notPermitted` outside of an active session at the
+  ///   when another program is using the reader; `notPermitted` outside of an active session at the
   ///   machine; `serviceLost` when the reader or its service went away.
   public func evaluate(
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod {
     let deadline = Deadline(in: request.timeout)
     let reader = try await reader(until: deadline)
-    // A prompt that takes its time holds up nobody, and its messages stay in their order.
+    // A slow prompt delays nothing, and its messages stay in order.
     let (messages, teller) = AsyncStream.makeStream(of: AuthenticationMessage.self)
     Task { [prompt] in
       for await message in messages { await prompt?.show(message) }
@@ -81,7 +82,7 @@ public struct FingerprintAuthenticator: Authenticator {
     return method
   }
 
-  /// The reader, when it knows a finger of the user.
+  /// Finds the reader, which must know a finger of the user.
   private func reader(until deadline: Deadline) async throws(AuthenticationError)
     -> FingerprintReader
   {

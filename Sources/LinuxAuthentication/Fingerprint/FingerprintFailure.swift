@@ -1,16 +1,16 @@
 import DBus
 import SessionAuthentication
 
-/// What fprintd's errors mean to whoever asked.
+/// The conversion of fprintd's errors.
 enum FingerprintFailure {
   static let noEnrolledPrints = "\(prefix)NoEnrolledPrints"
   private static let prefix = "net.reactivated.Fprint.Error."
 
-  /// What to throw.
+  /// Converts an error.
   ///
   /// - Parameters:
-  ///   - error: What fprintd, or the bus, said.
-  ///   - isClaimed: Whether the reader had been reached before, so that it must have gone away.
+  ///   - error: The error of fprintd or the bus.
+  ///   - isClaimed: Whether the reader was reached before, so that it must have gone away.
   /// - Returns: The error.
   static func error(_ error: DBusError, isClaimed: Bool) -> AuthenticationError {
     switch error.kind {
@@ -52,7 +52,7 @@ enum FingerprintFailure {
   }
 
   static var timedOut: AuthenticationError {
-    AuthenticationError(AuthenticationError.timedOut, "no finger came in time")
+    AuthenticationError(AuthenticationError.timedOut, "no finger was presented in time")
   }
 
   static var serviceLost: AuthenticationError {

@@ -1,9 +1,9 @@
 import DBus
 import SessionAuthentication
 
-/// The default fingerprint reader of the machine, over a connection that nothing else uses.
+/// The machine's default fingerprint reader, over a private connection.
 ///
-/// fprintd frees a reader when the connection goes that has claimed it, also without being told.
+/// fprintd releases a reader when the connection that claimed it ends, even without a call.
 struct FingerprintReader: Sendable {
   static let service = "net.reactivated.Fprint"
 
@@ -13,12 +13,12 @@ struct FingerprintReader: Sendable {
   }
 
   let connection: DBusConnection
-  /// fprintd's name that nobody else ever has: one that was started anew knows of no claim.
+  /// The unique name of this fprintd: after a restart, it no longer knows the claim.
   let owner: String
   /// The reader's path.
   let path: String
 
-  /// Looks for a reader, starting fprintd if it does not run.
+  /// Finds the reader, starting fprintd if it is not running.
   ///
   /// - Throws: `DBusError`.
   init(at address: String, until deadline: Deadline) async throws(DBusError) {
@@ -47,9 +47,9 @@ struct FingerprintReader: Sendable {
     ).children
   }
 
-  /// Makes sure that a user has enrolled a finger.
+  /// Checks that a user has enrolled a finger.
   ///
-  /// - Throws: `DBusError`, `NoEnrolledPrints` when there is none.
+  /// - Throws: `DBusError`; `NoEnrolledPrints` when no finger is enrolled.
   func requireFingers(of user: String, until deadline: Deadline) async throws(DBusError) {
     let fingers = try await call("ListEnrolledFingers", [.string(user)], until: deadline)
     guard fingers.first?.texts?.isEmpty == false else {
@@ -57,10 +57,11 @@ struct FingerprintReader: Sendable {
     }
   }
 
-  /// Whether a finger is drawn across the reader rather than laid on it; laid when it does not say.
+  /// Returns whether a finger is swiped across the reader rather than put on it; the default is
+  /// put.
   func isSwiped(until deadline: Deadline) async -> Bool {
     let method = DBusMethod(owner, path, "org.freedesktop.DBus.Properties", "Get")
-    // Only the wording of a hint depends on it.
+    // Only the wording of a hint depends on it, so an error does not matter.
     let answer = try? await connection.call(
       method, [.string(Interface.device.rawValue), .string("scan-type")], timeout: deadline.left)
     return answer?.children.first?.unwrapped.text == "swipe"

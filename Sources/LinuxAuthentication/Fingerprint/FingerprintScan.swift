@@ -1,15 +1,15 @@
 import SessionAuthentication
 
-/// What a reader says of a finger: fprintd's `VerifyStatus`.
+/// A reader's result for a finger: fprintd's `VerifyStatus`.
 enum FingerprintScan: Hashable, Sendable {
   case match
   case noMatch
-  /// Not read well; the reader goes on.
+  /// The finger was not read well; the reader continues.
   case retry(FingerprintHint)
   /// The reader has ended, for this reason.
   case ended(String)
 
-  /// Reads a status.
+  /// Parses a status.
   init(_ status: String, isDone: Bool) {
     switch (status, isDone) {
     case ("verify-match", true): self = .match
@@ -20,7 +20,7 @@ enum FingerprintScan: Hashable, Sendable {
   }
 }
 
-/// Why a finger was not read well.
+/// The reason why a finger was not read well.
 enum FingerprintHint: String, Sendable {
   case retry = "verify-retry-scan"
   case swipeTooShort = "verify-swipe-too-short"
@@ -28,7 +28,7 @@ enum FingerprintHint: String, Sendable {
   case remove = "verify-remove-and-retry"
   case tooFast = "verify-too-fast"
 
-  /// What to do about it, for the person.
+  /// Instructions for the person.
   var text: String {
     switch self {
     case .retry: "The finger could not be read. Try again"

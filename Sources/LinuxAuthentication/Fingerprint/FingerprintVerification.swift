@@ -1,9 +1,9 @@
 import DBus
 import SessionAuthentication
 
-/// One use of a reader: claimed, asked until it is decided, and given back whatever happens.
+/// One use of a reader: it is claimed, used until there is a result, and released in any case.
 struct FingerprintVerification: Sendable {
-  /// How long giving the reader back may take.
+  /// How long releasing the reader may take.
   private static let releaseTimeout = Duration.seconds(3)
 
   private enum Event: Sendable {
@@ -15,16 +15,15 @@ struct FingerprintVerification: Sendable {
   let user: String
   let largestTryCount: Int
   let deadline: Deadline
-  /// Passes something on to the person, without waiting.
+  /// Sends a message to the person, without waiting.
   let tell: @Sendable (AuthenticationMessage) -> Void
 
   /// Waits for the user's finger.
   ///
-  /// - Throws: Everything that `FingerprintAuthenticator.evaluate` throws after the reader was
-  ///   found.
+  /// - Throws: Every error of `FingerprintAuthenticator.evaluate` after the reader was found.
   func run() async throws(AuthenticationError) {
     let (events, receiver) = AsyncStream.makeStream(of: Event.self)
-    // fprintd says nothing when it is killed.
+    // fprintd sends nothing when it is killed.
     let end = await reader.connection.subscribe(
       to: DBusConnection.busName, from: DBusConnection.busName
     ) { [owner = reader.owner] signal in
@@ -43,8 +42,8 @@ struct FingerprintVerification: Sendable {
   ) async -> Result<Void, AuthenticationError> {
     do throws(DBusError) {
       try await reader.call("Claim", [.string(user)], until: deadline)
-      // Since then every scan is one of ours: before, it was somebody else's. Only fprintd is
-      // listened to, because everyone on the bus may send a signal of that name.
+      // From here on every scan is ours; an earlier one was another program's. Only signals from
+      // fprintd are received, because every program on the bus may send a signal of that name.
       let status = await reader.connection.subscribe(
         to: FingerprintReader.Interface.device.rawValue, from: reader.owner, path: reader.path
       ) { signal in
@@ -56,12 +55,12 @@ struct FingerprintVerification: Sendable {
       defer { withExtendedLifetime(status) {} }
       return try await decision(by: events)
     } catch {
-      // The first answer that came from the reader itself was that it is there.
+      // The reader has answered before, so it must have gone away.
       return .failure(FingerprintFailure.error(error, isClaimed: true))
     }
   }
 
-  /// Lets the reader look at fingers until one is right, or there were too many that were not.
+  /// Scans fingers until one matches, or too many did not.
   private func decision(
     by events: AsyncStream<Event>
   ) async throws(DBusError) -> Result<Void, AuthenticationError> {
@@ -82,7 +81,7 @@ struct FingerprintVerification: Sendable {
         guard tryCount < largestTryCount else {
           return .failure(
             AuthenticationError(
-              AuthenticationError.failed, "the finger was none of those that are enrolled"))
+              AuthenticationError.failed, "the finger is not enrolled"))
         }
         tell(.problem("That finger was not recognized. Try again"))
         try await reader.call("VerifyStop", until: deadline)
@@ -99,14 +98,14 @@ struct FingerprintVerification: Sendable {
     return .failure(Task.isCancelled ? .cancelledByApp : FingerprintFailure.timedOut)
   }
 
-  /// Gives the reader back.
+  /// Releases the reader.
   ///
-  /// Not cancelled with the one who waited, and waited for, so that whoever asks next finds it
-  /// free.
+  /// It is not cancelled with the caller, and the caller waits for it, so that the next caller
+  /// finds the reader free.
   private func release() async {
     await Task.detached { [reader] in
       let deadline = Deadline(in: Self.releaseTimeout)
-      // Nobody can do anything about an answer: the end of the connection frees it as well.
+      // Errors do not matter: the end of the connection releases the reader too.
       _ = try? await reader.call("VerifyStop", until: deadline)
       _ = try? await reader.call("Release", until: deadline)
       reader.connection.close()

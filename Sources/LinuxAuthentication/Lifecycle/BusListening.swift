@@ -1,34 +1,34 @@
 import DBus
 import SessionAuthentication
 
-/// Listening to a service for as long as a task lasts, also when the bus is started anew.
+/// A listener to services for as long as a task lasts, also across restarts of the bus.
 struct BusListening: Sendable {
-  /// How long a bus that is not there is left alone.
+  /// The pause before the next attempt to connect.
   private static let pause = Duration.seconds(2)
   /// How long a service may take to answer.
   static let timeout = Duration.seconds(25)
 
-  /// What comes over a connection.
+  /// An event of a connection.
   enum Event: Sendable {
     case signal(DBusSignal, from: String)
     case closed
   }
 
-  /// Whom to listen to: the interface, and the name of who has it.
+  /// A sender to listen to: its name on the bus, and the interface.
   struct Sender: Sendable {
     let name: String
     let interface: String
   }
 
-  /// Where the bus is; `nil` when there is none.
+  /// Returns the address of the bus; `nil` when there is no bus.
   let address: @Sendable () -> String?
   let senders: [Sender]
 
   /// Listens until the task is cancelled.
   ///
   /// - Parameters:
-  ///   - begin: Called with each new connection, when it is listened to already.
-  ///   - receive: Called with each signal, and with what became of the senders.
+  ///   - begin: Called with each new connection, after the subscriptions were made.
+  ///   - receive: Called with each signal of the senders, and of the bus about their names.
   /// - Throws: `serviceLost` or `notPermitted` when it cannot begin the first time.
   func run(
     begin: (DBusConnection) async throws(DBusError) -> Void,
@@ -46,14 +46,14 @@ struct BusListening: Sendable {
         if error.kind == .cancelled { return }
         guard hasBegun else { throw Self.error(error) }
       }
-      // Cut short when the task is cancelled.
+      // Ends early when the task is cancelled.
       try? await Task.sleep(for: Self.pause)
     }
   }
 
-  /// Asks something over a connection of its own, without listening.
+  /// Calls services over a separate connection, without listening.
   ///
-  /// - Throws: As ``run(begin:receive:)``.
+  /// - Throws: The errors of ``run(begin:receive:)``.
   func ask<Answer>(
     _ body: (DBusConnection) async throws(DBusError) -> Answer
   ) async throws(AuthenticationError) -> Answer {
@@ -91,7 +91,7 @@ struct BusListening: Sendable {
         })
     }
     defer { withExtendedLifetime((closing, subscriptions)) {} }
-    // What this asks comes after the request for the signals, so nothing is missed in between.
+    // The signals were requested before, so nothing is missed in between.
     try await begin(connection)
     for await event in events {
       guard case .signal(let signal, let sender) = event else { return }

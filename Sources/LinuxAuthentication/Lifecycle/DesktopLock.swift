@@ -1,38 +1,38 @@
 import SessionAuthentication
 
-/// Whether a desktop is locked, by requests to lock it and by what it says of itself.
+/// Whether a desktop is locked, from requests to lock it and from its own state.
 ///
-/// Both come for one lock, in either order, and some desktops say nothing of themselves. A request
-/// that the desktop does not follow is still one to lock the program.
+/// One lock can cause both, in either order, and some desktops never report their state. A request
+/// that the desktop ignores still locks the program.
 struct DesktopLock: Sendable {
   private var isLocked = false
-  /// What the desktop says: systemd's `LockedHint`.
+  /// The state that the desktop reports: systemd's `LockedHint`.
   private var saysLocked = false
 
-  /// Somebody asks the desktop to lock, or to unlock.
+  /// Handles a request to lock or unlock the desktop.
   ///
-  /// - Returns: What to tell of it.
+  /// - Returns: The event to report.
   mutating func request(isLock: Bool) -> SystemEvent? {
-    // It says itself what became of it: to lock again changes nothing, and it will say when it is
-    // open.
+    // The desktop reports its own state: locking again changes nothing, and it will report the
+    // unlock.
     if saysLocked { return nil }
     if isLock {
-      // Also after one that was not followed: the person may have unlocked the program since.
+      // Report it even after an ignored request: the person may have unlocked the program since.
       isLocked = true
       return .sessionLocked
     }
     return unlock()
   }
 
-  /// The desktop says whether it is locked.
+  /// Handles the desktop's report of its state.
   ///
-  /// - Returns: What to tell of it.
+  /// - Returns: The event to report.
   mutating func state(isLocked: Bool) -> SystemEvent? {
     guard saysLocked != isLocked else { return nil }
     saysLocked = isLocked
     guard isLocked else { return unlock() }
-    // Also after a request, which may have been followed only now: the person may have unlocked the
-    // program since.
+    // Report it even after a request, which the desktop may have followed only now: the person may
+    // have unlocked the program since.
     self.isLocked = true
     return .sessionLocked
   }

@@ -2,7 +2,7 @@ import DBus
 import Foundation
 import Glibc
 
-/// systemd-logind, as one program uses it.
+/// systemd-logind, as a single program uses it.
 struct LogindManager: Sendable {
   static let service = "org.freedesktop.login1"
 
@@ -16,15 +16,15 @@ struct LogindManager: Sendable {
 
   let connection: DBusConnection
 
-  /// The path of the session that this process belongs to; `nil` when it belongs to none.
+  /// Returns the path of the session of this process; `nil` when it belongs to no session.
   ///
-  /// - Throws: `DBusError` when logind could not say.
+  /// - Throws: `DBusError` when logind cannot determine it.
   func ownSession() async throws(DBusError) -> String? {
     var attempts: [(method: String, argument: Variant)] = [
       ("GetSessionByPID", .unsigned32(UInt32(getpid())))
     ]
-    // Programs that the user's own systemd started are in no session, and know by this whose they
-    // are.
+    // Programs started by the user's own systemd are in no session; this variable identifies
+    // theirs.
     if let identifier = ProcessInfo.processInfo.environment["XDG_SESSION_ID"] {
       attempts.append(("GetSession", .string(identifier)))
     }
@@ -34,28 +34,29 @@ struct LogindManager: Sendable {
       do throws(DBusError) {
         return try await call(method, [argument]).first?.objectPath
       } catch {
-        // Any error of its own means that there is none by this; others that it is not there.
+        // An error sent by logind itself: no session by this method, so try the next. Any other
+        // error: logind is not there.
         guard error.name != nil, !error.saysNoProvider else { throw error }
       }
     }
     return nil
   }
 
-  /// Whether a session says that it is locked; `nil` when it says nothing.
+  /// Returns whether a session reports that it is locked; `nil` when it reports nothing.
   func isLocked(_ session: String) async -> Bool? {
     await property("LockedHint", of: session, .session)
   }
 
-  /// Whether the machine is about to sleep, or asleep.
+  /// Returns whether the machine is about to sleep, or asleep; `nil` when logind does not say.
   func isPreparingForSleep() async -> Bool? {
     await property("PreparingForSleep", of: Self.path, .manager)
   }
 
-  /// Delays sleep for as long as the descriptor lives, commonly at most 5 s; `nil` when logind does
-  /// not let this program.
+  /// Delays sleep for as long as the descriptor exists, commonly at most 5 s; `nil` when logind
+  /// does not allow it.
   func delaySleep(program: String, reason: String) async -> ReceivedDescriptor? {
     let method = DBusMethod(Self.service, Self.path, Interface.manager.rawValue, "Inhibit")
-    // Without it, events are told all the same, only without a promise of who is first.
+    // Without the delay, events are still reported, but perhaps only after the machine has slept.
     let answer = try? await connection.callForDescriptors(
       method, ["sleep", program, reason, "delay"].map(Variant.string),
       timeout: BusListening.timeout)
@@ -66,7 +67,7 @@ struct LogindManager: Sendable {
     _ name: String, of path: String, _ interface: Interface
   ) async -> Bool? {
     let method = DBusMethod(Self.service, path, Interface.properties.rawValue, "Get")
-    // A session that has just ended, or a logind that does not know the property: both say nothing.
+    // An error means a session that has just ended, or an old logind: neither reports a state.
     let answer = try? await connection.call(
       method, [.string(interface.rawValue), .string(name)], timeout: BusListening.timeout)
     return answer?.children.first?.unwrapped.boolean

@@ -2,12 +2,12 @@ import DBus
 import Foundation
 public import SessionAuthentication
 
-/// Tells when the desktop is locked and when the machine sleeps, by systemd-logind.
+/// A source of the desktop's locks and the machine's sleep, from systemd-logind.
 ///
-/// Requests to lock (`loginctl lock-session`) count as well as what the desktop says of itself
-/// (`LockedHint`); a lock of which both say so may be told twice, and its end is told once. When the
-/// desktop is locked already, that is told at once. A program that belongs to no session, such as a
-/// service, is told of sleep only.
+/// Requests to lock (`loginctl lock-session`) count, and so does the state that the desktop reports
+/// (`LockedHint`). A lock with both may be reported twice; its end is reported once. If the desktop
+/// is locked already, that is reported at once. A program that belongs to no session, such as a
+/// service, receives only sleep events.
 ///
 /// Sleep is delayed until the receiver has returned from `willSleep`, for as long as logind allows:
 /// commonly 5 s, `InhibitDelayMaxSec` in logind.conf(5).
@@ -16,14 +16,14 @@ public struct LogindSource: LifecycleSource {
   private let reason: String
   private let fixedAddress: String?
 
-  /// Listens to logind.
+  /// Makes a source.
   ///
   /// - Parameters:
-  ///   - program: The name of the program, for `systemd-inhibit --list`; that of the process when
-  ///     `nil`.
-  ///   - reason: Why sleep is delayed, for the same.
-  ///   - busAddress: The message bus on which logind is; the system's when `nil`, which is what
-  ///     `DBUS_SYSTEM_BUS_ADDRESS` says.
+  ///   - program: The name of the program, for `systemd-inhibit --list`; the name of the process
+  ///     when `nil`.
+  ///   - reason: The reason for delaying sleep, for the same list.
+  ///   - busAddress: The message bus with logind; when `nil`, the system's, which
+  ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   public init(
     program: String? = nil, reason: String = "Locking before sleep", busAddress: String? = nil
   ) {
@@ -32,13 +32,13 @@ public struct LogindSource: LifecycleSource {
     fixedAddress = busAddress
   }
 
-  /// Makes sure that there is something to listen to.
+  /// Checks that logind can be used.
   ///
-  /// Takes as long as logind does to answer, at most 25 s for each of up to five questions.
+  /// Takes as long as logind's answers, at most 25 s for each of up to five calls.
   ///
-  /// - Returns: Whether the program belongs to a session, so that it is told of locks as well as of
+  /// - Returns: Whether the program belongs to a session, so that it receives locks and not only
   ///   sleep.
-  /// - Throws: As ``run(_:)``; `serviceLost` also when there is no answer.
+  /// - Throws: The errors of ``run(_:)``; `serviceLost` also when there is no answer.
   public func checkAvailability() async throws(AuthenticationError) -> Bool {
     try await listening.ask { connection throws(DBusError) in
       try await Self.logind(connection).ownSession() != nil
@@ -53,7 +53,7 @@ public struct LogindSource: LifecycleSource {
       ].map { BusListening.Sender(name: LogindManager.service, interface: $0.rawValue) })
   }
 
-  /// Starts it, if it does not run and the bus knows how.
+  /// Starts logind, if it is not running and the bus can start it.
   private static func logind(
     _ connection: DBusConnection
   ) async throws(DBusError) -> LogindManager {
@@ -62,9 +62,9 @@ public struct LogindSource: LifecycleSource {
     return LogindManager(connection: connection)
   }
 
-  /// Listens until its task is cancelled, and returns then.
+  /// Listens until its task is cancelled, and then returns.
   ///
-  /// Goes on when logind, or the bus, is started anew.
+  /// Continues when logind or the bus is restarted.
   ///
   /// - Parameter receive: Called with each event, one after the other.
   /// - Throws: `serviceLost` when there is no logind at the beginning, `notPermitted`.
@@ -80,7 +80,7 @@ public struct LogindSource: LifecycleSource {
   }
 }
 
-/// What is known of the session and of sleep, while one task listens.
+/// The known state of the session and of sleep, while one task listens.
 private final class LogindState {
   private let program: String
   private let reason: String
@@ -88,7 +88,7 @@ private final class LogindState {
   private var session: String?
   private var lock = DesktopLock()
   private var isAsleep = false
-  /// Sleep waits as long as this lives.
+  /// Sleep is delayed as long as this exists.
   private var delay: ReceivedDescriptor?
 
   init(program: String, reason: String, receive: @escaping (SystemEvent) -> Void) {
@@ -97,11 +97,11 @@ private final class LogindState {
     self.receive = receive
   }
 
-  /// Finds out how things are with a logind that was not known before.
+  /// Reads the state from a logind that is new to this process.
   func meet(_ logind: LogindManager) async throws(DBusError) {
-    // A process stays in its session, which outlives logind.
+    // A process stays in its session, even when logind restarts.
     if session == nil { session = try await logind.ownSession() }
-    // One that was started anew knows of no delay.
+    // A restarted logind does not know the earlier delay.
     delay = await logind.delaySleep(program: program, reason: reason)
     if let session, let isLocked = await logind.isLocked(session) {
       tell(lock.state(isLocked: isLocked))
@@ -111,7 +111,8 @@ private final class LogindState {
 
   func take(_ signal: DBusSignal, from sender: String, _ logind: LogindManager) async {
     if sender == DBusConnection.busName {
-      // One that ends is waited for. What a new one does not answer, its next signals may.
+      // When logind ends, wait for the next one. Its later signals replace any answers missing
+      // here.
       if case .some(.some) = signal.owner(of: LogindManager.service) { try? await meet(logind) }
       return
     }
@@ -132,7 +133,7 @@ private final class LogindState {
     guard self.isAsleep != isAsleep else { return }
     self.isAsleep = isAsleep
     receive(isAsleep ? .willSleep : .didWake)
-    // Only now: the machine sleeps as soon as nobody delays it any more.
+    // Released only after the receiver: the machine sleeps as soon as no program delays it.
     delay = isAsleep ? nil : await logind.delaySleep(program: program, reason: reason)
   }
 

@@ -1,15 +1,15 @@
 import DBus
 public import SessionAuthentication
 
-/// Tells when the screen saver covers the desktop, which commonly means that it is locked.
+/// A source that reports when the screen saver covers the desktop, which commonly means a lock.
 ///
 /// Listens to `org.freedesktop.ScreenSaver`, which most desktops have, and to
-/// `org.gnome.ScreenSaver`, on which GNOME says so. For desktops of which ``LogindSource`` hears
-/// nothing; both together are fine.
+/// `org.gnome.ScreenSaver`, which GNOME uses. Use it for desktops that ``LogindSource`` does not
+/// cover; using both is fine.
 public struct ScreenSaverSource: LifecycleSource {
   private typealias Service = (name: String, path: String)
 
-  /// Who says so, and where it can be asked.
+  /// The services, and the objects to ask.
   private static let services: [Service] = [
     (name: "org.freedesktop.ScreenSaver", path: "/org/freedesktop/ScreenSaver"),
     (name: "org.gnome.ScreenSaver", path: "/org/gnome/ScreenSaver"),
@@ -17,16 +17,16 @@ public struct ScreenSaverSource: LifecycleSource {
 
   private let fixedAddress: String?
 
-  /// Listens to the screen saver.
+  /// Makes a source.
   ///
-  /// - Parameter busAddress: The message bus on which it is; the login session's when `nil`.
+  /// - Parameter busAddress: The message bus of the screen saver; the login session's when `nil`.
   public init(busAddress: String? = nil) {
     fixedAddress = busAddress
   }
 
-  /// Makes sure that there is a screen saver to listen to; asks the bus only, at most 25 s.
+  /// Checks that a screen saver is on the bus; asks only the bus, in three steps of at most 25 s.
   ///
-  /// - Throws: As ``run(_:)``.
+  /// - Throws: The errors of ``run(_:)``.
   public func checkAvailability() async throws(AuthenticationError) {
     try await listening.ask { connection throws(DBusError) in
       _ = try await Self.present(connection)
@@ -39,7 +39,9 @@ public struct ScreenSaverSource: LifecycleSource {
       senders: Self.services.map { BusListening.Sender(name: $0.name, interface: $0.name) })
   }
 
-  /// The services that run; none is started: a screen saver that does not run covers nothing.
+  /// Returns the running services.
+  ///
+  /// It starts no service: a screen saver that is not running covers nothing.
   private static func present(
     _ connection: DBusConnection
   ) async throws(DBusError) -> [Service] {
@@ -55,10 +57,10 @@ public struct ScreenSaverSource: LifecycleSource {
     return present
   }
 
-  /// Listens until its task is cancelled, and returns then.
+  /// Listens until its task is cancelled, and then returns.
   ///
-  /// Goes on when the screen saver, or the bus, is started anew. When the desktop is covered
-  /// already, that is told at once.
+  /// Continues when the screen saver or the bus is restarted. If the desktop is covered already,
+  /// that is reported at once.
   ///
   /// - Parameter receive: Called with each event, one after the other.
   /// - Throws: `serviceLost` when there is no screen saver at the beginning, `notPermitted`.
@@ -89,13 +91,13 @@ public struct ScreenSaverSource: LifecycleSource {
     _ connection: DBusConnection
   ) async {
     let method = DBusMethod(service.name, service.path, service.name, "GetActive")
-    // GNOME's proxy for the first name does not know; then it says nothing by signals either.
+    // GNOME's proxy for the first name does not answer; it sends no signals either.
     let answer = try? await connection.call(method, timeout: BusListening.timeout)
     if let isActive = answer?.children.first?.boolean { state.set(isActive, for: service.name) }
   }
 }
 
-/// Which of the services say that the desktop is covered, while one task listens.
+/// The services that report a covered desktop, while one task listens.
 private final class ScreenSaverState {
   private let receive: (SystemEvent) -> Void
   private var active: Set<String> = []
@@ -117,7 +119,8 @@ private final class ScreenSaverState {
     }
   }
 
-  /// A service has ended, and leaves the desktop as it is, which the next one knows.
+  /// Forgets a service that has ended; the desktop stays as it is, and the next service knows its
+  /// state.
   func forget(_ service: String) {
     active.remove(service)
   }

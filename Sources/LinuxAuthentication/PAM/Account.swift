@@ -3,12 +3,12 @@ import SessionAuthentication
 
 /// An account of this machine.
 enum Account {
-  /// The name of this process's real user, by the user database; may wait for a server that has
-  /// it.
+  /// Returns the name of this process's real user, from the user database; may wait for a directory
+  /// server.
   ///
   /// - Throws: `misconfigured` when the database does not have the user.
   static func ownName() throws(AuthenticationError) -> String {
-    // Most entries fit; some directory services have larger ones, and say ERANGE until they fit.
+    // Most entries fit; some directory services have larger ones, which give ERANGE until they fit.
     var capacity = 1 << 10
     while capacity <= 1 << 20 {
       var entry = unsafe passwd()
@@ -27,6 +27,6 @@ enum Account {
     }
     throw AuthenticationError(
       AuthenticationError.misconfigured, "the user \(getuid()) has no account on this machine",
-      remedy: "Name the user who is to be asked")
+      remedy: "Specify the user to ask")
   }
 }

@@ -2,22 +2,22 @@ import CPAM
 import Glibc
 import SessionToolsBase
 
-/// What a module of PAM says to the person.
+/// A message of a PAM module to the person.
 enum PAMMessage {
-  /// Needs an answer; a secret is not shown while it is typed.
+  /// A question that needs an answer; a secret must not be shown while it is typed.
   case question(String, isSecret: Bool)
   case information(String)
   case problem(String)
 }
 
-/// What libpam answered instead of doing what it was asked.
+/// An error of libpam.
 struct PAMFailure: Error {
   let status: PAMStatus
-  /// In libpam's words.
+  /// libpam's text.
   let text: String
 }
 
-/// A return code of libpam's.
+/// A return code of libpam.
 struct PAMStatus: RawRepresentable, Hashable {
   let rawValue: Int32
 
@@ -42,14 +42,14 @@ struct PAMStatus: RawRepresentable, Hashable {
   static let moduleUnknown = PAMStatus(rawValue: PAM_MODULE_UNKNOWN)
 }
 
-/// A transaction with libpam, which blocks its thread, and is used by one thread only.
+/// A transaction with libpam; it blocks its thread, and only one thread may use it.
 @safe struct PAMTransaction: ~Copyable {
-  /// The most bytes that a module takes as an answer: `PAM_MAX_RESP_SIZE` less its NUL.
+  /// The most bytes that a module accepts as an answer: `PAM_MAX_RESP_SIZE` less its NUL.
   static let largestAnswerByteCount = Int(PAM_MAX_RESP_SIZE) - 1
 
-  /// Whether an answer can be handed over whole.
+  /// Returns whether an answer can be passed on whole.
   ///
-  /// A NUL would end it, and what stands before might be right.
+  /// A NUL would end it, and the part before it might be right.
   static func takes(_ answer: SecretBytes) -> Bool {
     guard answer.byteCount <= largestAnswerByteCount else { return false }
     return answer.withBytes { bytes in
@@ -61,21 +61,21 @@ struct PAMStatus: RawRepresentable, Hashable {
   private let conversation: Conversation
   private var status = PAM_SUCCESS
 
-  /// Begins one.
+  /// Begins a transaction.
   ///
   /// - Parameters:
   ///   - service: The name of a service.
-  ///   - user: Who is to be authenticated.
-  ///   - directory: Where the service's file is; `nil` for where the system has them.
-  ///   - answer: Called with what modules say. Gives the answer to a question, one that
-  ///     `takes` is content with; `nil` gives up.
-  /// - Throws: What libpam says, also when there is no such service in the directory.
+  ///   - user: The user to authenticate.
+  ///   - directory: The directory of the service's file; `nil` for the system's.
+  ///   - answer: Called with the messages of modules. Returns the answer to a question, which
+  ///     `takes` must accept; `nil` gives up.
+  /// - Throws: libpam's error, also when there is no such service in the directory.
   init(
     service: String, user: String, directory: String?,
     answer: @escaping (PAMMessage) -> SecretBytes?
   ) throws(PAMFailure) {
     conversation = Conversation(answer)
-    // libpam copies it. The conversation is kept as long as the transaction.
+    // libpam copies this struct. The conversation object is kept as long as the transaction.
     var conversation = unsafe pam_conv(
       conv: converse, appdata_ptr: Unmanaged.passUnretained(conversation).toOpaque())
     var handle: OpaquePointer?
@@ -93,27 +93,27 @@ struct PAMStatus: RawRepresentable, Hashable {
   }
 
   deinit {
-    // Modules that put something off until the end are told how it ended.
+    // Modules that defer work to the end receive the final status.
     unsafe pam_end(handle, status)
   }
 
-  /// Finds out whether it is the user.
+  /// Authenticates the user.
   ///
-  /// - Throws: What libpam says.
+  /// - Throws: libpam's error.
   mutating func authenticate() throws(PAMFailure) {
     status = unsafe pam_authenticate(handle, 0)
     try check()
   }
 
-  /// Finds out whether the user's account may be used.
+  /// Checks whether the user's account may be used.
   ///
-  /// - Throws: What libpam says.
+  /// - Throws: libpam's error.
   mutating func checkAccount() throws(PAMFailure) {
     status = unsafe pam_acct_mgmt(handle, 0)
     try check()
   }
 
-  /// Whom it is about; a module may change that.
+  /// The user of the transaction; a module may change it.
   var user: String? {
     var item: UnsafeRawPointer?
     guard unsafe pam_get_item(handle, PAM_USER, &item) == PAM_SUCCESS, let item = unsafe item
@@ -133,16 +133,16 @@ struct PAMStatus: RawRepresentable, Hashable {
   }
 }
 
-/// A text of Linux-PAM's modules, or of another's, in the language of the program, with its place
-/// holders.
+/// Returns a text of Linux-PAM's modules, or of another module, in the program's language, with its
+/// placeholders.
 func pamText(_ text: String, of module: String = "Linux-PAM") -> String {
-  // Untranslated it is given back itself, so it must last until it is copied.
+  // dgettext returns an untranslated text itself, so it must last until it is copied.
   unsafe text.withCString { text in
     unsafe dgettext(module, text).map { unsafe String(cString: $0) }
   } ?? text
 }
 
-/// A text of Linux-PAM's modules about a number of things, as `pamText` gives it.
+/// Returns a text of Linux-PAM's modules about a number of things, like `pamText(_:of:)`.
 func pamText(_ singular: String, _ plural: String, count: UInt) -> String {
   unsafe singular.withCString { singular in
     unsafe plural.withCString { plural in
@@ -151,7 +151,7 @@ func pamText(_ singular: String, _ plural: String, count: UInt) -> String {
   } ?? plural
 }
 
-/// What answers while a transaction lasts.
+/// The object that answers during a transaction.
 private final class Conversation {
   let answer: (PAMMessage) -> SecretBytes?
 
@@ -160,7 +160,7 @@ private final class Conversation {
   }
 }
 
-/// What libpam calls with what its modules say.
+/// The function that libpam calls with its modules' messages.
 private let converse:
   @convention(c) (
     Int32, UnsafeMutablePointer<UnsafePointer<pam_message>?>?,
@@ -183,7 +183,7 @@ private let converse:
         guard replies.set(position, answer) else { return PAM_BUF_ERR }
       case PAM_ERROR_MSG: _ = conversation.answer(.problem(text))
       case PAM_TEXT_INFO: _ = conversation.answer(.information(text))
-      // Only programs that a module was written for understand the others.
+      // Other styles are only for programs that a module was written for.
       default: return PAM_CONV_ERR
       }
     }
@@ -191,7 +191,7 @@ private let converse:
     return PAM_SUCCESS
   }
 
-/// Answers in memory that libpam may free; wiped and freed here until libpam has them.
+/// Answers in memory that libpam may free; wiped and freed here unless libpam takes them.
 @safe private final class Replies {
   private let count: Int
   private var replies: UnsafeMutablePointer<pam_response>?
@@ -204,7 +204,7 @@ private let converse:
 
   /// Copies an answer.
   ///
-  /// - Returns: Whether there was memory for it.
+  /// - Returns: Whether there was enough memory.
   func set(_ position: Int, _ answer: SecretBytes) -> Bool {
     let byteCount = answer.byteCount
     guard let replies = unsafe replies, let copy = unsafe calloc(byteCount + 1, 1) else {
@@ -221,7 +221,7 @@ private let converse:
     return true
   }
 
-  /// Hands everything over.
+  /// Transfers ownership of the answers.
   func release() -> UnsafeMutablePointer<pam_response>? {
     unsafe replies.take()
   }

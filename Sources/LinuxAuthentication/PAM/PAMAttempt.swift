@@ -3,18 +3,18 @@ import SessionAuthentication
 import SessionToolsBase
 import Synchronization
 
-/// One run of PAM, in a thread of its own, which a task waits for.
+/// One run of PAM in a separate thread, which a task waits for.
 ///
 /// libpam blocks and cannot be interrupted: a module may sleep for seconds after a wrong password,
-/// or wait for a finger. So whoever waits leaves at once when it is over for them, and the thread
-/// ends when its module does, which by then gets no answers any more.
+/// or wait for a finger. So the waiter returns at once when the attempt is over, and the thread
+/// ends when its module does, which gets no further answers.
 final class PAMAttempt: Sendable {
   typealias Outcome = Result<AuthenticationMethod, AuthenticationError>
 
   private struct State {
     var outcome: Outcome?
     var waiter: CheckedContinuation<Outcome, Never>?
-    /// Takes back what the person is being asked.
+    /// Withdraws the question that the person is being asked.
     var interrupt: (@Sendable () -> Void)?
   }
 
@@ -22,12 +22,13 @@ final class PAMAttempt: Sendable {
 
   private let state = Mutex(State())
 
-  /// Runs PAM, and waits for what comes of it.
+  /// Runs PAM, and waits for the result.
   ///
   /// - Parameters:
   ///   - timeout: How long to wait.
-  ///   - body: What to do in the thread.
-  /// - Returns: What came of it; `appCancel` or `timedOut` as soon as that is so.
+  ///   - body: Runs in the thread.
+  /// - Returns: The result; `appCancel` or `timedOut` as soon as the attempt is cancelled or out of
+  ///   time.
   static func run(
     timeout: Duration,
     _ body: @escaping @Sendable (PAMAttempt) throws(AuthenticationError) -> AuthenticationMethod
@@ -35,7 +36,8 @@ final class PAMAttempt: Sendable {
     let attempt = PAMAttempt()
     let timer = DispatchWorkItem {
       attempt.end(
-        .failure(AuthenticationError(AuthenticationError.timedOut, "nobody answered in time")))
+        .failure(
+          AuthenticationError(AuthenticationError.timedOut, "the person did not answer in time")))
     }
     timers.asyncAfter(deadline: .now() + timeout.dispatchInterval, execute: timer)
     defer { timer.cancel() }
@@ -48,8 +50,8 @@ final class PAMAttempt: Sendable {
           attempt.end(Outcome { () throws(AuthenticationError) in try body(attempt) })
         }
         thread.start()
-        // The system hears of it only while the thread runs, and not when it says so itself before
-        // Foundation knows it.
+        // The system receives the name only while the thread runs. If the thread set it itself,
+        // Foundation might not know the thread yet.
         thread.name = "session-pam"
         isNamed.signal()
       }
@@ -58,9 +60,10 @@ final class PAMAttempt: Sendable {
     }
   }
 
-  /// Waits, in the thread, for something that takes a task.
+  /// Waits, in the thread, for an asynchronous closure.
   ///
-  /// - Returns: What it gives; `nil` when the attempt is over, in which case it is cancelled.
+  /// - Returns: The closure's result; `nil` when the attempt is over, in which case it is
+  ///   cancelled.
   func wait<Value: Sendable>(for body: @escaping @Sendable () async -> Value) -> Value? {
     let exchange = Exchange<Value>()
     let isOver = state.withLock { state in
@@ -77,7 +80,9 @@ final class PAMAttempt: Sendable {
     return exchange.wait()
   }
 
-  /// - Returns: Whether it is not over yet.
+  /// Registers the waiter, or resumes it if the attempt is over.
+  ///
+  /// - Returns: Whether the attempt is not over yet.
   private func begin(_ waiter: CheckedContinuation<Outcome, Never>) -> Bool {
     let outcome = state.withLock { state in
       if state.outcome == nil { state.waiter = waiter }
@@ -87,7 +92,7 @@ final class PAMAttempt: Sendable {
     return outcome == nil
   }
 
-  /// Ends it; what comes later counts for nothing.
+  /// Ends the attempt; later results are ignored.
   private func end(_ outcome: Outcome) {
     let (waiter, interrupt) = state.withLock {
       state -> (CheckedContinuation<Outcome, Never>?, (@Sendable () -> Void)?) in
@@ -100,7 +105,7 @@ final class PAMAttempt: Sendable {
   }
 }
 
-/// What a task gives to a thread that waits for it, once.
+/// A value that a task passes once to a waiting thread.
 private final class Exchange<Value: Sendable>: Sendable {
   private let value = Mutex<Value??>(nil)
   private let isFinished = DispatchSemaphore(value: 0)

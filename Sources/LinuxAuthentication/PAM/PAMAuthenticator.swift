@@ -2,14 +2,14 @@ import Dispatch
 public import SessionAuthentication
 import SessionToolsBase
 
-/// Asks for the password of the person's account on this machine, by PAM.
+/// An authenticator that asks for the password of the person's account on this machine, with PAM.
 ///
-/// The program asks, with its own `AuthenticationPrompt`, whatever the modules of a PAM service
-/// want to know. The service's file comes with the program, and is installed by the administrator.
+/// The program asks the questions of a PAM service's modules with its own `AuthenticationPrompt`.
+/// The service's file comes with the program, and the administrator installs it.
 ///
 /// It is a presence check: the answer is yes or no, and nothing is derived from the password.
 ///
-/// A wrong password takes as long as the modules want, commonly two seconds.
+/// A wrong password takes as long as the modules require, commonly two seconds.
 public struct PAMAuthenticator: Authenticator {
   private static let lanes = BlockingLanes("session-tools.accounts", count: 1)
 
@@ -17,17 +17,17 @@ public struct PAMAuthenticator: Authenticator {
   private let user: String?
   private let prompt: any AuthenticationPrompt
 
-  /// Asks by a service.
+  /// Makes an authenticator for a service.
   ///
   /// - Parameters:
-  ///   - service: The name of a file in `/etc/pam.d` or `/usr/lib/pam.d` which has rules of the
-  ///     kinds `auth` and `account`; ``exampleServiceFile`` is one. Without the file nobody is
-  ///     asked: the service `other`, which libpam takes then, is never used.
-  ///   - user: Whose password to ask for; the user who runs the process when `nil`. Other users'
-  ///     passwords can commonly be checked by root only.
-  ///   - configurationDirectory: A directory that has the service's file, instead of the system's.
+  ///   - service: The name of a file in `/etc/pam.d` or `/usr/lib/pam.d` that has rules of the
+  ///     kinds `auth` and `account`; ``exampleServiceFile`` is an example. Without the file there
+  ///     is no question: the service `other`, which libpam would use instead, is never used.
+  ///   - user: The user whose password is asked for; the user of the process when `nil`. Commonly
+  ///     only root can check other users' passwords.
+  ///   - configurationDirectory: A directory with the service's file, instead of the system's.
   ///     Files that it includes by a plain name are still the system's.
-  ///   - prompt: What asks the person.
+  ///   - prompt: Asks the person.
   public init(
     service: String, user: String? = nil, configurationDirectory: String? = nil,
     prompt: some AuthenticationPrompt
@@ -37,16 +37,16 @@ public struct PAMAuthenticator: Authenticator {
     self.prompt = prompt
   }
 
-  /// `passcode`.
+  /// The method `passcode`.
   public var method: AuthenticationMethod { .passcode }
 
-  /// The content of a service's file that asks what a login on this machine asks.
+  /// The content of a service's file that asks the same as a login on this machine.
   public static var exampleServiceFile: String { PAMServiceFile.example }
 
-  /// Whether the service's file is there and complete, and the user exists: `misconfigured` if not.
+  /// Returns whether the service's file is complete and the user exists; `misconfigured` if not.
   ///
-  /// Nothing is begun, since a module may reach for a device or count a failure. So an account
-  /// without a password, or one that is locked, is found out by asking.
+  /// It begins no transaction, since a module may use a device or count a failure. So only an
+  /// evaluation reveals an account without a password, or a locked one.
   public func availability() async -> AuthenticatorAvailability {
     do throws(AuthenticationError) {
       try file.check()
@@ -57,17 +57,17 @@ public struct PAMAuthenticator: Authenticator {
     }
   }
 
-  /// Asks the person what the service's modules want to know.
+  /// Asks the person the questions of the service's modules.
   ///
-  /// Takes a thread, not one of the task's pool. Cancelled, or out of time, it returns at once; the
-  /// thread ends when its module does.
+  /// It uses a separate thread, not one of the task's pool. When cancelled or out of time, it
+  /// returns at once; the thread ends when its module does.
   ///
-  /// - Returns: `passcode` when a secret was asked for and given, `system` when a module was
-  ///   content with something else, such as a finger.
+  /// - Returns: `passcode` when a secret was asked for and given, `system` when a module accepted
+  ///   something else, such as a finger.
   /// - Throws: `failed`; `userCancel`, `userFallback`, `appCancel`, `timedOut`; `passcodeNotSet`
   ///   when the account is open to everyone without a question; `lockout`; `accountUnusable` when
   ///   the account or its password has expired; `notPermitted` when this process may not check
-  ///   passwords; `misconfigured`; `serviceLost` when a module could not find out.
+  ///   passwords; `misconfigured`; `serviceLost` when a module could not complete its check.
   public func evaluate(
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod {
@@ -78,7 +78,7 @@ public struct PAMAuthenticator: Authenticator {
     }.get()
   }
 
-  /// Not on a thread of the pool: the user database may be on a server.
+  /// Reads the name outside of the task's pool, because the user database may be on a server.
   private static func ownName() async throws(AuthenticationError) -> String {
     try await withCheckedContinuation { continuation in
       lanes.queue.async {
@@ -109,7 +109,8 @@ public struct PAMAuthenticator: Authenticator {
         service: file.service, user: user, directory: file.directory, answer: conversation.pass)
       stage = .authentication
       try transaction.authenticate()
-      // What the account's rules say of it, such as that a password will expire, involves nobody.
+      // Messages of the account's rules, such as that a password will expire, do not involve the
+      // person.
       isPersonInvolved = conversation.isPersonInvolved
       stage = .account
       try transaction.checkAccount()
@@ -118,15 +119,15 @@ public struct PAMAuthenticator: Authenticator {
       if let refusal = conversation.refusal { throw refusal }
       throw error.error(in: stage, conversation.notice)
     }
-    // A service may be content although the person cancelled the question of one of its modules.
+    // A service may succeed although the person cancelled the question of one of its modules.
     if let refusal = conversation.refusal { throw refusal }
     guard authenticated == user else {
       throw AuthenticationError(
-        AuthenticationError.failed, "another user was authenticated than the one who was asked for")
+        AuthenticationError.failed, "PAM authenticated another user than the requested one")
     }
     if conversation.hasGivenSecret { return .passcode }
-    // `pam_unix nullok` is content with whoever asks for an account that has no password. It says
-    // nothing, while a module that waits for a finger or a key says so.
+    // `pam_unix nullok` accepts anyone for an account without a password. It sends no message,
+    // while a module that waits for a finger or a key does.
     guard isPersonInvolved else {
       throw AuthenticationError(
         AuthenticationError.passcodeNotSet, "the account of \(user) has no password",

@@ -1,7 +1,7 @@
 import SessionAuthentication
 import SessionToolsBase
 
-/// What passes between modules and the person while PAM runs; of one thread.
+/// The exchange between modules and the person while PAM runs; used by one thread.
 final class PAMConversation {
   private static let timedOut = "Verification timed out"
 
@@ -10,14 +10,13 @@ final class PAMConversation {
   private let request: AuthenticationRequest
   private var askedCounts: [String: Int] = [:]
 
-  /// Why the person gave no answer: modules make any code they like of that.
+  /// Why the person gave no answer: modules return various codes for that.
   private(set) var refusal: AuthenticationError?
-  /// What `pam_faillock` said.
+  /// The lockout that `pam_faillock` reported.
   private(set) var notice = LockoutNotice()
   /// Whether a secret was given.
   private(set) var hasGivenSecret = false
-  /// Whether the last thing that a module did was to tell the person something, or to take an
-  /// answer.
+  /// Whether a module's last action was to show the person a message, or to take an answer.
   private(set) var isPersonInvolved = false
 
   init(
@@ -28,17 +27,17 @@ final class PAMConversation {
     self.request = request
   }
 
-  /// Passes on what a module says.
+  /// Passes a module's message on to the person.
   ///
-  /// - Returns: The answer to a question; `nil` when there is none.
+  /// - Returns: The answer to a question, or `nil`.
   func pass(_ message: PAMMessage) -> SecretBytes? {
-    // Whoever cancelled is not asked by the next module.
+    // After a cancellation, the next module must not ask the person.
     guard refusal == nil else { return nil }
     switch message {
     case .question(let text, let isSecret):
       return answer(to: text, isSecret: isSecret)
     case .information(let text):
-      // pam_fprintd says so, and not as a problem, when nobody has touched the reader.
+      // pam_fprintd sends this as information, not as a problem, when no finger touched the reader.
       let isOver = text == pamText(Self.timedOut, of: "fprintd") || text == Self.timedOut
       isPersonInvolved = !isOver
       show(isOver ? .problem(text) : .hint(text), text)
@@ -51,7 +50,7 @@ final class PAMConversation {
 
   private func show(_ message: AuthenticationMessage, _ text: String) {
     notice.read(text)
-    // Waited for, so that nothing overtakes it.
+    // It waits, so that messages stay in order.
     _ = attempt.wait { [prompt] in await prompt.show(message) }
   }
 
@@ -65,8 +64,8 @@ final class PAMConversation {
       guard PAMTransaction.takes(answer) else {
         refusal = AuthenticationError(
           AuthenticationError.failed,
-          "the answer has a NUL, or more bytes than the \(PAMTransaction.largestAnswerByteCount) "
-            + "that PAM takes")
+          "the answer contains a NUL, or is longer than the "
+            + "\(PAMTransaction.largestAnswerByteCount) bytes that PAM accepts")
         return nil
       }
       isPersonInvolved = true
@@ -74,7 +73,7 @@ final class PAMConversation {
       return answer
     case .cancelled: refusal = .cancelledByPerson
     case .fallback: refusal = .personWantsAnotherWay
-    // Nobody hears of it: whoever waited was told why it is over.
+    // Not reported: the waiter has already received the reason for the end.
     case nil: refusal = .cancelledByApp
     }
     return nil

@@ -1,13 +1,13 @@
 import SessionAuthentication
 
-/// What libpam's answers mean to whoever asked.
+/// Converts libpam's errors.
 extension PAMFailure {
-  /// When it was said.
+  /// The stage of the transaction at which the error occurred.
   enum Stage {
     case start, authentication, account
   }
 
-  /// What to throw.
+  /// Returns the error to throw.
   func error(in stage: Stage, _ notice: LockoutNotice) -> AuthenticationError {
     if notice.isLocked {
       return AuthenticationError(
@@ -15,13 +15,13 @@ extension PAMFailure {
         retryAfter: notice.remaining)
     }
     switch (stage, status) {
-    // The password was right then.
+    // In these cases the password itself was accepted.
     case (.account, .authenticationError), (.account, .userUnknown),
       (_, .newTokenRequired), (_, .accountExpired), (_, .tokenExpired):
       return AuthenticationError(
         AuthenticationError.accountUnusable, "the account cannot be used: \(said)",
-        remedy: status == .accountExpired ? nil : "Log in anew, or set a new password")
-    // Which of both is not told: it would say which accounts there are.
+        remedy: status == .accountExpired ? nil : "Log in again, or set a new password")
+    // The two are not distinguished, because that would reveal which accounts exist.
     case (_, .authenticationError), (_, .userUnknown):
       return AuthenticationError(
         AuthenticationError.failed, "the system did not accept the answer")
@@ -31,7 +31,7 @@ extension PAMFailure {
     case (_, .permissionDenied):
       return AuthenticationError(
         AuthenticationError.notPermitted, "the system's rules do not allow it: \(said)",
-        remedy: "Ask the administrator, or look into the system's log")
+        remedy: "Ask the administrator, or check the system's log")
     case (_, .insufficientCredentials), (_, .informationUnavailable):
       return AuthenticationError(
         AuthenticationError.notPermitted,
@@ -40,15 +40,15 @@ extension PAMFailure {
     case (_, .openError), (_, .symbolError), (_, .serviceError), (_, .abort), (_, .moduleUnknown),
       (_, .ignore):
       return AuthenticationError(
-        AuthenticationError.misconfigured, "PAM cannot do what the service's file says: \(said)",
-        remedy: "Look into the system's log for the module that is missing or set up wrongly")
+        AuthenticationError.misconfigured, "PAM cannot apply the service's file: \(said)",
+        remedy: "Check the system's log for a missing or misconfigured module")
     case (_, .systemError), (_, .bufferError), (_, .lockBusy), (_, .tryAgain):
       return AuthenticationError(
-        AuthenticationError.serviceLost, "the system could not find out: \(said)",
+        AuthenticationError.serviceLost, "the system could not complete the check: \(said)",
         remedy: "Try again")
     default:
       return AuthenticationError(
-        AuthenticationError.failed, "the system did not authenticate anyone: \(said)")
+        AuthenticationError.failed, "the system did not authenticate the person: \(said)")
     }
   }
 

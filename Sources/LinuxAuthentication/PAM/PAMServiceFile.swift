@@ -1,21 +1,21 @@
 import Foundation
 import SessionAuthentication
 
-/// The file that says which modules a service asks.
+/// The file that names the modules of a service.
 ///
-/// libpam goes on with the service `other` where a service has no file, or the file no rules of a
-/// kind. What that asks nobody knows, so here it is an error.
+/// libpam uses the service `other` where a service has no file, or the file lacks rules of a kind.
+/// The modules of `other` are unknown here, so these cases are errors.
 struct PAMServiceFile: Sendable {
-  /// Where libpam looks.
+  /// The directories that libpam searches.
   static let standardDirectories = ["/etc/pam.d", "/usr/lib/pam.d"]
 
   let service: String
-  /// The only directory to look in, if one is set.
+  /// The only directory to search, if one is set.
   let directory: String?
 
   private var directories: [String] { directory.map { [$0] } ?? Self.standardDirectories }
 
-  /// Makes sure that the file is there, and complete.
+  /// Checks that the file exists and is complete.
   ///
   /// - Throws: `misconfigured`.
   func check() throws(AuthenticationError) {
@@ -24,7 +24,7 @@ struct PAMServiceFile: Sendable {
         AuthenticationError.misconfigured, "\"\(service)\" cannot be the name of a PAM service",
         remedy: "Use a name without a slash")
     }
-    // libpam makes the name lower-case before it looks.
+    // libpam converts the name to lower case before it searches.
     let names = directories.map { "\($0)/\(service.lowercased())" }
     guard let path = names.first(where: FileManager.default.fileExists) else {
       throw AuthenticationError(
@@ -35,7 +35,7 @@ struct PAMServiceFile: Sendable {
     guard let content = FileManager.default.contents(atPath: path) else {
       throw AuthenticationError(
         AuthenticationError.misconfigured, "\(path) cannot be read",
-        remedy: "Let everyone read it")
+        remedy: "Make it readable for all users")
     }
     let kinds = Self.kinds(in: String(decoding: content, as: UTF8.self))
     for kind in ["auth", "account"] where !kinds.contains(kind) {
@@ -50,9 +50,9 @@ struct PAMServiceFile: Sendable {
     return "Install \(directories[0])/\(service.lowercased()) with the lines \"\(lines)\""
   }
 
-  /// A service that asks what a login here asks.
+  /// A service's file that asks the same as a login on this machine.
   static var example: String {
-    // Debian's and SUSE's name for it, or else the one of Fedora and Arch.
+    // Fedora's and Arch's name for it if it exists, or else Debian's and SUSE's.
     let login =
       standardDirectories.contains { FileManager.default.fileExists(atPath: "\($0)/system-auth") }
       ? "system-auth" : nil
@@ -63,12 +63,12 @@ struct PAMServiceFile: Sendable {
       """
   }
 
-  /// The kinds of rules that a file has; those of Debian's `@include` may be any.
+  /// Returns the kinds of rules that a file has; Debian's `@include` may contain any kind.
   private static func kinds(in content: String) -> Set<String> {
     var kinds: Set<String> = []
     for line in content.split(separator: "\n") {
       guard let word = line.split(whereSeparator: \.isWhitespace).first else { continue }
-      // A dash: the rule is passed over without a word when its module is missing.
+      // A dash means that the rule is silently skipped when its module is missing.
       let kind = word.lowercased().drop { $0 == "-" }
       kinds.formUnion(kind == "@include" ? ["auth", "account"] : [String(kind)])
     }

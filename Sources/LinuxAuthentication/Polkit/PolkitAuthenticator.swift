@@ -2,48 +2,48 @@ import DBus
 import Foundation
 public import SessionAuthentication
 
-/// Lets the system ask the person, by polkit: the desktop draws the dialog, and the program never
-/// sees a password.
+/// An authenticator that lets the system ask the person, with polkit.
 ///
-/// What the person is asked for, the administrator decides: commonly the password of their account,
-/// or a finger. The dialog's text is that of the action's policy file, not the request's reason.
+/// The desktop shows the dialog, and the program never sees a password. The administrator decides
+/// what the person is asked for: commonly the password of their account, or a finger. The dialog's
+/// text is the policy file's, not the request's reason.
 ///
 /// It is a presence check: the answer is yes or no.
 ///
-/// > Warning: Whom the system's rules let do the action without a question is not asked. That is
-/// > always so for root.
+/// > Warning: The person is not asked if the system's rules allow the action without a question.
+/// > That is always the case for root.
 public struct PolkitAuthenticator: Authenticator {
-  /// How long polkit may take to say something that it asks nobody about.
+  /// How long polkit may take for an answer that does not involve the person.
   private static let serviceTimeout = Duration.seconds(25)
-  /// How long taking a question back may take.
+  /// How long withdrawing a question may take.
   private static let cancelTimeout = Duration.seconds(3)
 
   private let action: String
   private let fixedAddress: String?
 
-  /// Lets the system ask.
+  /// Makes an authenticator for an action.
   ///
   /// - Parameters:
   ///   - action: The identifier of an action, such as `com.example.mail.unlock`, whose policy file
   ///     the administrator has installed; ``PolkitPolicy`` gives its content.
-  ///   - busAddress: The message bus on which polkit is; the system's when `nil`, which is what
-  ///     `DBUS_SYSTEM_BUS_ADDRESS` says.
+  ///   - busAddress: The message bus with polkit; when `nil`, the system's, which
+  ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   public init(action: String, busAddress: String? = nil) {
     self.action = action
     fixedAddress = busAddress
   }
 
-  /// `system`.
+  /// The method `system`.
   public var method: AuthenticationMethod { .system }
 
-  /// Whether polkit knows the action, and could ask.
+  /// Returns whether polkit knows the action, and could ask.
   ///
-  /// Takes as long as polkit does, at most 25 s. Whether there is an agent that shows the question,
-  /// only asking shows.
+  /// Takes as long as polkit does, at most 25 s. Only an evaluation reveals whether there is an
+  /// agent to show the question.
   ///
-  /// - Returns: `misconfigured` when there is no polkit, or no policy file for the action,
-  ///   `notPermitted` when the rules say no without asking, `serviceLost` or `timedOut`, if it is
-  ///   not available.
+  /// - Returns: If it is not available: `misconfigured` when there is no polkit, or no policy file
+  ///   for the action, `notPermitted` when the rules refuse without asking, `serviceLost` or
+  ///   `timedOut`.
   public func availability() async -> AuthenticatorAvailability {
     let deadline = Deadline(in: Self.serviceTimeout)
     do throws(AuthenticationError) {
@@ -59,8 +59,8 @@ public struct PolkitAuthenticator: Authenticator {
 
   /// Lets the system ask the person.
   ///
-  /// Cancelled, or out of time, it takes the question off the screen before it returns; when polkit
-  /// does not answer any more, that takes up to 3 s.
+  /// When cancelled or out of time, it withdraws the question from the screen before it returns; if
+  /// polkit no longer answers, that takes up to 3 s.
   ///
   /// - Returns: `system`.
   /// - Throws: `failed`, also when the agent ended meanwhile; `userCancel`; `appCancel`,
@@ -72,14 +72,14 @@ public struct PolkitAuthenticator: Authenticator {
     let deadline = Deadline(in: request.timeout)
     let authority = try await authority(until: deadline)
     defer { authority.connection.close() }
-    // Of this connection alone, so any text does.
+    // The identifier is scoped to this connection, so any text is unique enough.
     let cancellation = UUID().uuidString
     let answer: PolkitAuthority.Answer
     do throws(AuthenticationError) {
       answer = try await check(authority, cancellation: cancellation, until: deadline)
     } catch {
       if [AuthenticationError.appCancel, AuthenticationError.timedOut].contains(error.code) {
-        // polkit would go on asking. Not cancelled with the one who waited.
+        // polkit would continue to ask. This is not cancelled with the caller.
         await Task.detached {
           await authority.cancel(cancellation, until: Deadline(in: Self.cancelTimeout))
         }.value
@@ -92,14 +92,14 @@ public struct PolkitAuthenticator: Authenticator {
     }
     if answer.isChallenge {
       throw AuthenticationError(
-        AuthenticationError.notInteractive, "there is no agent of polkit's that could ask",
-        remedy: "Start one, such as a desktop has, or pkttyagent in a terminal")
+        AuthenticationError.notInteractive, "there is no polkit agent to ask the person",
+        remedy: "Start an agent: the desktop's, or pkttyagent in a terminal")
     }
-    // It says the same when nobody was asked because a rule says no.
+    // The answer is the same if a rule refused without a question.
     let unasked = try await check(authority, cancellation: nil, until: deadline)
     guard unasked.isAuthorized || unasked.isChallenge else { throw PolkitFailure.notPermitted }
     throw AuthenticationError(
-      AuthenticationError.failed, "the system did not accept the person")
+      AuthenticationError.failed, "the system did not authenticate the person")
   }
 
   private func authority(
@@ -134,7 +134,7 @@ public struct PolkitAuthenticator: Authenticator {
     } catch {
       failure = error
     }
-    // The error that an action is unknown is one of those that polkit has for everything else.
+    // polkit reports an unknown action with an error that it also uses for everything else.
     if failure.name == "org.freedesktop.PolicyKit1.Error.Failed",
       (try? await authority.isRegistered(until: deadline)) == false
     {

@@ -2,14 +2,14 @@ import DBus
 import Foundation
 import SessionAuthentication
 
-/// polkit's authority, over a connection that nothing else uses.
+/// polkit's authority, over a private connection.
 struct PolkitAuthority: Sendable {
   static let service = "org.freedesktop.PolicyKit1"
 
-  /// What the authority says of an action.
+  /// The authority's answer about an action.
   struct Answer: Sendable {
     let isAuthorized: Bool
-    /// Whether the person could be asked, and was not.
+    /// Whether the person could be asked, but was not.
     let isChallenge: Bool
     let isDismissed: Bool
   }
@@ -17,7 +17,7 @@ struct PolkitAuthority: Sendable {
   let connection: DBusConnection
   let action: String
 
-  /// Reaches it.
+  /// Connects to the authority, starting polkit if it is not running.
   ///
   /// - Throws: `DBusError`.
   init(
@@ -28,12 +28,12 @@ struct PolkitAuthority: Sendable {
     _ = try await connection.provider(of: Self.service, until: deadline)
   }
 
-  /// Asks whether this process may do the action.
+  /// Asks whether this process may perform the action.
   ///
   /// - Parameters:
-  ///   - cancellation: What the question can be taken back by, if the person may be asked; `nil`
-  ///     asks nobody.
-  ///   - deadline: When there has to be an answer.
+  ///   - cancellation: An identifier to cancel the question with, if the person may be asked; with
+  ///     `nil` the person is not asked.
+  ///   - deadline: The time by which there must be an answer.
   /// - Returns: The answer.
   /// - Throws: `DBusError`.
   func check(
@@ -44,7 +44,7 @@ struct PolkitAuthority: Sendable {
       "CheckAuthorization",
       [
         PolkitSubject.ownProcess(), .string(action),
-        // Details are for those whom polkit trusts, so the reason cannot be among them.
+        // polkit accepts details only from trusted callers, so the reason cannot be one.
         .strings([:]), .unsigned32(cancellation == nil ? 0 : allowUserInteraction),
         .string(cancellation ?? ""),
       ], until: deadline)
@@ -56,13 +56,13 @@ struct PolkitAuthority: Sendable {
       isDismissed: parts[2].entries["polkit.dismissed"] != nil)
   }
 
-  /// Takes a question back, so that the person is not asked any longer.
+  /// Withdraws a question from the screen.
   func cancel(_ cancellation: String, until deadline: Deadline) async {
-    // Nobody can do anything about an answer: the end of the connection takes it back as well.
+    // Errors do not matter: the end of the connection withdraws the question too.
     _ = try? await call("CancelCheckAuthorization", [.string(cancellation)], until: deadline)
   }
 
-  /// Whether a policy file declares the action.
+  /// Returns whether a policy file declares the action.
   ///
   /// - Throws: `DBusError`.
   func isRegistered(until deadline: Deadline) async throws(DBusError) -> Bool {

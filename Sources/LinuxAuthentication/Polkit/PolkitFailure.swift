@@ -1,22 +1,23 @@
 import DBus
 import SessionAuthentication
 
-/// What polkit's errors mean to whoever asked.
+/// The conversion of polkit's errors.
 enum PolkitFailure {
-  /// What to throw.
+  /// Converts an error.
   ///
   /// - Parameters:
-  ///   - error: What polkit, or the bus, said.
-  ///   - isReached: Whether polkit had been reached before, so that it must have gone away.
+  ///   - error: The error of polkit or the bus.
+  ///   - isReached: Whether polkit was reached before, so that it must have gone away.
   /// - Returns: The error.
   static func error(_ error: DBusError, isReached: Bool) -> AuthenticationError {
     switch error.kind {
     case .timedOut:
-      return AuthenticationError(AuthenticationError.timedOut, "nobody answered in time")
+      return AuthenticationError(
+        AuthenticationError.timedOut, "the person did not answer in time")
     case .cancelled:
       return .cancelledByApp
-    // Where it was never reached, nothing went away that would be back soon: a system without
-    // polkit, or a container without its bus, lacks what the program needs installed.
+    // If polkit was never reached, nothing went away that might soon return: a system without
+    // polkit, or a container without the system's bus, lacks an installation.
     case .disconnected where !isReached:
       return AuthenticationError(
         AuthenticationError.misconfigured,
@@ -33,7 +34,7 @@ enum PolkitFailure {
         underlying: error)
     case .remote, .disconnected:
       return AuthenticationError(
-        AuthenticationError.serviceLost, "polkit could not find out: \(error.message)",
+        AuthenticationError.serviceLost, "polkit could not decide: \(error.message)",
         remedy: "Try again", underlying: error)
     }
   }
@@ -53,6 +54,6 @@ enum PolkitFailure {
 
   static var notPermitted: AuthenticationError {
     AuthenticationError(
-      AuthenticationError.notPermitted, "the system's rules do not allow it to this user here")
+      AuthenticationError.notPermitted, "the system's rules do not allow this user to do it here")
   }
 }

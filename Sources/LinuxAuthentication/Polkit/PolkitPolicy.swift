@@ -1,8 +1,8 @@
-/// The file that declares an action to polkit, which the program's package installs.
+/// The file that declares an action to polkit; the program's package installs it.
 public struct PolkitPolicy: Hashable, Sendable {
   /// The identifier of the action.
   public let action: String
-  /// What the system's dialog says.
+  /// The text of the system's dialog.
   public let message: String
 
   /// Declares an action.
@@ -10,18 +10,20 @@ public struct PolkitPolicy: Hashable, Sendable {
   /// - Parameters:
   ///   - action: Its identifier, such as `com.example.mail.unlock`: letters, digits, hyphens and
   ///     periods.
-  ///   - message: What the system's dialog says, a whole sentence. It cannot be chosen for each
-  ///     question.
+  ///   - message: The text of the system's dialog, a whole sentence. It is the same for all
+  ///     questions.
   public init(action: String, message: String) {
     self.action = action
     self.message = message
   }
 
-  /// Where polkit looks for it.
+  /// The path where polkit looks for the file.
   public var path: String { "/usr/share/polkit-1/actions/\(action).policy" }
 
-  /// The content of the file, in XML: the person is asked for their own password, or whatever else
-  /// the administrator lets count for it, each time and wherever they sit.
+  /// The content of the file, in XML.
+  ///
+  /// The person is asked each time, wherever they sit, for their own password, or for whatever else
+  /// the administrator accepts instead.
   public var content: String {
     """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -42,8 +44,8 @@ public struct PolkitPolicy: Hashable, Sendable {
     """
   }
 
-  /// The message in one piece: polkitd 122 keeps of a text what comes after its last entity or
-  /// newline only.
+  /// The message in one piece: polkitd 122 keeps only the part of a text after its last entity or
+  /// newline.
   private var characterData: String {
     let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
     guard line.contains(where: { "&<".contains($0) }) else { return line }

@@ -1,7 +1,7 @@
 package import SessionToolsBase
 
 extension AuthenticationPrompt {
-  /// Asks a question within the time that its request gives.
+  /// Asks a question within its request's time limit.
   ///
   /// - Throws: `userCancel`, `userFallback`, `timedOut`, `appCancel`.
   package func text(
@@ -24,7 +24,7 @@ extension AuthenticationPrompt {
     case .fallback: throw .personWantsAnotherWay
     case nil:
       throw AuthenticationError(
-        AuthenticationError.timedOut, "nobody answered within \(timeout)")
+        AuthenticationError.timedOut, "the question was not answered within \(timeout)")
     }
   }
 }

@@ -1,16 +1,16 @@
 public import SessionToolsBase
 import Synchronization
 
-/// An authenticator that remembers whether somebody is being asked, what came of it, and how long ago.
+/// An authenticator that keeps track of the current evaluation, its result, and the result's age.
 ///
-/// As `LAContext` does for one place in a program, such as a page that asks again before a payment. It
-/// can be used again whatever came before. What it knows is of this process.
+/// It does for one place in a program what `LAContext` does, such as a page that asks again before
+/// a payment. It can always be used again. Its state is only in this process.
 public final class AuthenticationContext: Authenticator {
   private struct Inside {
     var state = AuthenticationState.notDetermined
-    /// When somebody was authenticated last.
+    /// The last success, and when it was.
     var success: (method: AuthenticationMethod, at: BootInstant)?
-    /// Counts what makes an evaluation that is under way worthless.
+    /// The number of invalidations; an evaluation under way during one is discarded.
     var invalidationCount = 0
   }
 
@@ -19,15 +19,16 @@ public final class AuthenticationContext: Authenticator {
   private let clock: any SessionClock
   private let inside = Mutex(Inside())
 
-  /// The longest ``init(_:reuseDuration:clock:)`` takes; 5 min.
+  /// The longest reuse duration, 5 min; a longer one is shortened to it.
   public static let largestReuseDuration: Duration = .seconds(300)
 
   /// Wraps an authenticator.
   ///
   /// - Parameters:
-  ///   - authenticator: Who asks.
-  ///   - reuseDuration: How long after a success nobody is asked again, at most 5 min; zero.
-  ///   - clock: What tells the time.
+  ///   - authenticator: The authenticator that asks.
+  ///   - reuseDuration: How long a success counts before the person is asked again, at most 5 min;
+  ///     zero by default.
+  ///   - clock: The clock that measures the time.
   public init(
     _ authenticator: some Authenticator, reuseDuration: Duration = .zero,
     clock: some SessionClock = SystemSessionClock()
@@ -37,22 +38,22 @@ public final class AuthenticationContext: Authenticator {
     self.clock = clock
   }
 
-  /// The authenticator's.
+  /// The authenticator's method.
   public var method: AuthenticationMethod { authenticator.method }
 
-  /// The authenticator's.
+  /// Returns the authenticator's availability.
   public func availability() async -> AuthenticatorAvailability {
     await authenticator.availability()
   }
 
-  /// What came of the last evaluation.
+  /// The state of the last evaluation.
   public var state: AuthenticationState { inside.withLock { $0.state } }
 
-  /// Whether it is longer than a time since somebody was authenticated; `true` if nobody ever was.
+  /// Returns whether the last success is older than a duration; `true` if there was no success.
   ///
   /// The time that the machine slept counts.
   ///
-  /// - Parameter duration: The time; with zero it is always so.
+  /// - Parameter duration: The duration; with zero the result is always `true`.
   /// - Returns: Whether to ask again.
   public func needsReauthentication(after duration: Duration) -> Bool {
     let now = clock.instant
@@ -60,8 +61,7 @@ public final class AuthenticationContext: Authenticator {
     return age.map { $0 < .zero || $0 >= duration } ?? true
   }
 
-  /// Forgets the last success; an evaluation that is under way ends with `appCancel`, whatever the
-  /// person answers.
+  /// Forgets the last success; an evaluation under way ends with `appCancel`, whatever the answer.
   public func invalidate() {
     inside.withLock { inside in
       inside.success = nil
@@ -70,9 +70,9 @@ public final class AuthenticationContext: Authenticator {
     }
   }
 
-  /// Has a person asked, unless one was authenticated within the reuse duration.
+  /// Asks the person, unless they were authenticated within the reuse duration.
   ///
-  /// - Throws: `busy` when somebody is being asked already; what the authenticator throws;
+  /// - Throws: `busy` when an evaluation is already under way; the authenticator's errors;
   ///   `appCancel` when the task is cancelled.
   public func evaluate(
     _ request: AuthenticationRequest
@@ -107,20 +107,21 @@ public final class AuthenticationContext: Authenticator {
       return inside.invalidationCount
     }
     guard let count else {
-      throw AuthenticationError(AuthenticationError.busy, "somebody is being asked already")
+      throw AuthenticationError(
+        AuthenticationError.busy, "another authentication is already under way")
     }
     return count
   }
 }
 
-/// What an ``AuthenticationContext`` knows.
+/// The state of an ``AuthenticationContext``.
 public enum AuthenticationState: Sendable {
-  /// Nobody was asked yet, or it was forgotten.
+  /// There was no evaluation yet, or its result was forgotten.
   case notDetermined
-  /// Somebody is being asked.
+  /// The person is being asked.
   case evaluating
   /// The person was authenticated.
   case authenticated(AuthenticationMethod)
-  /// The person was not, or did not want to be: they can be asked again.
+  /// The person was not authenticated, or refused: they can be asked again.
   case failed(AuthenticationError)
 }

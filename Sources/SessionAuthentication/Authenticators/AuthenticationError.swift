@@ -1,24 +1,24 @@
 import SessionToolsBase
 
-/// Why a person was not authenticated, told apart by what to do next.
+/// The reason why a person was not authenticated; the kinds differ in what to do next.
 ///
-/// The codes are those that `LAError` has, and what Linux adds. The text never shows what a person
+/// The codes are those of `LAError` and some for Linux. The text never contains what a person
 /// typed.
 public struct AuthenticationError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
-  /// What happened, one sentence without its full stop.
+  /// What happened: one sentence without its full stop.
   public let reason: String
-  /// What to do about it, one sentence without its full stop, when there is something to do.
+  /// What to do about it: one sentence without its full stop, if there is something to do.
   public let remedy: String?
-  /// When to try again, if that is known; of a lockout.
+  /// When to try again after a lockout, if that is known.
   public let retryAfter: Duration?
-  /// The error behind it, if there is one.
+  /// The underlying error, if there is one.
   ///
-  /// For programs to look at; not part of the description, because it may quote what it was given.
+  /// For programs; it is not part of the description, because it may quote its input.
   public let underlying: (any Error)?
 
-  /// Makes an error; authenticators outside this package use it as ours do.
+  /// Makes an error; authenticators outside this package can use it too.
   public init(
     _ code: Code, _ reason: String, remedy: String? = nil, retryAfter: Duration? = nil,
     underlying: (any Error)? = nil
@@ -42,42 +42,44 @@ public struct AuthenticationError: Error, Sendable {
 }
 
 extension AuthenticationError {
-  /// It was not the person, or not the right password: `LAError.authenticationFailed`.
+  /// The person, or the password, was not the right one: `LAError.authenticationFailed`.
   public static let failed = Code("failed")
-  /// The person did not want to.
+  /// The person refused.
   public static let userCancel = Code("userCancel")
   /// The person wants to authenticate in another way.
   public static let userFallback = Code("userFallback")
-  /// The program took it back: the task was cancelled, the scene went away, or the gate was
-  /// invalidated.
+  /// The program cancelled the authentication: the task was cancelled, the scene was removed, or
+  /// the gate was invalidated.
   public static let appCancel = Code("appCancel")
-  /// The system took it back: the desktop was locked, or the machine goes to sleep.
+  /// The system cancelled the authentication: the desktop was locked, or the machine is going to
+  /// sleep.
   public static let systemCancel = Code("systemCancel")
-  /// The service or the device that was asked went away meanwhile: try again.
+  /// The service or the device disappeared during the authentication: try again.
   public static let serviceLost = Code("serviceLost")
-  /// It took longer than it may.
+  /// The authentication exceeded its time limit.
   public static let timedOut = Code("timedOut")
   /// The account has no password.
   public static let passcodeNotSet = Code("passcodeNotSet")
-  /// There is no device for it, or no service.
+  /// There is no device or no service for it.
   public static let biometryNotAvailable = Code("biometryNotAvailable")
-  /// The device knows nobody yet.
+  /// No one is enrolled on the device yet.
   public static let biometryNotEnrolled = Code("biometryNotEnrolled")
-  /// There were too many failures; ``AuthenticationError/retryAfter`` may say when it is over.
+  /// There were too many failures; ``AuthenticationError/retryAfter`` may have the end of the
+  /// lockout.
   public static let lockout = Code("lockout")
-  /// There is nobody who could ask the person: no agent of the desktop, no terminal.
+  /// The person cannot be asked: there is no agent of the desktop and no terminal.
   public static let notInteractive = Code("notInteractive")
-  /// This program, here, may not ask.
+  /// This program may not ask in this environment.
   public static let notPermitted = Code("notPermitted")
-  /// The password is right, and the account cannot be used: it has expired, or the password has.
+  /// The password is right, but the account cannot be used: it, or the password, has expired.
   public static let accountUnusable = Code("accountUnusable")
   /// Another evaluation is under way.
   public static let busy = Code("busy")
-  /// What the administrator or the installation of the program has to provide is missing.
+  /// Something that the administrator or the program's installation must provide is missing.
   public static let misconfigured = Code("misconfigured")
-  /// The token that came of it does not count.
+  /// The resulting token is not valid.
   public static let invalidToken = Code("invalidToken")
-  /// The person was authenticated, and what was to be opened then could not be.
+  /// The person was authenticated, but a resource could not be unlocked then.
   public static let unlockFailed = Code("unlockFailed")
 }
 
@@ -89,7 +91,7 @@ extension AuthenticationError.Code {
 }
 
 extension AuthenticationError: CustomStringConvertible {
-  /// What happened, and what to do.
+  /// What happened and what to do.
   public var description: String {
     let seconds = retryAfter?.wholeSeconds
     return reason + "." + (remedy.map { " \($0)." } ?? "")
@@ -98,9 +100,9 @@ extension AuthenticationError: CustomStringConvertible {
 }
 
 extension AuthenticationError {
-  /// For a task that was cancelled.
+  /// An error for a cancelled task.
   package static var cancelledByApp: AuthenticationError {
-    AuthenticationError(appCancel, "the program took the question back")
+    AuthenticationError(appCancel, "the program cancelled the authentication")
   }
 
   package static var cancelledByPerson: AuthenticationError {

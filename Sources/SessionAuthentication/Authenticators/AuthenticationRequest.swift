@@ -1,19 +1,19 @@
 public import SessionToolsBase
 
-/// What a person is asked for, and how.
+/// A request to authenticate a person.
 public struct AuthenticationRequest: Sendable {
-  /// Why, as a phrase that completes "the program wants to": such as "show your messages".
+  /// The purpose, as a phrase that completes "the program wants to": such as "show your messages".
   public var reason: String
-  /// The title of the choice to authenticate in another way; `nil` when there is no other.
+  /// The title of the choice to authenticate in another way; `nil` when there is no other way.
   ///
-  /// Whoever chooses it gets `userFallback`.
+  /// Choosing it ends the evaluation with `userFallback`.
   public var fallbackTitle: String?
-  /// The title of the choice not to; `nil` for the usual one.
+  /// The title of the choice to refuse; `nil` for the usual title.
   public var cancelTitle: String?
-  /// How long the person has; 2 min.
+  /// How long the person has: 2 min by default.
   public var timeout: Duration
 
-  /// Asks for a reason.
+  /// Makes a request with a purpose.
   public init(
     reason: String, fallbackTitle: String? = nil, cancelTitle: String? = nil,
     timeout: Duration = .seconds(120)
@@ -25,7 +25,7 @@ public struct AuthenticationRequest: Sendable {
   }
 }
 
-/// What shows questions to a person: a dialog of the program, or a terminal.
+/// A way to show questions to a person: a dialog of the program, or a terminal.
 public protocol AuthenticationPrompt: Sendable {
   /// Asks one question, and waits for the answer until its task is cancelled.
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer
@@ -36,16 +36,16 @@ public protocol AuthenticationPrompt: Sendable {
 
 /// A question to a person.
 public struct AuthenticationQuestion: Sendable {
-  /// What is asked for, in the words of whoever asks, such as "Password:".
+  /// The text of the question, in the words of its source, such as "Password:".
   public let text: String
-  /// Whether the answer is a secret, which is not to be shown while it is typed.
+  /// Whether the answer is a secret, which must not be shown while it is typed.
   public let isSecret: Bool
   /// How many answers to this question were wrong before.
   public let failureCount: Int
-  /// What it is asked for.
+  /// The request that led to the question.
   public let request: AuthenticationRequest
 
-  /// States a question.
+  /// Makes a question.
   public init(
     text: String, isSecret: Bool, failureCount: Int = 0, request: AuthenticationRequest
   ) {
@@ -58,18 +58,18 @@ public struct AuthenticationQuestion: Sendable {
 
 /// A person's answer.
 public enum AuthenticationAnswer: Sendable {
-  /// What was asked for, in UTF-8.
+  /// The requested text, in UTF-8.
   case text(SecretBytes)
-  /// The person does not want to.
+  /// The person refused.
   case cancelled
   /// The person wants to authenticate in another way.
   case fallback
 }
 
-/// Something that a person is told while being authenticated.
+/// A message to a person during the authentication.
 public enum AuthenticationMessage: Sendable, Hashable {
   /// A hint, such as what to do with the finger.
   case hint(String)
-  /// What went wrong, while it goes on.
+  /// A problem that does not end the authentication.
   case problem(String)
 }

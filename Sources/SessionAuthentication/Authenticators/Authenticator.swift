@@ -1,19 +1,19 @@
-/// Finds out whether the person in front is who they should be.
+/// A way to check whether the person in front of the program is the right one.
 ///
-/// Most answer yes or no, which is a presence check: what they guard is as readable to the program
-/// after a no as before. Only where a secret is derived from what the person gives, as with
-/// ``PassphraseAuthenticator``, is that protection.
+/// Most authenticators only answer yes or no, which is a presence check: after a no, the program
+/// can still read everything that they guard. It is protection only where a secret is derived from
+/// the person's input, as with ``PassphraseAuthenticator``.
 public protocol Authenticator: Sendable {
-  /// How it finds out.
+  /// How the person is authenticated.
   var method: AuthenticationMethod { get }
 
-  /// Whether it could be asked now; asks nobody, and may wait for services of the machine.
+  /// Returns whether the person could be asked now, without asking; may wait for system services.
   func availability() async -> AuthenticatorAvailability
 
   /// Asks the person.
   ///
-  /// Returns soon after its task was cancelled, and lets go of what it has in use. A second evaluation
-  /// while one is under way fails with `busy` where there is only one device.
+  /// It returns soon after its task was cancelled, and releases what it has in use. Where there is
+  /// only one device, a second evaluation at the same time fails with `busy`.
   ///
   /// - Returns: How the person was authenticated.
   /// - Throws: ``AuthenticationError``; when the task was cancelled, `appCancel`.
@@ -22,15 +22,15 @@ public protocol Authenticator: Sendable {
   ) async throws(AuthenticationError) -> AuthenticationMethod
 }
 
-/// Whether an authenticator could be asked.
+/// Whether an authenticator can be used.
 public enum AuthenticatorAvailability: Sendable {
-  /// It could.
+  /// It can be used.
   case available
-  /// It could not, for this reason: such as `biometryNotEnrolled`, `passcodeNotSet`,
+  /// It cannot be used, for this reason: such as `biometryNotEnrolled`, `passcodeNotSet`,
   /// `misconfigured`.
   case unavailable(AuthenticationError)
 
-  /// Whether it could.
+  /// Whether it can be used.
   public var isAvailable: Bool {
     if case .available = self { true } else { false }
   }
@@ -38,9 +38,9 @@ public enum AuthenticatorAvailability: Sendable {
 
 /// How a person is authenticated.
 public struct AuthenticationMethod: Hashable, Sendable, CustomStringConvertible {
-  /// Its name, for people and logs.
+  /// The name, for people and logs.
   public let description: String
-  /// What part of the body it looks at, if it does.
+  /// The part of the body that it checks, if any.
   public let biometry: BiometryKind?
 
   /// Names a method.
@@ -53,15 +53,15 @@ public struct AuthenticationMethod: Hashable, Sendable, CustomStringConvertible 
   public static let passcode = AuthenticationMethod("passcode")
   /// A fingerprint reader.
   public static let fingerprint = AuthenticationMethod("fingerprint", biometry: .fingerprint)
-  /// Whatever the system's administrator has chosen, which does not say what it was.
+  /// The method that the system's administrator has chosen, which the system does not name.
   public static let system = AuthenticationMethod("system")
   /// A passphrase that a key is derived from.
   public static let passphrase = AuthenticationMethod("passphrase")
 }
 
-/// A part of the body by which people are told apart.
+/// A part of the body that identifies people.
 public struct BiometryKind: Hashable, Sendable, CustomStringConvertible {
-  /// Its name.
+  /// The name.
   public let description: String
 
   /// Names a part.

@@ -1,19 +1,19 @@
-/// Asks the first of several authenticators that can be asked, and the next when the person wants
-/// another way, or there turns out to be nobody who could show the question.
+/// An authenticator that uses the first available one of several.
 ///
-/// It never goes on to another because one said no: a finger that does not match is an answer.
+/// It asks the next one when the person wants another way, or when the question could not be shown.
+/// It never continues after a refusal: a finger that does not match is an answer.
 public struct FirstAvailableAuthenticator: Authenticator {
   private let authenticators: [any Authenticator]
 
-  /// Takes authenticators in the order in which they are to be tried.
+  /// Makes an authenticator of several, in the order in which they are tried.
   public init(_ authenticators: [any Authenticator]) {
     self.authenticators = authenticators
   }
 
-  /// What the system offers, whichever that is.
+  /// The method `system`, whichever authenticator is used.
   public var method: AuthenticationMethod { .system }
 
-  /// Available if one is; else why the first is not.
+  /// Returns whether any authenticator is available; otherwise the reason why the first is not.
   public func availability() async -> AuthenticatorAvailability {
     var first: AuthenticatorAvailability?
     for authenticator in authenticators {
@@ -24,9 +24,11 @@ public struct FirstAvailableAuthenticator: Authenticator {
     return first ?? .unavailable(.noAuthenticator)
   }
 
-  /// Asks the first that is available, and the one after it when nobody was asked, or chose another way.
+  /// Asks the first available authenticator, and the next one after `userFallback` or
+  /// `notInteractive`.
   ///
-  /// - Throws: What the one that was asked last throws; when none is available, why the first is not.
+  /// - Throws: The error of the authenticator that was asked last; when none is available, the
+  ///   reason why the first is not.
   public func evaluate(
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod {
@@ -52,6 +54,6 @@ public struct FirstAvailableAuthenticator: Authenticator {
 
 extension AuthenticationError {
   fileprivate static var noAuthenticator: AuthenticationError {
-    AuthenticationError(misconfigured, "there is no way to authenticate anybody")
+    AuthenticationError(misconfigured, "there is no authenticator to ask")
   }
 }

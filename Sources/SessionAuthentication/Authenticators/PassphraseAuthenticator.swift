@@ -1,11 +1,11 @@
 import Dispatch
 public import SessionToolsBase
 
-/// Asks for the passphrase of a store, and opens the store with it.
+/// An authenticator that asks for the passphrase of a store, and opens the store with it.
 ///
-/// This is protection, not only a presence check: while the store is locked, its keys are not in the
-/// memory of the program, and nobody can derive them without the passphrase. Attach the store to the
-/// gate, so that it is locked with it:
+/// This is protection, not only a presence check: while the store is locked, its keys are not in
+/// the program's memory, and cannot be derived without the passphrase. Attach the store to the
+/// gate, so that they lock together:
 ///
 /// ```swift
 /// let gate = AuthenticationGate(PassphraseAuthenticator(of: store, prompt: dialog)) { … }
@@ -16,12 +16,12 @@ public struct PassphraseAuthenticator: Authenticator {
   private let prompt: any AuthenticationPrompt
   private let largestTryCount: Int
 
-  /// Describes whom to ask for the passphrase of which store.
+  /// Makes an authenticator for a store.
   ///
   /// - Parameters:
-  ///   - store: What is opened.
-  ///   - prompt: What shows the question.
-  ///   - largestTryCount: How many passphrases may be wrong within one evaluation, 1 or more.
+  ///   - store: The store to open.
+  ///   - prompt: The prompt that shows the question.
+  ///   - largestTryCount: How many passphrases may be wrong within one evaluation, at least 1.
   public init(
     of store: some LockableSecretStore, prompt: some AuthenticationPrompt, largestTryCount: Int = 3
   ) {
@@ -30,17 +30,17 @@ public struct PassphraseAuthenticator: Authenticator {
     self.largestTryCount = max(1, largestTryCount)
   }
 
-  /// A passphrase.
+  /// The method `passphrase`.
   public var method: AuthenticationMethod { .passphrase }
 
-  /// Available always: whether the store has a passphrase is found out when it is opened.
+  /// Returns `available`: whether the store has a passphrase becomes known when it is opened.
   public func availability() async -> AuthenticatorAvailability { .available }
 
   /// Asks for the passphrase and opens the store.
   ///
-  /// A store that is open is locked first, so that a wrong passphrase is noticed.
+  /// An open store is locked first, so that a wrong passphrase is noticed.
   ///
-  /// - Throws: `failed` when it was wrong each time, `userCancel`, `userFallback`, `timedOut`,
+  /// - Throws: `failed` when all passphrases were wrong, `userCancel`, `userFallback`, `timedOut`,
   ///   `appCancel`; `unlockFailed` when the store cannot be opened for another reason.
   public func evaluate(
     _ request: AuthenticationRequest
@@ -52,7 +52,7 @@ public struct PassphraseAuthenticator: Authenticator {
       let passphrase = try await prompt.text(for: question)
       do {
         try await open(passphrase)
-        // Whoever asked does not want it any more, and may have locked the store already.
+        // The caller no longer wants the store open, and may have locked it already.
         if Task.isCancelled {
           store.lock()
           throw AuthenticationError.cancelledByApp
@@ -74,7 +74,7 @@ public struct PassphraseAuthenticator: Authenticator {
     throw AuthenticationError(AuthenticationError.failed, "the passphrase was wrong")
   }
 
-  /// Deriving the key takes about a second, for which no thread of the pool is held.
+  /// Unlocks the store on another thread, because deriving the key takes about a second.
   private func open(_ passphrase: SecretBytes) async throws {
     let store = store
     try await lanes.queue.blocking { try store.unlock(withPassphrase: passphrase) }

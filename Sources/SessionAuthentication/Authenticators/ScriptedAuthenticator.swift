@@ -1,14 +1,15 @@
 import Synchronization
 
-/// Answers as it is told: for tests, and for previews of a user interface.
+/// An authenticator with prepared answers, for tests and for previews of a user interface.
 public final class ScriptedAuthenticator: Authenticator {
-  /// What comes of one evaluation.
+  /// The result of one evaluation.
   public enum Answer: Sendable {
     /// The person is authenticated.
     case success
-    /// The person is not.
+    /// The person is not authenticated.
     case failure(AuthenticationError)
-    /// Nobody answers until the task is cancelled, or ``ScriptedAuthenticator/answer(_:)`` is called.
+    /// The evaluation waits until its task is cancelled or ``ScriptedAuthenticator/answer(_:)`` is
+    /// called.
     case waiting
   }
 
@@ -20,16 +21,16 @@ public final class ScriptedAuthenticator: Authenticator {
     var isOver: Set<Int> = []
   }
 
-  /// How it says that it authenticates.
+  /// The method that it reports.
   public let method: AuthenticationMethod
   private let state: Mutex<State>
 
   /// Prepares answers.
   ///
   /// - Parameters:
-  ///   - answers: What comes of the first evaluations; the last one of all that follow as well.
-  ///   - availability: What it says when it is asked whether it can be.
-  ///   - method: How it says that it authenticates.
+  ///   - answers: The results of the first evaluations; the last one is used for all that follow.
+  ///   - availability: The availability that it reports.
+  ///   - method: The method that it reports.
   public init(
     _ answers: [Answer] = [.success], availability: AuthenticatorAvailability = .available,
     method: AuthenticationMethod = AuthenticationMethod("scripted")
@@ -38,23 +39,23 @@ public final class ScriptedAuthenticator: Authenticator {
     state = Mutex(State(answers: answers, availability: availability))
   }
 
-  /// What was asked so far.
+  /// The requests so far.
   public var requests: [AuthenticationRequest] { state.withLock { $0.requests } }
 
-  /// How many are being asked now.
+  /// The number of waiting evaluations.
   public var underWayCount: Int { state.withLock { $0.underWay.count } }
 
-  /// What it says when it is asked whether it can be.
+  /// Returns the prepared availability.
   public func availability() async -> AuthenticatorAvailability {
     state.withLock { $0.availability }
   }
 
-  /// Prepares another answer, after those that there are.
+  /// Appends another answer to the prepared ones.
   public func append(_ answer: Answer) {
     state.withLock { $0.answers.append(answer) }
   }
 
-  /// Answers all who wait.
+  /// Ends all waiting evaluations with a result.
   public func answer(_ result: Result<Void, AuthenticationError>) {
     let waiting = state.withLock { state in
       defer { state.underWay = [:] }
@@ -63,9 +64,9 @@ public final class ScriptedAuthenticator: Authenticator {
     for continuation in waiting { continuation.resume(returning: result) }
   }
 
-  /// Answers as prepared.
+  /// Returns or throws the prepared answer.
   ///
-  /// - Throws: What was prepared; `appCancel` when the task is cancelled.
+  /// - Throws: The prepared error; `appCancel` when the task is cancelled.
   public func evaluate(
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod {
@@ -95,7 +96,7 @@ public final class ScriptedAuthenticator: Authenticator {
     } onCancel: {
       let continuation = state.withLock { state in
         let continuation = state.underWay.removeValue(forKey: number)
-        // It may be cancelled before it waits.
+        // The task may be cancelled before it waits.
         if continuation == nil { state.isOver.insert(number) }
         return continuation
       }

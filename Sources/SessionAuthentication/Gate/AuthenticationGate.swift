@@ -1,7 +1,7 @@
 public import SessionToolsBase
 import Synchronization
 
-/// One gate for all scenes of a program: whether the person in front may see what is behind it.
+/// A gate for all scenes of a program: it decides whether the person may see their content.
 ///
 /// ```swift
 /// let gate = AuthenticationGate(authenticator) { AuthenticationRequest(reason: "show your mail") }
@@ -9,32 +9,32 @@ import Synchronization
 /// try await gate.whenAuthenticated { try await loadMail() }
 /// ```
 ///
-/// It begins locked. However many scenes and tasks want in, one question is asked at a time, by one
-/// scene, and all hear of its end. What it knows is in memory: with the process the authentication
-/// ends, unless the program keeps a token.
+/// It begins locked. However many scenes and tasks want access, one question is asked at a time, by
+/// one scene, and all are notified of its end. Its state is in memory: the authentication ends with
+/// the process, unless the program stores a token.
 ///
-/// All methods may be called from any thread, and none blocks for longer than wiping takes. Receivers
-/// are called one after the other in the order of what happened, on the thread that made it happen or
-/// one that was about to call another.
+/// All methods may be called from any thread, and block no longer than wiping takes. Receivers are
+/// called one after the other in the order of the events, on the thread that caused the event or on
+/// a thread that was about to call another receiver.
 public final class AuthenticationGate: Sendable {
-  /// Authenticates a person; the scene is the one that may show something.
+  /// A closure that authenticates a person; the scene may show something for it.
   ///
-  /// Its task is cancelled when it is not to go on, and it should then return soon: no other is
-  /// begun before that.
+  /// Its task is cancelled when the evaluation must stop; it should then return soon, because no
+  /// other begins before that.
   public typealias Evaluation =
     @Sendable (SceneIdentifier?) async throws -> any AuthenticationToken
 
-  /// What a gate is doing.
+  /// The state of a gate.
   public enum State: Sendable {
-    /// Nobody may see the content.
+    /// The content may not be seen.
     case locked
-    /// Somebody is being asked, by this scene.
+    /// The person is being asked, by this scene.
     case evaluating(SceneIdentifier?)
     /// The content may be seen.
     case unlocked
-    /// The person has left, and is not asked again when they come back soon.
+    /// The person has left, and is not asked again if they come back soon.
     case grace
-    /// Locked, because the last evaluation failed.
+    /// The gate is locked because the last evaluation failed.
     case failed(AuthenticationError)
   }
 
@@ -43,12 +43,12 @@ public final class AuthenticationGate: Sendable {
   let clock: any SessionClock
   let evaluation: Evaluation
 
-  /// Makes a gate, which is locked unless there is a token that counts.
+  /// Makes a gate, which is locked unless there is a valid token.
   ///
   /// - Parameters:
-  ///   - configuration: When it locks, and when it asks.
-  ///   - token: What an earlier evaluation gave, if the program has kept it.
-  ///   - clock: What tells the time.
+  ///   - configuration: When the gate locks, and when it asks.
+  ///   - token: The token of an earlier evaluation, if the program has stored it.
+  ///   - clock: The clock that measures the time.
   ///   - evaluation: Authenticates a person.
   public init(
     configuration: GateConfiguration = GateConfiguration(),
@@ -62,14 +62,14 @@ public final class AuthenticationGate: Sendable {
     perform(.tick)
   }
 
-  /// Makes a gate that asks by an authenticator.
+  /// Makes a gate that uses an authenticator.
   ///
   /// - Parameters:
-  ///   - authenticator: Who asks.
+  ///   - authenticator: The authenticator that asks.
   ///   - lifetime: How long an authentication lasts; `nil` until the gate locks.
-  ///   - configuration: When it locks, and when it asks.
-  ///   - clock: What tells the time.
-  ///   - request: What is asked, made anew each time.
+  ///   - configuration: When the gate locks, and when it asks.
+  ///   - clock: The clock that measures the time.
+  ///   - request: Makes the request for each evaluation.
   public convenience init(
     _ authenticator: some Authenticator, lifetime: Duration? = nil,
     configuration: GateConfiguration = GateConfiguration(),
@@ -97,27 +97,27 @@ public final class AuthenticationGate: Sendable {
     for listener in inside.listeners.values { listener.finish() }
   }
 
-  // MARK: - What is so
+  // MARK: - State
 
-  /// What the gate is doing now.
+  /// The current state of the gate.
   public var state: State {
-    // The clock is read under the lock everywhere: an older reading would be before a token was issued.
+    // The clock is always read under the lock: an older reading could precede a token's issue.
     inside.withLock { $0.machine.state(at: clock.instant) }
   }
 
-  /// Whether the content may not be seen before somebody is authenticated.
+  /// Whether the person must be authenticated before the content may be seen.
   public var requiresAuthentication: Bool {
     inside.withLock { !$0.machine.isOpen(at: clock.instant) }
   }
 
-  /// Whether somebody is being asked.
+  /// Whether the person is being asked.
   public var isAuthenticating: Bool {
     if case .evaluating = state { true } else { false }
   }
 
-  /// What the gate is doing, now and after each change; one who falls behind gets the newest.
+  /// The state of the gate, now and after each change; a slow reader gets the newest.
   ///
-  /// Each call gives a stream of its own, which ends when its task is cancelled, or with the gate.
+  /// Each use gives a separate stream, which ends when its task is cancelled, or with the gate.
   public var states: AsyncStream<State> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: State.self, bufferingPolicy: .bufferingNewest(1))
@@ -133,9 +133,9 @@ public final class AuthenticationGate: Sendable {
     return stream
   }
 
-  /// When the gate locks, and when it asks; to be changed any time.
+  /// When the gate locks, and when it asks; may be changed at any time.
   ///
-  /// A gate that is disabled is open at once: let only those change it whom it lets in.
+  /// Disabling the gate opens it at once: allow changes only after authentication.
   public var configuration: GateConfiguration {
     get { inside.withLock { $0.machine.configuration } }
     set { perform(.configure(newValue)) }
@@ -143,13 +143,14 @@ public final class AuthenticationGate: Sendable {
 
   // MARK: - Scenes
 
-  /// Adds a scene, which is told at once how things are.
+  /// Adds a scene, which receives its first directive at once.
   ///
   /// - Parameters:
-  ///   - scene: Its name; a scene of this name that was there before is replaced.
-  ///   - isActive: Whether it has the focus; then somebody may be asked.
-  ///   - shield: What is over its content; it learns of all events and directives of the scene.
-  ///   - receive: Called with what the scene is to show. Must not wait for the gate; may call it.
+  ///   - scene: Its name; it replaces an earlier scene of this name.
+  ///   - isActive: Whether it has the focus, so that the person may be asked.
+  ///   - shield: The cover of its content; it receives all events and directives of the scene.
+  ///   - receive: Called with what the scene must show. It must not wait for the gate; it may call
+  ///     it.
   public func connect(
     _ scene: SceneIdentifier, isActive: Bool = false, shield: PrivacyShield? = nil,
     receive: @escaping @Sendable (SceneDirective) -> Void
@@ -163,7 +164,7 @@ public final class AuthenticationGate: Sendable {
       }
       return replaced
     }
-    // Let go of without the lock: what they hold may call the gate when it ends.
+    // Released without the lock: what they hold may call the gate when it ends.
     withExtendedLifetime(replaced) {}
     if !isActive { shield?.handle(.willResignActive) }
     perform(.connect(scene, isActive: isActive)) {
@@ -171,64 +172,64 @@ public final class AuthenticationGate: Sendable {
     }
   }
 
-  /// Adds a scene, whose directives are to be read from a stream; it ends when the scene is
-  /// disconnected.
+  /// Adds a scene whose directives are read from a stream, which ends when the scene is removed.
   public func connect(
     _ scene: SceneIdentifier, isActive: Bool = false, shield: PrivacyShield? = nil
   ) -> AsyncStream<SceneDirective> {
     let (stream, continuation) = AsyncStream.makeStream(of: SceneDirective.self)
-    // Let go of, and with it ended, when the scene is disconnected or replaced.
+    // Released, which ends the stream, when the scene is disconnected or replaced.
     let end = StreamEnd(continuation)
     connect(scene, isActive: isActive, shield: shield) { end.continuation.yield($0) }
     return stream
   }
 
-  /// Removes a scene that is gone.
+  /// Removes a scene that no longer exists.
   ///
-  /// What waits in it, and the question that it shows, end with `appCancel`.
+  /// Calls that wait in the scene, and the question that it shows, end with `appCancel`.
   public func disconnect(_ scene: SceneIdentifier) {
     perform(.disconnect(scene))
   }
 
-  /// Tells what happens to a scene.
+  /// Handles an event of a scene.
   ///
-  /// When this returns after it lost the focus, its content is obscured, unless another thread is
-  /// calling what reveals it, and obscures it then.
+  /// When this returns after a loss of focus, the content is obscured, unless another thread is
+  /// calling the closure that reveals it, and obscures it then.
   public func handle(_ event: SceneEvent, in scene: SceneIdentifier) {
     let shield = inside.withLock { $0.shields[scene] }
-    // What is lost is obscured at once. In its turn, which another thread may be at, the shield hears of
-    // each event: so nothing is revealed before it has been told whether it may be seen, and nothing
-    // stays revealed that lost the focus meanwhile.
+    // An event that takes the focus or hides the scene obscures it at once. The shield also
+    // receives each event in its turn, perhaps on another thread: so nothing is revealed before the
+    // shield knows whether the content may be seen, and nothing stays revealed that lost the focus
+    // meanwhile.
     if event != .didBecomeActive { shield?.handle(event) }
     perform(.scene(event, scene)) { shield?.handle(event) }
   }
 
   // MARK: - The system
 
-  /// Tells what happens to the desktop or the machine.
+  /// Handles an event of the desktop or the machine.
   ///
   /// When this returns after an event that locks, the resources are wiped.
   public func handle(_ event: SystemEvent) {
     perform(.system(event))
   }
 
-  /// Listens to a source until the task is cancelled.
+  /// Handles the events of a source until the task is cancelled.
   ///
-  /// - Throws: As ``LifecycleSource/run(_:)``.
+  /// - Throws: The errors of ``LifecycleSource/run(_:)``.
   public func follow(_ source: some LifecycleSource) async throws(AuthenticationError) {
     try await source.run { [weak self] in self?.handle($0) }
   }
 
-  /// Locks now, takes a question back that is being asked, and asks nobody who has not been away or
-  /// wants to.
+  /// Locks now and cancels a question under way; the person is asked again only on request, or
+  /// after they have been away.
   public func invalidate() {
     perform(.invalidate)
   }
 
-  /// Has something in memory only while the gate is open.
+  /// Keeps a resource in memory only while the gate is open.
   ///
-  /// If the gate is locked it is wiped at once; if it is open it is left as it is. Attach what there is
-  /// before anyone is authenticated.
+  /// If the gate is locked, the resource is wiped at once; if it is open, the resource is left as
+  /// it is. Attach all resources before the first authentication.
   public func attach(_ resource: GatedResource) {
     let isOpen = inside.withLock { inside in
       inside.resources.append(resource)
@@ -240,7 +241,7 @@ public final class AuthenticationGate: Sendable {
   }
 }
 
-/// Ends a stream when it is let go.
+/// An object that ends a stream when it is released.
 private final class StreamEnd: Sendable {
   let continuation: AsyncStream<SceneDirective>.Continuation
 

@@ -1,4 +1,4 @@
-/// Something that waits for authentication, to be given up.
+/// A call that waits for authentication, and can be cancelled.
 public struct DeferredWork: Sendable {
   let stop: @Sendable (AuthenticationError) -> Void
 
@@ -6,7 +6,7 @@ public struct DeferredWork: Sendable {
     self.stop = stop
   }
 
-  /// Gives it up, unless it was answered already; it is then answered with `appCancel`.
+  /// Cancels the call with `appCancel`, unless it has been answered already.
   public func cancel() {
     stop(.cancelledByApp)
   }

@@ -1,50 +1,50 @@
-/// When a gate locks, and when it asks.
+/// The rules for when a gate locks, and when it asks.
 public struct GateConfiguration: Hashable, Sendable {
-  /// What takes the authentication away.
+  /// The scene events that end the authentication.
   public enum Invalidation: Hashable, Sendable {
-    /// That no scene has the focus.
+    /// No scene has the focus any longer.
     case resignActive
-    /// That no scene can be seen.
+    /// No scene is visible any longer.
     case enterBackground
-    /// Nothing that scenes do.
+    /// Scene events never end it.
     case never
   }
 
-  /// Whether authentication is required at all; `true`.
+  /// Whether authentication is required at all; `true` by default.
   ///
-  /// A gate that is not enabled is open, and wipes nothing. One that is enabled again is as
-  /// locked as it would be.
+  /// A disabled gate is open, and wipes nothing. When it is enabled again, it is locked unless its
+  /// token is still valid.
   public var isEnabled = true
 
-  /// What scenes do that takes the authentication away; `enterBackground`.
+  /// The scene events that end the authentication; `enterBackground` by default.
   public var invalidation = Invalidation.enterBackground
 
-  /// How long after that a person who comes back is not asked again; zero.
+  /// How long after leaving a person may come back without being asked; zero by default.
   ///
-  /// Never longer than the token lasts.
+  /// It is never longer than the token lasts.
   public var graceDuration: Duration = .zero
 
-  /// Whether a person is asked as soon as a locked scene comes to the front; `true`.
+  /// Whether the person is asked as soon as a locked scene comes to the front; `true` by default.
   public var requestsAutomatically = true
 
-  /// Whether the gate locks when the desktop does; `true`.
+  /// Whether the gate locks when the desktop does; `true` by default.
   public var locksWithSession = true
 
-  /// Whether the gate locks before the machine sleeps; `true`.
+  /// Whether the gate locks before the machine sleeps; `true` by default.
   public var locksBeforeSleep = true
 
-  /// How long switching from one scene to another may take, during which none has the focus; 0.3 s.
+  /// How long switching between scenes may take, while no scene has the focus; 0.3 s by default.
   public var switchingDuration: Duration = .milliseconds(300)
 
-  /// How long the focus may take to come back to the program from the question; 5 s.
+  /// How long the focus may take to return from the question to the program; 5 s by default.
   public var promptSettling: Duration = .seconds(5)
 
-  /// How long an evaluation may take; 3 min.
+  /// How long an evaluation may take; 3 min by default.
   public var evaluationTimeout: Duration = .seconds(180)
 
-  /// How much may wait for authentication at the same time; 10,000.
+  /// How many calls may wait for authentication at the same time; 10,000 by default.
   public var largestDeferredCount = 10_000
 
-  /// The configuration that suits most programs.
+  /// Makes the configuration that suits most programs.
   public init() {}
 }

@@ -9,7 +9,7 @@ extension AuthenticationGate {
     var timer: Task<Void, Never>?
   }
 
-  /// What is under the gate's lock.
+  /// The state that the gate's lock guards.
   struct Inside {
     var machine: GateMachine
     var waiting: [Int: Waiting] = [:]
@@ -21,15 +21,17 @@ extension AuthenticationGate {
     var evaluating: (number: Int, task: Task<Void, Never>)?
     var timer: (deadline: Duration, task: Task<Void, Never>)?
     var resources: [GatedResource] = []
-    /// How many threads are wiping the resources.
+    /// The number of threads that are wiping resources.
     var wipingCount = 0
-    /// The evaluation that waits until none is.
+    /// The evaluation that waits until no thread is wiping.
     var afterWiping: CheckedContinuation<Void, Never>?
   }
 
+  /// Handles an event and performs its effects.
+  ///
   /// - Parameters:
-  ///   - event: What happened.
-  ///   - call: Called after all that comes of it.
+  ///   - event: The event.
+  ///   - call: Called after all effects.
   func perform(_ event: GateMachine.Event, then call: (@Sendable () -> Void)? = nil) {
     let (wiped, removed) = inside.withLock { inside in
       let now = clock.instant
@@ -49,14 +51,14 @@ extension AuthenticationGate {
       setTimer(&inside, now)
       return (wiped, removed)
     }
-    // Let go of without the lock: what they hold may call the gate when it ends.
+    // Released without the lock: what they hold may call the gate when it ends.
     defer { withExtendedLifetime(removed) {} }
-    // Before anyone is told, and before whoever made it lock goes on: the machine may sleep then.
+    // Wipe before receivers are called and before this returns: the machine may sleep after that.
     if !wiped.isEmpty { wipe(wiped) }
     calls.run()
   }
 
-  /// Wipes resources, which `wipingCount` has counted.
+  /// Wipes resources whose wiping has been counted in `wipingCount`.
   func wipe(_ resources: [GatedResource]) {
     for resource in resources { resource.lock() }
     inside.withLock { inside in
@@ -103,7 +105,7 @@ extension AuthenticationGate {
   private func evaluate(_ number: Int, _ presenter: SceneIdentifier?) {
     let task = Task { [weak self, evaluation] in
       let result: Result<any AuthenticationToken, AuthenticationError>
-      // What is wiped late for an earlier lock may be what this one opens.
+      // A late wipe for an earlier lock could wipe what this evaluation opens.
       await self?.waitForWiping()
       do {
         let token = try await evaluation(presenter)
@@ -120,16 +122,16 @@ extension AuthenticationGate {
 
   private func unlockResources() async throws(AuthenticationError) {
     var unlockedCount = 0
-    // Others may be attached meanwhile.
+    // Other resources may be attached meanwhile.
     while let resource = inside.withLock({ $0.resources.dropFirst(unlockedCount).first }) {
       do {
         try await resource.unlock()
         unlockedCount += 1
       } catch {
-        // A store's error names no secret; others may.
+        // A store's error contains no secret; other errors may.
         let reason = (error as? StoreError).map { ": \($0.reason)" } ?? ""
         throw AuthenticationError(
-          AuthenticationError.unlockFailed, "what the gate guards could not be opened\(reason)",
+          AuthenticationError.unlockFailed, "a resource of the gate could not be opened\(reason)",
           underlying: error)
       }
     }

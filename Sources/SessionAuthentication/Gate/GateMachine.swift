@@ -1,25 +1,25 @@
 import SessionToolsBase
 
-/// The rules of the gate: what happens goes in, what is to be done comes out.
+/// The rules of the gate as a state machine: events go in, effects come out.
 ///
-/// A value that knows no threads and no clock, so that it can be tried with millions of sequences.
+/// It is a value without threads and clocks, so that it can be tested with millions of sequences.
 package struct GateMachine {
   package enum Event {
     case connect(SceneIdentifier, isActive: Bool)
     case disconnect(SceneIdentifier)
     case scene(SceneEvent, SceneIdentifier)
     case system(SystemEvent)
-    /// Somebody waits for authentication, and maybe asks for it.
+    /// A call waits for authentication, and perhaps requests it.
     case wait(Int, in: SceneIdentifier?, Request?)
     case stopWaiting(Int, AuthenticationError)
     case evaluationEnded(Int, Result<any AuthenticationToken, AuthenticationError>)
     case invalidate
     case configure(GateConfiguration)
-    /// Time went by.
+    /// Time has passed.
     case tick
   }
 
-  /// That somebody is to be asked, by a scene of the caller's choice or of the gate's.
+  /// A request to ask the person, by a scene of the caller's choice or of the gate's.
   package struct Request {
     package let presenter: SceneIdentifier?
 
@@ -32,7 +32,7 @@ package struct GateMachine {
     case tell(SceneIdentifier, SceneDirective)
     case evaluate(Int, presenter: SceneIdentifier?)
     case cancelEvaluation(Int)
-    /// Wipes what is in memory only while the gate is open.
+    /// Wipes the resources that are in memory only while the gate is open.
     case wipe
     case run(Int)
     case refuse(Int, AuthenticationError)
@@ -41,7 +41,7 @@ package struct GateMachine {
   private enum Lock {
     case locked
     case unlocked(any AuthenticationToken)
-    /// Open for somebody who comes back before a moment.
+    /// Open if the person comes back in time.
     case grace(any AuthenticationToken, until: Duration)
 
     var token: (any AuthenticationToken)? {
@@ -56,8 +56,8 @@ package struct GateMachine {
     let number: Int
     let presenter: SceneIdentifier?
     let deadline: Duration
-    /// Nobody waits for its end any more but the next one: there is one at a time, whatever
-    /// authenticators do.
+    /// Its result no longer matters, but the next evaluation waits for its end: there is one at a
+    /// time, however long authenticators take.
     var isAbandoned = false
   }
 
@@ -66,14 +66,14 @@ package struct GateMachine {
   private var lock: Lock
   private var evaluation: Evaluation?
   private var evaluationCount = 0
-  /// What is to be asked when the abandoned evaluation has ended.
+  /// The request to begin when the abandoned evaluation has ended.
   private var next: Request?
   private var waiting: [Int: SceneIdentifier?] = [:]
   private var failure: AuthenticationError?
-  /// When whoever is in front was last turned away.
+  /// When the person in front was last refused or cancelled.
   ///
-  /// Until they have really been away, they are asked only if they want to be: else a question that
-  /// they dismiss gives the focus back, and would be asked again at once.
+  /// Until the person has really been away, they are asked only on request. Otherwise dismissing a
+  /// question, which gives the focus back, would ask again at once.
   private var dismissal: Duration?
   private var isSessionLocked = false
   private var isAsleep = false
@@ -88,9 +88,9 @@ package struct GateMachine {
     lock = token.map { $0.isValid(at: now) ? .unlocked($0) : .locked } ?? .locked
   }
 
-  // MARK: - What is so
+  // MARK: - State
 
-  /// Whether the content may be seen.
+  /// Returns whether the content may be seen.
   package func isOpen(at now: BootInstant) -> Bool {
     guard configuration.isEnabled else { return true }
     if case .grace(_, let end) = lock, now.uptime >= end { return false }
@@ -106,7 +106,7 @@ package struct GateMachine {
     return failure.map { .failed($0) } ?? .locked
   }
 
-  /// When something changes though nothing happens, by the uptime.
+  /// The uptime at which the state changes without an event.
   package var nextDeadline: Duration? {
     var moments: [Duration] = []
     if let evaluation, !evaluation.isAbandoned { moments.append(evaluation.deadline) }
@@ -117,9 +117,11 @@ package struct GateMachine {
     return moments.min()
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
-  /// - Returns: What is to be done, in this order.
+  /// Handles an event.
+  ///
+  /// - Returns: The effects to perform, in this order.
   package mutating func handle(_ event: Event, at now: BootInstant) -> [Effect] {
     self.now = now
     effects = []
@@ -147,7 +149,7 @@ package struct GateMachine {
       abandon(
         AuthenticationError(
           AuthenticationError.timedOut,
-          "nobody was authenticated within \(configuration.evaluationTimeout)"))
+          "the person was not authenticated within \(configuration.evaluationTimeout)"))
     }
     switch lock {
     case .locked: break
@@ -169,7 +171,7 @@ package struct GateMachine {
       tell(scene, failure.map { .failed($0) } ?? .locked)
     }
     guard isActive, scenes.handle(.didBecomeActive, in: scene) else {
-      // A window that is made anew gets the focus in a moment, and one that is hidden does not.
+      // A recreated window gets the focus in a moment, and a hidden one does not.
       if replacesFront { lockIfNobodyIsInFront(max(graceDuration, configuration.promptSettling)) }
       return
     }
@@ -194,8 +196,8 @@ package struct GateMachine {
     guard scenes.handle(event, in: scene) else { return }
     switch event {
     case .didBecomeActive:
-      // Some desktops tell only that they are locked; a scene that gets the focus back, and is not
-      // new, shows that they are not any more.
+      // Some desktops report only that they were locked; when a scene that is not new gets the
+      // focus back, they must be unlocked.
       if !wasActive { isSessionLocked = false }
       cameBack()
       requestUnasked(in: scene)
@@ -204,12 +206,12 @@ package struct GateMachine {
     }
   }
 
-  /// As it was before: the token lasts no longer for it.
+  /// Opens as before; the token's lifetime is not extended.
   private mutating func cameBack() {
     if case .grace(let token, _) = lock, !isNobodyInFront { lock = .unlocked(token) }
   }
 
-  /// The focus that a question of our own takes is not lost: nobody has left.
+  /// Locks when the person leaves; the focus that our own question takes does not count.
   private mutating func left() {
     guard evaluation == nil else { return }
     if let dismissal, now.uptime >= dismissal + configuration.promptSettling {
@@ -299,7 +301,7 @@ package struct GateMachine {
     guard let ended = evaluation, ended.number == number else { return }
     evaluation = nil
     if ended.isAbandoned {
-      // What it may have opened since.
+      // Wipe what it may have opened since.
       wipe()
       return beginNext()
     }
@@ -308,7 +310,7 @@ package struct GateMachine {
     case .success:
       fail(
         AuthenticationError(
-          AuthenticationError.invalidToken, "the authentication does not count any more"))
+          AuthenticationError.invalidToken, "the authentication is no longer valid"))
       wipe()
     case .failure(let error):
       fail(error)
@@ -321,7 +323,7 @@ package struct GateMachine {
     guard let presenter = request.presenter, !scenes.contains(presenter) else {
       return begin(request)
     }
-    // Who was to present it is gone, and others may wait for it.
+    // The presenter is gone, but other calls may wait for the evaluation.
     if !waiting.isEmpty { begin(Request(presenter: nil)) }
   }
 
@@ -330,7 +332,7 @@ package struct GateMachine {
     (failure, dismissal) = (nil, nil)
     for scene in scenes.all { tell(scene, .authenticated) }
     runAll()
-    // The focus is on its way back, or the person has left while being asked.
+    // The focus may still be on its way back, or the person may have left during the question.
     lockIfNobodyIsInFront(max(configuration.graceDuration, configuration.promptSettling))
   }
 
@@ -353,7 +355,7 @@ package struct GateMachine {
 
   // MARK: - Locking
 
-  /// Locks; an evaluation that is under way ends with an error.
+  /// Locks; an evaluation under way ends with an error.
   private mutating func close(_ error: AuthenticationError?) {
     let isAwaited = next.take() != nil && !waiting.isEmpty
     if let evaluation, !evaluation.isAbandoned {
@@ -362,7 +364,7 @@ package struct GateMachine {
       fail(error ?? .takenBackBySystem)
     }
     if case .locked = lock {
-      // One that was abandoned before may have opened something since.
+      // An evaluation that was abandoned before may have opened something since.
       if evaluation != nil { wipe() }
       return
     }

@@ -2,27 +2,28 @@ import SessionToolsBase
 import Synchronization
 
 extension AuthenticationGate {
-  /// Waits until somebody is authenticated, and has them asked if nobody is being asked already.
+  /// Waits until the person is authenticated, and asks them if no question is under way.
   ///
-  /// Returns at once where the gate is open. Cancelling the task leaves the question to others.
+  /// Returns at once if the gate is open. Cancelling the task does not cancel the question.
   ///
-  /// - Parameter scene: Who shows the question, if there is a choice.
-  /// - Throws: Why nobody was authenticated.
+  /// - Parameter scene: The scene that shows the question, if there is a choice.
+  /// - Throws: The reason why the person was not authenticated.
   public func authenticate(in scene: SceneIdentifier? = nil) async throws(AuthenticationError) {
     try await wait(in: nil, timeout: nil, .init(presenter: scene))
-    // Since then, before this task was awake.
+    // The gate may have locked again before this task resumed.
     if requiresAuthentication { throw .lockedAgain }
   }
 
-  /// Does something when somebody is authenticated, at once if that is so; asks nobody.
+  /// Runs a closure when the person is authenticated, or at once if the gate is open; does not ask.
   ///
   /// - Parameters:
-  ///   - scene: Where it belongs to; it is given up when that goes away.
-  ///   - timeout: How long to wait; `nil` for as long as it takes.
-  ///   - body: What to do.
-  /// - Returns: What it returns.
-  /// - Throws: ``AuthenticationError`` when an evaluation fails meanwhile, the scene is not there or
-  ///   goes away, time is up (`timedOut`), or the task is cancelled (`appCancel`); what the body throws.
+  ///   - scene: The scene that the call belongs to; the call ends when the scene is removed.
+  ///   - timeout: How long to wait; `nil` for no limit.
+  ///   - body: The closure.
+  /// - Returns: The closure's result.
+  /// - Throws: ``AuthenticationError`` when an evaluation fails meanwhile, the scene does not exist
+  ///   or is removed, time is up (`timedOut`), or the task is cancelled (`appCancel`); the
+  ///   closure's errors.
   public func whenAuthenticated<Value>(
     in scene: SceneIdentifier? = nil, timeout: Duration? = nil, _ body: () async throws -> Value
   ) async throws -> Value {
@@ -34,27 +35,29 @@ extension AuthenticationGate {
     in scene: SceneIdentifier? = nil, timeout: Duration?
   ) async throws(AuthenticationError) {
     let end = timeout.map { clock.uptime + $0 }
-    // It may have locked before this task was awake.
+    // The gate may have locked before this task resumed.
     repeat {
       try await wait(in: scene, timeout: end.map { $0 - clock.uptime }, nil)
     } while requiresAuthentication
   }
 
-  /// Has something done when somebody is authenticated, at once if that is so; asks nobody.
+  /// Calls a closure when the person is authenticated, or at once if the gate is open; does not
+  /// ask.
   ///
   /// - Parameters:
-  ///   - scene: Where it belongs to; it is given up when that goes away.
-  ///   - timeout: How long to wait; `nil` for as long as it takes.
-  ///   - work: Called exactly once: with success when somebody is authenticated, else with the reason
-  ///     why it was given up. Must not block, or wait for the gate: scenes hear of nothing meanwhile.
-  /// - Returns: What gives it up.
+  ///   - scene: The scene that the call belongs to; the call ends when the scene is removed.
+  ///   - timeout: How long to wait; `nil` for no limit.
+  ///   - work: Called exactly once: with success when the person is authenticated, otherwise with
+  ///     the reason why not. It must not block or wait for the gate, because scenes receive nothing
+  ///     meanwhile.
+  /// - Returns: An object that cancels the call.
   @discardableResult
   public func deferUntilAuthenticated(
     in scene: SceneIdentifier? = nil, timeout: Duration? = nil,
     _ work: @escaping @Sendable (Result<Void, AuthenticationError>) -> Void
   ) -> DeferredWork {
     deferred(in: scene, timeout: timeout, nil) { [weak self] result in
-      // Since then, before its turn came.
+      // The gate may have locked again before this callback ran.
       if case .success = result, self?.requiresAuthentication == true {
         work(.failure(.lockedAgain))
       } else {
@@ -98,7 +101,7 @@ extension AuthenticationGate {
       inside.waiting[number]?.timer = clock.after(timeout) {
         work.stop(
           AuthenticationError(
-            AuthenticationError.timedOut, "nobody was authenticated within \(timeout)"))
+            AuthenticationError.timedOut, "the person was not authenticated within \(timeout)"))
       }
     }
     return work

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Calls closures one at a time, in the order in which they were added.
+/// A queue of closures, which are called one at a time in the order in which they were added.
 ///
-/// Whoever wants them called may find another thread at it, which then calls theirs as well; so a
-/// closure may add others, and nobody waits for a lock that is held while one is called.
+/// While another thread is running closures, that thread also runs the new ones. So a closure may
+/// add others, and no lock is held while a closure runs.
 final class OrderedCalls: Sendable {
   private struct State {
     var calls: [@Sendable () -> Void] = []
@@ -18,12 +18,12 @@ final class OrderedCalls: Sendable {
 
   private let state = Mutex(State())
 
-  /// Adds one; calls nothing, so that it can be done under the lock that says what comes first.
+  /// Adds a closure without calling it, so this may be done under the lock that defines the order.
   func add(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.calls.append(call) }
   }
 
-  /// Calls all there are, unless another thread is at it.
+  /// Calls all added closures, unless another thread is doing so.
   func run() {
     var calls = state.withLock { $0.isRunning ? [] : $0.take() }
     while !calls.isEmpty {

@@ -1,4 +1,4 @@
-/// Names a scene: a window, or whatever else of a program comes to the front and goes.
+/// The name of a scene: a window, or another part of a program that comes to the front and leaves.
 public struct SceneIdentifier: Hashable, Sendable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {
@@ -16,27 +16,27 @@ public struct SceneIdentifier: Hashable, Sendable, ExpressibleByStringLiteral,
   }
 }
 
-/// What happens to a scene, as the program's toolkit reports it.
+/// An event of a scene, as the program's toolkit reports it.
 public enum SceneEvent: Hashable, Sendable, CaseIterable {
-  /// It has the focus.
+  /// It received the focus.
   case didBecomeActive
-  /// It loses the focus.
+  /// It is losing the focus.
   case willResignActive
   /// It was minimized or hidden.
   case didEnterBackground
-  /// It is about to be seen again.
+  /// It is about to be visible again.
   case willEnterForeground
 }
 
-/// What a scene is told by the gate.
+/// The gate's instruction to a scene.
 public enum SceneDirective: Sendable {
-  /// Nobody may see the content.
+  /// The content may not be seen.
   case locked
-  /// Somebody is asked; one of the scenes, the presenter, shows what there is to show.
+  /// The person is being asked; one scene, the presenter, shows whatever must be shown.
   case authenticating(isPresenter: Bool)
   /// The content may be seen.
   case authenticated
-  /// Nobody was authenticated: show why, and a way to try again, which is
+  /// The authentication failed: show the reason and a way to try again, which is
   /// ``AuthenticationGate/authenticate(in:)``.
   case failed(AuthenticationError)
 }

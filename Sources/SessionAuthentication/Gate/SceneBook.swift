@@ -3,13 +3,13 @@ struct SceneBook {
   private struct Scene {
     var isActive = false
     var isForeground = false
-    /// Larger for those that were active, or else connected, later.
+    /// Larger for a scene that was active, or else connected, later.
     var turn: Int
   }
 
   private var scenes: [SceneIdentifier: Scene] = [:]
   private var lastTurn = 0
-  /// A program that never had any has no front to leave.
+  /// A program that never had a scene has none that could leave the front.
   private var hasHadAny = false
 
   var all: [SceneIdentifier] { Array(scenes.keys) }
@@ -24,12 +24,16 @@ struct SceneBook {
     hasHadAny = true
   }
 
-  /// - Returns: Whether it was there.
+  /// Removes a scene.
+  ///
+  /// - Returns: Whether the scene existed.
   mutating func remove(_ scene: SceneIdentifier) -> Bool {
     scenes.removeValue(forKey: scene) != nil
   }
 
-  /// - Returns: Whether the scene is there.
+  /// Records an event.
+  ///
+  /// - Returns: Whether the scene exists.
   mutating func handle(_ event: SceneEvent, in scene: SceneIdentifier) -> Bool {
     guard var changed = scenes[scene] else { return false }
     switch event {
@@ -53,7 +57,7 @@ struct SceneBook {
     }
   }
 
-  /// The scene that has the focus; the one that had it last, if several say so.
+  /// The scene that has the focus; the most recent one, if several report it.
   var active: SceneIdentifier? { latest(where: \.isActive) }
 
   /// The scene that can best show something.

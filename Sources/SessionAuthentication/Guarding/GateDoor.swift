@@ -1,15 +1,19 @@
 import SessionToolsBase
 
-/// Lets those through who want a guarded item, or not.
+/// The gate in front of guarded items, with the policy for their callers.
 struct GateDoor: Sendable {
   let gate: AuthenticationGate
   let policy: GuardPolicy
 
+  /// Throws if the gate is locked.
+  ///
   /// - Throws: `locked`.
   func refuseIfLocked() throws(StoreError) {
     if gate.requiresAuthentication { throw locked(nil) }
   }
 
+  /// Returns when the gate is open, after the policy's action.
+  ///
   /// - Throws: `locked`, `timedOut` or `cancelled`.
   func waitUntilOpen() async throws(StoreError) {
     guard gate.requiresAuthentication else { return }
@@ -25,7 +29,7 @@ struct GateDoor: Sendable {
     }
   }
 
-  /// An element each time that the gate opened or locked, from now on.
+  /// An element each time the gate opens or locks, from now on.
   var openings: AsyncStream<Void> {
     let states = gate.states
     let wasLocked = gate.requiresAuthentication
@@ -59,7 +63,7 @@ struct GateDoor: Sendable {
 
   private func locked(_ error: (any Error)?) -> StoreError {
     StoreError(
-      StoreError.locked, store: Self.name, reason: "nobody is authenticated",
+      StoreError.locked, store: Self.name, reason: "the gate is locked",
       remedy: "Authenticate at the gate, then try again", underlying: error)
   }
 
@@ -68,6 +72,6 @@ struct GateDoor: Sendable {
 
 extension AuthenticationError {
   fileprivate static var nobodyAsked: AuthenticationError {
-    AuthenticationError(notInteractive, "nobody is asked here")
+    AuthenticationError(notInteractive, "the policy does not allow asking the person")
   }
 }

@@ -1,25 +1,25 @@
-/// What happens to those who want a guarded item while nobody is authenticated.
+/// The handling of guarded items while the gate is locked.
 public struct GuardPolicy: Hashable, Sendable {
-  /// What becomes of an `async` read.
+  /// The handling of an `async` read.
   ///
-  /// Reads of a session's state, and those of signing in and out and of a refresh that is under way, are
-  /// refused whatever the policy is: nobody in front has asked for the item.
+  /// Reads of a session's state, and those by sign-in, sign-out and a refresh under way, are
+  /// refused whatever the policy: they are not on the person's request.
   public enum WhenLocked: Hashable, Sendable {
     /// It fails with `locked`.
     case refuse
-    /// It waits, at most so long, until somebody is authenticated; asks nobody.
+    /// It waits, at most this long, until the person is authenticated; it does not ask.
     case wait(Duration)
-    /// It has somebody asked, and waits.
+    /// It asks the person, and waits.
     case authenticate
   }
 
-  /// What becomes of an `async` read; it is refused.
+  /// The handling of an `async` read; `refuse` by default.
   public var whenLocked = WhenLocked.refuse
 
-  /// Whether changes need authentication, too; `false`.
+  /// Whether changes also need authentication; `false` by default.
   public var guardsChanges = false
 
-  /// The policy of what is to be read while somebody looks.
+  /// Makes a policy.
   public init(_ whenLocked: WhenLocked = .refuse, guardsChanges: Bool = false) {
     self.whenLocked = whenLocked
     self.guardsChanges = guardsChanges

@@ -1,16 +1,16 @@
 public import Foundation
 public import SessionToolsBase
 
-/// A container whose items are given only while a gate is open.
+/// A container whose items can be read only while a gate is open.
 ///
 /// ```swift
 /// let session = UserSession(
 ///   container: GuardedContainer(keychain, behind: gate), storageIdentifier: "user")
 /// ```
 ///
-/// While the gate is locked, a session's state is `unavailable`, and never signed out. Whether there is
-/// an item is answered as the container does, and asks nobody anything. Sessions of a container that is
-/// on a store are refreshed once among all processes, as without the gate.
+/// While the gate is locked, a session's state is `unavailable`, and never signed out. The
+/// container still reports whether an item exists, without asking the person. Sessions on a
+/// container with a store still share one refresh among all processes, as without the gate.
 public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
   private let base: AnySessionContainer<Item>
   private let door: GateDoor
@@ -26,9 +26,9 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
 
   // MARK: - Guarded
 
-  /// Reads an item, if the gate is open: a call that blocks never waits for a person.
+  /// Reads an item if the gate is open: a blocking call never waits for a person.
   ///
-  /// - Throws: `StoreError.locked` when it is not; what the container throws.
+  /// - Throws: `StoreError.locked` when the gate is locked; the container's errors.
   public func item(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws -> Item? {
@@ -36,9 +36,9 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
     return try base.item(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item, if the gate is open; `nil` when there is none, and for no other reason.
+  /// Reads an item if the gate is open; `nil` means only that the item does not exist.
   ///
-  /// - Throws: As ``item(forIdentifier:jsonDecoder:)``.
+  /// - Throws: The errors of ``item(forIdentifier:jsonDecoder:)``.
   public func loadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws -> Item? {
@@ -46,23 +46,23 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
     return try base.loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
   }
 
-  /// Reads an item when the gate is open; `nil` when there is none, and for no other reason.
+  /// Reads an item when the gate is open; `nil` means only that the item does not exist.
   ///
-  /// - Throws: `StoreError.locked` when it is not, and the policy is not to wait, or nobody was
-  ///   authenticated; `timedOut`, `cancelled`; what the container throws.
+  /// - Throws: `StoreError.locked` when the gate is locked and the policy is not to wait, or the
+  ///   authentication failed; `timedOut`, `cancelled`; the container's errors.
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) async throws -> sending Item? {
     try await door.waitUntilOpen()
     let item = try await base.asyncLoadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
-    // It may have taken its time.
+    // The gate may have locked during the read.
     try door.refuseIfLocked()
     return item
   }
 
-  /// Stores an item, if the policy lets anybody, or the gate is open.
+  /// Stores an item, if the policy leaves changes unguarded or the gate is open.
   ///
-  /// - Throws: `StoreError.locked`; what the container throws.
+  /// - Throws: `StoreError.locked`; the container's errors.
   public func storeItem(
     _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
   ) throws {
@@ -70,9 +70,10 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
     try base.storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Stores an item, if the policy lets anybody, or when the gate is open.
+  /// Stores an item, at once if the policy leaves changes unguarded, otherwise when the gate is
+  /// open.
   ///
-  /// - Throws: As ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
+  /// - Throws: The errors of ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
   public func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String,
     jsonEncoder: JSONEncoder = JSONEncoder()
@@ -81,17 +82,18 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
     try await base.asyncStoreItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Removes an item, if the policy lets anybody, or the gate is open.
+  /// Removes an item, if the policy leaves changes unguarded or the gate is open.
   ///
-  /// - Throws: `StoreError.locked`; what the container throws.
+  /// - Throws: `StoreError.locked`; the container's errors.
   public func removeItem(forIdentifier identifier: String) throws {
     if door.policy.guardsChanges { try door.refuseIfLocked() }
     try base.removeItem(forIdentifier: identifier)
   }
 
-  /// Removes an item, if the policy lets anybody, or when the gate is open.
+  /// Removes an item, at once if the policy leaves changes unguarded, otherwise when the gate is
+  /// open.
   ///
-  /// - Throws: As ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
+  /// - Throws: The errors of ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
     if door.policy.guardsChanges { try await door.waitUntilOpen() }
     try await base.asyncRemoveItem(forIdentifier: identifier)
@@ -99,30 +101,30 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
 
   // MARK: - Not guarded
 
-  /// Whether there is an item; `false` also when the container cannot tell.
+  /// Returns whether there is an item; `false` also when the container cannot determine it.
   public func hasItem(forIdentifier identifier: String) -> Bool {
     base.hasItem(forIdentifier: identifier)
   }
 
-  /// Whether there is an item; asks nobody.
+  /// Returns whether there is an item, without asking the person.
   ///
-  /// - Throws: What the container throws.
+  /// - Throws: The container's errors.
   public func containsItem(forIdentifier identifier: String) throws -> Bool {
     try base.containsItem(forIdentifier: identifier)
   }
 
-  /// Whether there is an item; asks nobody.
+  /// Returns whether there is an item, without asking the person.
   ///
-  /// - Throws: What the container throws.
+  /// - Throws: The container's errors.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
     try await base.asyncContainsItem(forIdentifier: identifier)
   }
 
-  /// An element each time the item may have changed, or the gate has opened or locked.
+  /// Returns an element each time the item may have changed, or the gate has opened or locked.
   public func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // Asked for before this returns, so that nothing from now on is missed.
+    // Both begin before this returns, so that no later event is missed.
     let (changes, openings) = (base.itemChanges(forIdentifier: identifier), door.openings)
     let listening = [
       Task {
@@ -142,7 +144,7 @@ extension GuardedContainer: WrappingContainer {
   /// The container behind the gate.
   package var wrapped: AnySessionContainer<Item> { base }
 
-  /// The same gate before the container's store.
+  /// Puts the container's store behind the same gate.
   package func wrap(_ store: any SecretStore) -> any SecretStore {
     GuardedStore(store, door: door)
   }

@@ -1,15 +1,15 @@
 public import SessionToolsBase
 import Synchronization
 
-/// A store whose values are given only while a gate is open.
+/// A store whose values can be read only while a gate is open.
 ///
-/// Names are no secret here: listing them, and asking whether there is an item, is answered as the
-/// store does, and never asks anybody anything. Changes are made without authentication too, unless
-/// the policy says otherwise, so that a session can be ended, and a refresh that is under way when the
-/// gate locks be stored, while nobody looks.
+/// Names are not secret here: listing them, and checking whether an item exists, works as in the
+/// store, without asking the person. Changes also need no authentication, unless the policy says
+/// otherwise, so that while the gate is locked a session can be ended, and a refresh under way can
+/// be stored.
 ///
-/// The gate is in the program, so this is what the program's own user interface keeps to. What is
-/// protected from others is up to the store: attach that to the gate, too.
+/// The gate is in the program, so only the program's own user interface is bound by it. Protection
+/// from others is up to the store: attach that to the gate, too.
 public struct GuardedStore: SecretStore, WrappingStore {
   /// The store behind the gate.
   public let base: any SecretStore
@@ -27,42 +27,43 @@ public struct GuardedStore: SecretStore, WrappingStore {
     self.door = door
   }
 
-  /// The store's.
+  /// The store's traits.
   public var traits: StoreTraits { base.traits }
 
   // MARK: - Guarded
 
-  /// Reads one value, if the gate is open: a call that blocks never waits for a person.
+  /// Reads one value if the gate is open: a blocking call never waits for a person.
   ///
-  /// - Throws: `locked` when it is not; as the store does.
+  /// - Throws: `locked` when the gate is locked; the store's errors.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     try door.refuseIfLocked()
     return try base.value(for: key)
   }
 
-  /// Reads one value, when the gate is open.
+  /// Reads one value when the gate is open.
   ///
-  /// - Throws: `locked` when it is not, and the policy is not to wait, or nobody was authenticated;
-  ///   `timedOut`, `cancelled`; as the store does.
+  /// - Throws: `locked` when the gate is locked and the policy is not to wait, or the
+  ///   authentication failed; `timedOut`, `cancelled`; the store's errors.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     try await door.waitUntilOpen()
     let value = try await base.value(for: key)
-    // It may have taken its time.
+    // The gate may have locked during the read.
     try door.refuseIfLocked()
     return value
   }
 
-  /// Makes changes, if the policy lets anybody, or the gate is open.
+  /// Makes changes, if the policy leaves changes unguarded or the gate is open.
   ///
-  /// - Throws: `locked`; as the store does.
+  /// - Throws: `locked`; the store's errors.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     if door.policy.guardsChanges { try door.refuseIfLocked() }
     try base.apply(changes)
   }
 
-  /// Makes changes, if the policy lets anybody, or when the gate is open.
+  /// Makes changes, at once if the policy leaves changes unguarded, otherwise when the gate is
+  /// open.
   ///
-  /// - Throws: As ``asyncValue(for:)``; as the store does.
+  /// - Throws: The errors of ``asyncValue(for:)`` and of the store.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     if door.policy.guardsChanges { try await door.waitUntilOpen() }
     try await base.apply(changes)
@@ -70,54 +71,54 @@ public struct GuardedStore: SecretStore, WrappingStore {
 
   // MARK: - Not guarded
 
-  /// Whether there is an item; asks nobody.
+  /// Returns whether there is an item, without asking the person.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool { try base.contains(key) }
 
-  /// Whether there is an item; asks nobody.
+  /// Returns whether there is an item, without asking the person.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await base.contains(key)
   }
 
-  /// The keys of one namespace, or of all; asks nobody.
+  /// Returns the keys of one namespace, or of all, without asking the person.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
     try base.keys(in: namespace)
   }
 
-  /// The keys of one namespace, or of all; asks nobody.
+  /// Returns the keys of one namespace, or of all, without asking the person.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
     try await base.keys(in: namespace)
   }
 
-  /// Runs a closure while nobody else has exclusive access to the same name.
+  /// Runs a closure while no other caller has exclusive access to the same name.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     try base.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// Runs a closure while nobody else has exclusive access to the same name.
+  /// Runs a closure while no other caller has exclusive access to the same name.
   ///
-  /// - Throws: As the store does.
+  /// - Throws: The store's errors.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     try await base.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
-  /// What the store tells, and `resynchronize` each time that the gate opens or locks.
+  /// Returns the store's events, and `resynchronize` each time the gate opens or locks.
   public func changes() -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
-    // Asked for before this returns, so that nothing from now on is missed.
+    // Both begin before this returns, so that no later event is missed.
     let (changes, openings) = (base.changes(), door.openings)
     let listening = [
       Task {

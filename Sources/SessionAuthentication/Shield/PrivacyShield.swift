@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Obscures what a scene shows while there is any reason to, and gives the focus back afterwards.
+/// A cover for a scene's content while there is a reason; it restores the focus afterwards.
 ///
 /// ```swift
 /// let shield = PrivacyShield {
@@ -13,22 +13,22 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It is over the content of a window, and owns, hides and closes none: a question or a login that is
-/// shown in another goes on whatever it does. Several reasons at a time obscure once.
+/// It covers the content of a window, and owns, hides and closes no window: a question or a login
+/// in another window continues in any case. Several reasons at a time obscure once.
 public final class PrivacyShield: Sendable {
-  /// Why the content is obscured.
+  /// The reason why the content is obscured.
   public struct Reason: Hashable, Sendable, CustomStringConvertible {
-    /// Its name.
+    /// The name.
     public let description: String
 
-    /// Names a reason of the program's own.
+    /// Names a reason of the program.
     public init(_ name: String) {
       description = name
     }
 
     /// The scene does not have the focus.
     public static let inactive = Reason("inactive")
-    /// Nobody is authenticated.
+    /// The gate is locked.
     public static let locked = Reason("locked")
   }
 
@@ -37,15 +37,15 @@ public final class PrivacyShield: Sendable {
   private let obscure: @Sendable () -> Void
   private let reveal: @Sendable () -> Void
 
-  /// Describes how content is obscured and revealed, and obscures it if there are reasons already.
+  /// Makes a shield, and obscures the content if there are reasons already.
   ///
-  /// The closures are called in turn, never at the same time, on the thread that gave the reason or
-  /// took it away, or on one that was about to call the other.
+  /// The closures are called in turn, never at the same time, on the thread that inserted or
+  /// removed the reason, or on one that was about to call the other closure.
   ///
   /// - Parameters:
-  ///   - reasons: The reasons there are to begin with.
-  ///   - obscure: Covers the content; returns what has the focus.
-  ///   - reveal: Uncovers it; gets what had the focus.
+  ///   - reasons: The initial reasons.
+  ///   - obscure: Covers the content; returns the element that has the focus.
+  ///   - reveal: Uncovers the content; receives the element that had the focus.
   public init<Focus: Sendable>(
     reasons: Set<Reason> = [], obscure: @escaping @Sendable () -> Focus?,
     reveal: @escaping @Sendable (Focus?) -> Void
@@ -57,7 +57,7 @@ public final class PrivacyShield: Sendable {
     if !reasons.isEmpty { self.obscure() }
   }
 
-  /// Describes how content is obscured and revealed where the focus takes care of itself.
+  /// Makes a shield for content whose focus needs no care.
   public convenience init(
     reasons: Set<Reason> = [], obscure: @escaping @Sendable () -> Void,
     reveal: @escaping @Sendable () -> Void
@@ -70,18 +70,18 @@ public final class PrivacyShield: Sendable {
     }
   }
 
-  /// Why the content is obscured; empty when it is not.
+  /// The reasons why the content is obscured; empty when it is not.
   public var reasons: Set<Reason> { reasonsNow.withLock { $0 } }
 
   /// Whether the content is obscured, or about to be.
   public var isObscured: Bool { !reasons.isEmpty }
 
-  /// Gives a reason; with the first one the content is obscured.
+  /// Adds a reason; the first one obscures the content.
   public func insert(_ reason: Reason) {
     change { $0.insert(reason) }
   }
 
-  /// Takes a reason away; with the last one the content is revealed.
+  /// Removes a reason; removing the last one reveals the content.
   public func remove(_ reason: Reason) {
     change { $0.remove(reason) }
   }
@@ -95,8 +95,7 @@ public final class PrivacyShield: Sendable {
     calls.run()
   }
 
-  /// Takes what happens to a scene for a reason: it is obscured from when it loses the focus until it
-  /// has it again.
+  /// Obscures the content from when the scene loses the focus until it has the focus again.
   public func handle(_ event: SceneEvent) {
     switch event {
     case .didBecomeActive: remove(.inactive)
@@ -105,7 +104,7 @@ public final class PrivacyShield: Sendable {
     }
   }
 
-  /// Takes what a gate says for a reason.
+  /// Obscures the content unless the gate is open.
   public func handle(_ directive: SceneDirective) {
     switch directive {
     case .authenticated: remove(.locked)
@@ -114,7 +113,7 @@ public final class PrivacyShield: Sendable {
   }
 }
 
-/// What had the focus when the content was obscured.
+/// The element that had the focus when the content was obscured.
 private final class FocusBox<Focus: Sendable>: Sendable {
   private let focus = Mutex<Focus?>(nil)
 

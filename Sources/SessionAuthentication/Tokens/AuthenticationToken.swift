@@ -1,35 +1,35 @@
 public import SessionToolsBase
 
-/// What says that somebody was authenticated, and whether that still counts.
+/// A proof that a person was authenticated, which knows whether it is still valid.
 ///
-/// The gate asks for it whenever somebody wants in. Write your own for other rules, such as one that
-/// a server can take back.
+/// The gate checks it on every access. Write your own for other rules, such as a token that a
+/// server can revoke.
 public protocol AuthenticationToken: Sendable {
-  /// Whether it counts at a moment; asked often and under a lock, so it must not block.
+  /// Returns whether it is valid at a moment; called often and under a lock, so it must not block.
   func isValid(at instant: BootInstant) -> Bool
 
-  /// The moment from which it does not count any more, if it is known.
+  /// The moment from which it is no longer valid, if known.
   ///
-  /// The gate locks then. A token that gives none is noticed when somebody wants in.
+  /// The gate locks then. Without it, the gate notices on the next access.
   var expiration: BootInstant? { get }
 }
 
 extension AuthenticationToken {
-  /// None.
+  /// `nil`: the moment is unknown.
   public var expiration: BootInstant? { nil }
 }
 
-/// A token that can be kept, such as by a command that runs anew each time.
+/// A token that can be stored, such as by a command that is a new process each time.
 ///
-/// Keep it in a store: whoever can write it can make one. What is decoded is as old as what was
-/// encoded, and counts on no other start of the machine.
+/// Store it safely: a program that can write it can forge one. A decoded token is as old as the
+/// encoded one, and is valid only until the machine restarts.
 public protocol EncodableAuthenticationToken: AuthenticationToken, Codable {}
 
-/// A token that lasts until the gate locks, or the machine is started anew.
+/// A token that lasts until the gate locks, or the machine restarts.
 ///
-/// One that was kept counts until then: remove it when the gate locks.
+/// A stored token stays valid until the restart: remove it when the gate locks.
 public struct PermanentToken: EncodableAuthenticationToken, Hashable {
-  /// When somebody was authenticated.
+  /// When the person was authenticated.
   public let issued: BootInstant
 
   /// Issues a token now.
@@ -37,32 +37,32 @@ public struct PermanentToken: EncodableAuthenticationToken, Hashable {
     issued = clock.instant
   }
 
-  /// Whether it is of this start of the machine, and not of its future.
+  /// Returns whether it was issued since the machine's last start, and not in the future.
   public func isValid(at instant: BootInstant) -> Bool {
     issued.duration(to: instant).map { $0 >= .zero } ?? false
   }
 }
 
-/// A token that lasts for a while, during which the time that the machine sleeps counts.
+/// A token that lasts for a while, including the time that the machine sleeps.
 public struct ExpiringToken: EncodableAuthenticationToken, Hashable {
-  /// When somebody was authenticated.
+  /// When the person was authenticated.
   public let issued: BootInstant
-  /// How long it counts.
+  /// How long it is valid.
   public let lifetime: Duration
 
   /// Issues a token now.
   ///
   /// - Parameters:
-  ///   - lifetime: How long it counts; with zero or less it never does.
-  ///   - clock: What tells the time.
+  ///   - lifetime: How long it is valid; with zero or less it never is.
+  ///   - clock: The clock that measures the time.
   public init(lifetime: Duration, clock: some SessionClock = SystemSessionClock()) {
     self.lifetime = lifetime
     issued = clock.instant
   }
 
-  /// Takes a token that was kept.
+  /// Decodes a stored token.
   ///
-  /// - Throws: `DecodingError` when its lifetime is more than 9 × 10¹⁸ s, or as
+  /// - Throws: `DecodingError` when its lifetime is more than 9 × 10¹⁸ s, or the errors of
   ///   ``BootInstant/init(from:)``.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -70,15 +70,16 @@ public struct ExpiringToken: EncodableAuthenticationToken, Hashable {
     lifetime = try container.decode(Duration.self, forKey: .lifetime)
     guard lifetime.isReckonable else {
       throw DecodingError.dataCorruptedError(
-        forKey: .lifetime, in: container, debugDescription: "Nothing lasts so long.")
+        forKey: .lifetime, in: container, debugDescription: "The lifetime is too long.")
     }
   }
 
-  /// Whether it is of this start of the machine, not of its future, and not older than it may be.
+  /// Returns whether it was issued since the machine's last start, not in the future, and has not
+  /// expired.
   public func isValid(at instant: BootInstant) -> Bool {
     issued.duration(to: instant).map { $0 >= .zero && $0 < lifetime } ?? false
   }
 
-  /// When its lifetime is over.
+  /// When its lifetime ends.
   public var expiration: BootInstant? { issued.advanced(by: lifetime) }
 }

@@ -1,24 +1,24 @@
 public import Foundation
 
-/// Opens the person's browser.
+/// An opener of the person's browser.
 public protocol Browser: Sendable {
-  /// Opens an address, and returns when the browser has taken it over, or later.
+  /// Opens an address, and returns when the browser has accepted it, or later.
   ///
-  /// The task is cancelled when the login has ended; what is open may stay so. The address holds what
-  /// the login is recognized by: it belongs neither in a log nor in a message.
+  /// The task is cancelled when the login has ended; whatever is open may stay open. The address
+  /// contains the values that identify the login, so keep it out of logs and messages.
   ///
-  /// - Throws: `noBrowser` when there is none that takes it.
+  /// - Throws: `noBrowser` when no browser accepts the address.
   func open(_ address: URL) async throws(WebLoginError)
 }
 
-/// The browser that the person has chosen: by the desktop's portal in a sandbox, by `xdg-open`
-/// elsewhere, which respects `$BROWSER`.
+/// The person's default browser: opened by the desktop's portal in a sandbox, and elsewhere by
+/// `xdg-open`, which respects `$BROWSER`.
 ///
-/// While a program is being started, its arguments can be read by every user of the machine (unless
-/// `/proc` is mounted with `hidepid`), and `xdg-open`, like browsers, takes the address as one. There is
-/// no code, no token and no verifier in it; see <doc:WebLogin>.
+/// While a program is being started, every user of the machine can read its arguments (unless
+/// `/proc` is mounted with `hidepid`), and `xdg-open`, like browsers, takes the address as an
+/// argument. The address contains no code, token or verifier; see <doc:WebLogin>.
 public struct SystemBrowser: Browser {
-  /// Makes one; opens nothing.
+  /// Makes an opener; opens nothing.
   public init() {}
 
   /// Opens an address.
@@ -32,7 +32,7 @@ public struct SystemBrowser: Browser {
     }
   }
 
-  /// Whether the program runs in a Flatpak or a Snap, where it sees no other programs.
+  /// Whether the program runs in a Flatpak or a Snap, where it cannot see other programs.
   private static var isInSandbox: Bool {
     FileManager.default.fileExists(atPath: "/.flatpak-info")
       || ProcessInfo.processInfo.environment["SNAP_NAME"] != nil

@@ -1,9 +1,9 @@
 package import Foundation
 
-/// A program that opens addresses, as a process of its own.
+/// A program that opens addresses, started as a separate process.
 package struct DesktopOpener: Browser {
   private let program: String
-  /// What it sees besides what this process does.
+  /// Environment variables added to those of this process.
   private let environment: [String: String]
 
   package init(_ program: String = "xdg-open", environment: [String: String] = [:]) {
@@ -11,10 +11,11 @@ package struct DesktopOpener: Browser {
     self.environment = environment
   }
 
-  /// Starts it, and waits until it ends or the task is cancelled, which leaves it running: it may be
-  /// the browser itself.
+  /// Starts the program, and waits until it ends or the task is cancelled.
   ///
-  /// - Throws: `noBrowser` when it cannot be started or says that it failed.
+  /// Cancellation leaves the program running, because it may be the browser itself.
+  ///
+  /// - Throws: `noBrowser` when it cannot be started or reports a failure.
   package func open(_ address: URL) async throws(WebLoginError) {
     let child: SpawnedProgram
     do {

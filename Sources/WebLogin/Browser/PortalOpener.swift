@@ -2,21 +2,23 @@ import DBus
 package import Foundation
 import Synchronization
 
-/// Opens addresses by the desktop's portal, which sandboxes have: `org.freedesktop.portal.OpenURI`.
+/// An opener that uses the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.
 package struct PortalOpener: Browser {
   private let bus: String?
 
   private static let name = "org.freedesktop.portal.Desktop"
   private static let timeout = Duration.seconds(25)
 
-  /// - Parameter bus: The address of the bus; `nil` when there is none.
+  /// Makes an opener; opens nothing.
+  ///
+  /// - Parameter bus: The address of the bus; `nil` when there is no bus.
   package init(bus: String? = BusAddress.session) {
     self.bus = bus
   }
 
-  /// Asks the portal, and waits until the person has chosen a browser, if they are asked.
+  /// Asks the portal, and waits until the person has chosen a browser, if the portal asks.
   ///
-  /// - Throws: `noBrowser` when there is no portal, or it says no.
+  /// - Throws: `noBrowser` when there is no portal, or it refuses.
   package func open(_ address: URL) async throws(WebLoginError) {
     guard let bus else {
       throw .noBrowser("there is no session bus to ask the portal for a browser")
@@ -25,7 +27,7 @@ package struct PortalOpener: Browser {
       let connection = try await DBusConnection.open(address: bus, timeout: Self.timeout)
       try await open(address, byWayOf: connection)
     } catch {
-      // Not of a login that has ended meanwhile.
+      // A cancelled login needs no error: it has ended.
       if error.kind == .cancelled { return }
       throw .noBrowser("the desktop's portal opened no browser")
     }
@@ -35,7 +37,7 @@ package struct PortalOpener: Browser {
     _ address: URL, byWayOf connection: DBusConnection
   ) async throws(DBusError) {
     let (responses, continuation) = AsyncStream.makeStream(of: (String, UInt32?).self)
-    // Before it is asked, or its response could come too early.
+    // Subscribe before the call, because the response could come before its reply.
     let subscription = await connection.subscribe(
       to: "org.freedesktop.portal.Request", from: Self.name
     ) { signal in
@@ -53,9 +55,9 @@ package struct PortalOpener: Browser {
     }
     for await (path, response) in responses where path == request {
       if response == 0 { return }
-      throw DBusError(.remote(DBusError.unexpectedName), "the portal was told not to open it")
+      throw DBusError(.remote(DBusError.unexpectedName), "the portal did not open the address")
     }
     if Task.isCancelled { throw DBusError(.cancelled, "the login has ended") }
-    throw DBusError(.disconnected, "the portal has gone")
+    throw DBusError(.disconnected, "the connection to the portal was closed")
   }
 }

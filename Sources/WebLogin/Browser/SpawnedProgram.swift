@@ -1,31 +1,31 @@
 import Foundation
 import SessionToolsBase
 
-/// A program that runs as long as it likes, such as a browser, and can be waited for by a task.
+/// A program that runs as long as it likes, such as a browser, and whose end a task can wait for.
 ///
-/// Its output is thrown away, because `xdg-open` prints the address when it fails.
+/// Its output is discarded, because `xdg-open` prints the address when it fails.
 final class SpawnedProgram: Sendable {
-  /// `nil` when nobody knows how it ended.
+  /// The program's status; `nil` when it is unknown.
   private let ending = FirstAnswer<Int32?>()
 
-  /// Starts it, found by `PATH`.
+  /// Starts the program, found by `PATH`.
   ///
   /// - Parameters:
   ///   - program: Its name.
-  ///   - arguments: Its arguments, which everybody on the machine can read.
-  ///   - environment: What it sees besides what this process does.
-  /// - Throws: What keeps it from being started.
+  ///   - arguments: Its arguments, which every user of the machine can read.
+  ///   - environment: Environment variables added to those of this process.
+  /// - Throws: The error that kept it from being started.
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:]
   ) throws(SystemCallError) {
     let program = try StartedProgram(program, arguments, environment: environment)
-    // It waits as long as the browser runs, if that is what it became.
+    // The thread waits as long as the browser runs, if the program has become the browser.
     let thread = Thread { [ending] in ending.give(program.wait()) }
     thread.stackSize = 1 << 17
     thread.start()
   }
 
-  /// How it ended; `nil` when nobody knows, or the task was cancelled before.
+  /// Returns the program's status; `nil` when it is unknown, or the task was cancelled before.
   func status() async -> Int32? {
     await ending.value(whenCancelled: nil)
   }

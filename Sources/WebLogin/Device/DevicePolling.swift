@@ -5,14 +5,15 @@ extension OAuthClient {
 
   /// Waits until the person has finished the login on the other device (RFC 8628, section 3.4).
   ///
-  /// The server is asked as often as it wants: first after its interval, five seconds less often each
-  /// time it says `slow_down`, and half as often after each time it could not be reached. Cancelling the
-  /// task ends it at once. Blocks no thread.
+  /// The server is polled at the rate it wants: first after its interval, which grows by five
+  /// seconds each time the server answers `slow_down`, and doubles each time the server is
+  /// unreachable or busy. Cancelling the task ends it at once. Blocks no thread.
   ///
-  /// - Parameter authorization: What ``authorizeDevice(scopes:)`` gave; used once.
+  /// - Parameter authorization: The result of ``authorizeDevice(scopes:)``; usable once.
   /// - Returns: The credential, for a session to store.
-  /// - Throws: `denied` when the person said no, `timedOut` when the codes are not good any more,
-  ///   `cancelled`, `refused` or `invalidResponse`.
+  /// - Throws: `denied` when the person refused, `timedOut` when the codes have expired,
+  ///   `cancelled`, `refused`, `invalidResponse`, or the errors of asking for the server's
+  ///   addresses.
   public func credential(
     for authorization: DeviceAuthorization
   ) async throws(WebLoginError) -> OAuthCredential {
@@ -39,9 +40,9 @@ extension OAuthClient {
     }
   }
 
-  /// How long to wait after an answer that is none yet (RFC 8628, section 3.5).
+  /// Returns how long to wait after an answer that is not final (RFC 8628, section 3.5).
   ///
-  /// - Throws: What ends the waiting.
+  /// - Throws: The error that ends the polling.
   private static func next(
     _ interval: Duration, after error: WebLoginError
   ) throws(WebLoginError) -> Duration {
@@ -60,7 +61,7 @@ extension OAuthClient {
 
   private static var timedOut: WebLoginError {
     WebLoginError(
-      WebLoginError.timedOut, "nobody finished the login on another device in time",
+      WebLoginError.timedOut, "the login on another device was not finished in time",
       remedy: "Start it again")
   }
 }

@@ -3,24 +3,24 @@ import Foundation
 import SessionToolsBase
 import Synchronization
 
-/// One request that libcurl sends, and what it has received of the answer.
+/// One request that libcurl sends, and the part of the answer received so far.
 ///
-/// Unchecked: only ``CurlTransfers`` calls it, on its thread. What others use is `answer`, which is
-/// safe to share.
+/// Unchecked, because only ``CurlTransfers`` calls it, on its thread. Others use only `answer`,
+/// which is safe to share.
 @safe final class CurlTransfer: @unchecked Sendable {
-  /// The answer, or why there is none.
+  /// The answer, or the error in its place.
   let answer = FirstAnswer<Result<HTTPResponse, HTTPError>>()
-  /// When the answer has to be complete.
+  /// When the answer must be complete.
   let deadline: ContinuousClock.Instant
 
   private let request: HTTPRequest
   private let largestByteCount: Int
-  /// A server that sends more header fields than this is not heard to the end.
+  /// The transfer ends when a server sends more header fields than this.
   private static let largestHeaderByteCount = 64 << 10
 
   private(set) var handle: UnsafeMutableRawPointer?
   private var lines: UnsafeMutablePointer<curl_slist>?
-  /// What is posted, where libcurl reads it.
+  /// The body to post, in memory that libcurl reads.
   private var posted: ByteBuffer?
 
   private var headers: [String: String] = [:]
@@ -41,27 +41,27 @@ import Synchronization
 
   // MARK: - Sending
 
-  /// Makes ready to send.
+  /// Prepares the transfer for sending.
   ///
-  /// - Throws: `noAnswer` when there is no memory.
+  /// - Throws: `noAnswer` when there is no memory, or libcurl does not support an option.
   func prepare() throws(HTTPError) {
     let left = max(.milliseconds(1), deadline - .now)
     guard let handle = unsafe curl_easy_init() else { throw Self.withoutMemory }
     unsafe self.handle = handle
     var isReady = unsafe session_tools_curl_allow_only_http(handle) == CURLE_OK
     func check(_ code: CURLcode) { isReady = isReady && code == CURLE_OK }
-    // Signals are no business of a library's.
+    // A library must leave the program's signals alone.
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_NOSIGNAL, 1))
-    // One that hangs would hold up all other requests, which are sent on the same thread.
+    // A hanging name lookup would delay all other requests, which are sent on the same thread.
     unsafe check(session_tools_curl_leave_lookups(handle))
     unsafe check(session_tools_curl_keep_sockets(handle))
     unsafe check(session_tools_curl_set_text(handle, CURLOPT_URL, request.url.absoluteString))
     if request.url.scheme?.lowercased() == "http" {
-      // To this machine itself: a proxy would take it to another one, in the clear.
+      // Sent to this machine itself: a proxy would send it to another machine in plain text.
       unsafe check(session_tools_curl_set_text(handle, CURLOPT_PROXY, ""))
     }
-    // A request over a connection that turns out to be closed is sent again by libcurl itself, which
-    // would spend a refresh token twice.
+    // libcurl repeats a request over a reused connection that turns out to be closed, which would
+    // spend a refresh token twice.
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1))
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_FORBID_REUSE, 1))
     unsafe check(
@@ -78,7 +78,7 @@ import Synchronization
         session_tools_curl_set_body(
           handle, body.pointer(to: 0..<body.byteCount), body.byteCount))
     }
-    // None of libcurl's own: a small request need not ask before it sends its body.
+    // Leave out libcurl's `Expect` field: a small request need not ask before it sends its body.
     var fields = request.headers.map { "\($0.key): \($0.value)" }
     fields.append("Expect:")
     for field in fields {
@@ -95,13 +95,13 @@ import Synchronization
     }
   }
 
-  /// Gives up before anything was sent.
+  /// Fails the transfer before anything was sent.
   func expire() {
     answer.give(
       .failure(
         HTTPError(
           HTTPError.timedOut, wasSent: false,
-          reason: "the request waited for others until its timeout")))
+          reason: "the request waited for other requests until its timeout")))
   }
 
   private static var withoutMemory: HTTPError {
@@ -110,14 +110,14 @@ import Synchronization
 
   // MARK: - Receiving
 
-  /// Takes a line of the header; `false` when it is one too many.
+  /// Receives a line of the header; returns `false` when the header is too large.
   fileprivate func receive(header line: String) -> Bool {
     headerByteCount += line.utf8.count
     guard headerByteCount <= Self.largestHeaderByteCount else {
       isTooLarge = true
       return false
     }
-    // Also of the interim answers before the last one (RFC 9110, section 15.2).
+    // A status line also begins the next answer after an interim one (RFC 9110, section 15.2).
     if line.hasPrefix("HTTP/") { headers = [:] }
     guard let colon = line.firstIndex(of: ":") else { return true }
     let name = line[..<colon].lowercased()
@@ -126,7 +126,7 @@ import Synchronization
     return true
   }
 
-  /// Takes a part of the body; `false` when it is too much.
+  /// Receives a part of the body; returns `false` when the body is too large.
   fileprivate func receive(body part: UnsafeRawBufferPointer) -> Bool {
     guard part.count <= largestByteCount - body.count else {
       isTooLarge = true
@@ -136,7 +136,7 @@ import Synchronization
     return true
   }
 
-  /// Gives the answer.
+  /// Completes the transfer with its answer.
   func end(with code: CURLcode) {
     answer.give(result(code))
   }
@@ -152,7 +152,7 @@ import Synchronization
       return .failure(
         HTTPError(
           HTTPError.tooLarge, wasSent: wasSent,
-          reason: "the answer has more than \(largestByteCount) bytes"))
+          reason: "the answer is larger than \(largestByteCount) bytes"))
     case CURLE_OPERATION_TIMEDOUT:
       return .failure(
         HTTPError(
@@ -166,21 +166,21 @@ import Synchronization
   }
 }
 
-/// Where libcurl hands over the lines of a header, one at a time.
+/// Called by libcurl with the lines of a header, one at a time.
 private let receiveHeader: curl_write_callback = { bytes, size, count, context in
   unsafe receive(bytes, size * count, context) { transfer, part in
     transfer.receive(header: unsafe String(decoding: part, as: UTF8.self))
   }
 }
 
-/// Where libcurl hands over parts of a body.
+/// Called by libcurl with parts of a body.
 private let receiveBody: curl_write_callback = { bytes, size, count, context in
   unsafe receive(bytes, size * count, context) { transfer, part in
     unsafe transfer.receive(body: part)
   }
 }
 
-/// Another count than the one that libcurl gave ends the transfer.
+/// Returns libcurl's count, or another count to end the transfer.
 private func receive(
   _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
   _ body: (CurlTransfer, UnsafeRawBufferPointer) -> Bool

@@ -5,12 +5,12 @@ import Synchronization
 
 /// The requests of this process, which libcurl sends on one thread.
 ///
-/// The thread is there while there is something to send. More requests than
-/// ``largestConcurrentCount`` wait without anything but their own memory.
+/// The thread runs while there are requests to send. Requests beyond ``largestConcurrentCount``
+/// wait, and use only their own memory.
 @safe final class CurlTransfers: Sendable {
   static let shared = CurlTransfers()
 
-  /// So many requests are sent at the same time.
+  /// The number of requests that are sent at the same time.
   static let largestConcurrentCount = 64
 
   private struct State {
@@ -19,7 +19,7 @@ import Synchronization
     var isRunning = false
   }
 
-  /// Unchecked: libcurl allows one call from other threads, which is the one that wakes its own.
+  /// Unchecked, because libcurl allows other threads one call, `curl_multi_wakeup`.
   @safe private struct Multi: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer?
   }
@@ -28,20 +28,20 @@ import Synchronization
   private let multi: Multi
 
   private init() {
-    // Safe among threads where Foundation has done it before, and since 7.84 everywhere.
+    // Thread-safe if Foundation has called it before, and since libcurl 7.84 in any case.
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     unsafe multi = Multi(handle: curl_multi_init())
   }
 
   /// Sends a request.
   ///
-  /// - Returns: The answer, or why there is none.
+  /// - Returns: The answer, or the error in its place.
   func send(_ transfer: CurlTransfer) async -> Result<HTTPResponse, HTTPError> {
     await withTaskCancellationHandler {
       start(transfer)
       return await transfer.answer.value(whenCancelled: .failure(Self.cancelled))
     } onCancel: {
-      // First, so that a request whose turn has not come is never sent.
+      // This comes first, so that a waiting request is never sent.
       transfer.answer.give(.failure(Self.cancelled))
       state.withLock { if $0.isRunning { $0.cancelled.append(transfer) } }
       wake()
@@ -84,14 +84,14 @@ import Synchronization
     }
   }
 
-  /// A broken connection raises SIGPIPE, which stays with this thread.
+  /// Blocks all signals on this thread: a broken connection raises SIGPIPE.
   private static func leaveSignalsToOthers() {
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
   }
 
-  /// Takes what was asked for meanwhile; `false` when the thread is to end.
+  /// Takes the new and the cancelled requests; returns `false` when the thread must end.
   private func takeRequests(
     into waiting: inout [CurlTransfer],
     _ active: inout [UInt: CurlTransfer]
@@ -102,7 +102,7 @@ import Synchronization
       defer { state.cancelled = [] }
       return state.cancelled
     }
-    // One that waits is passed over when its turn comes.
+    // A cancelled request that is still waiting is skipped when its turn comes.
     for transfer in cancelled {
       guard let handle = unsafe transfer.handle else { continue }
       unsafe curl_multi_remove_handle(multi.handle, handle)
@@ -115,7 +115,7 @@ import Synchronization
     }
   }
 
-  /// Begins to send as many as may be sent, in the order in which they came.
+  /// Begins to send waiting requests up to the limit, in their order of arrival.
   private func begin(
     _ waiting: inout [CurlTransfer],
     _ active: inout [UInt: CurlTransfer]
@@ -134,7 +134,7 @@ import Synchronization
           unsafe curl_multi_add_handle(multi.handle, handle) == CURLM_OK
         else {
           throw HTTPError(
-            HTTPError.noAnswer, wasSent: false, reason: "libcurl does not take the request")
+            HTTPError.noAnswer, wasSent: false, reason: "libcurl did not accept the request")
         }
         active[UInt(bitPattern: handle)] = next
       } catch {
@@ -143,7 +143,7 @@ import Synchronization
     }
   }
 
-  /// Gives the answers that have come; whether there were any.
+  /// Delivers the answers that are complete; returns whether there were any.
   private func end(_ active: inout [UInt: CurlTransfer]) -> Bool {
     var code = CURLE_OK
     var hasEnded = false
@@ -155,7 +155,7 @@ import Synchronization
     return hasEnded
   }
 
-  /// For how long nothing happens unless libcurl or another thread says so, in milliseconds.
+  /// Returns how long to wait for libcurl or another thread, in milliseconds.
   private func pause(before waiting: [CurlTransfer]) -> Int32 {
     let left = waiting.map(\.deadline).min().map { $0 - .now } ?? .seconds(60)
     return Int32(clamping: Int64((max(.zero, left) / .milliseconds(1)).rounded(.up)))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// `application/x-www-form-urlencoded`, as OAuth has it in addresses and bodies (RFC 6749,
+/// The encoding `application/x-www-form-urlencoded`, as in OAuth's addresses and bodies (RFC 6749,
 /// appendix B).
 package enum Form {
   private static let plain = Set(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 
-  /// One name or value; a space becomes `%20`, which everybody reads, unlike `+`.
+  /// Encodes a name or a value; a space becomes `%20`, which every server reads, unlike `+`.
   static func encode(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {
@@ -24,7 +24,7 @@ package enum Form {
     fields.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
   }
 
-  /// The fields of a query; `nil` when it is not one, or a name stands in it twice.
+  /// Decodes the fields of a query; `nil` when it is malformed or contains a name twice.
   package static func decode(_ query: some StringProtocol) -> [String: String]? {
     var fields: [String: String] = [:]
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {

@@ -1,35 +1,35 @@
 public import Foundation
 
-/// Sends the requests of a login: to the server's metadata, its token endpoint and the like.
+/// An HTTP client for logins: for the server's metadata, its token endpoint and the like.
 ///
-/// ``CurlHTTPClient`` is used unless a program brings its own, such as one that speaks to a
-/// proxy or records what is sent; <doc:OtherHTTPClient> has one on AsyncHTTPClient.
+/// ``CurlHTTPClient`` is used unless a program provides its own client, such as one that uses a
+/// proxy or records the requests; <doc:OtherHTTPClient> shows one for AsyncHTTPClient.
 ///
-/// What a client of your own has to keep:
-/// - It follows no redirect: the answer to a redirect is that status. The requests hold codes and
-///   tokens, which are for nobody but the address that they are sent to.
-/// - It neither keeps nor sends cookies, caches nothing, and sends no request twice.
+/// Your own client must meet these requirements:
+/// - It follows no redirect: the answer to a redirect is that status. The requests contain codes
+///   and tokens, which are only for the address that they are sent to.
+/// - It neither stores nor sends cookies, caches nothing, and sends no request twice.
 /// - It logs neither bodies nor headers.
-/// - It reads no more than some size, holds no thread while it waits, and ends within some time, and
-///   at once when the task is cancelled.
+/// - It limits how much it reads, blocks no thread while it waits, and ends within a limited time,
+///   and at once when the task is cancelled.
 public protocol HTTPClient: Sendable {
   /// Sends one request.
   ///
   /// - Returns: The answer, whatever its status.
-  /// - Throws: What kept the server from answering. An ``HTTPError`` can say that nothing was sent;
-  ///   after any other error that is not known.
+  /// - Throws: The error that kept the server from answering. An ``HTTPError`` can state that
+  ///   nothing was sent; after any other error the request may have been sent.
   func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// A request of a login; descriptions and dumps show its method and host, and nothing else.
+/// A request of a login; descriptions and dumps show only its method and host.
 public struct HTTPRequest: Sendable {
   /// `GET` or `POST`.
   public let method: String
-  /// Where it is sent.
+  /// The address that it is sent to.
   public let url: URL
-  /// The header fields; may hold a client's secret.
+  /// The header fields; may contain a client's secret.
   public let headers: [String: String]
-  /// What is posted, form-encoded; holds codes and tokens.
+  /// The form-encoded body; contains codes and tokens.
   public let body: Data?
 
   init(method: String, url: URL, headers: [String: String], body: Data? = nil) {
@@ -40,22 +40,22 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// The answer to an ``HTTPRequest``; descriptions and dumps show its status, and nothing else.
+/// The answer to an ``HTTPRequest``; descriptions and dumps show only its status.
 public struct HTTPResponse: Sendable {
   /// The status code.
   public let status: Int
-  /// The body; may hold tokens.
+  /// The body; may contain tokens.
   public let body: Data
   private let headers: [String: String]
 
-  /// Makes an answer, for clients of a program's own.
+  /// Makes an answer, for a program's own HTTP clients.
   public init(status: Int, headers: [String: String], body: Data) {
     self.status = status
     self.headers = Dictionary(headers.map { ($0.lowercased(), $1) }) { first, _ in first }
     self.body = body
   }
 
-  /// The value of a header field, whatever its case.
+  /// The value of a header field, whatever the case of its name.
   public subscript(name: String) -> String? { headers[name.lowercased()] }
 }
 
@@ -64,7 +64,7 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
   public var description: String { "[\(method) to \(url.host() ?? "nowhere")]" }
   /// The method and the host.
   public var debugDescription: String { description }
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -73,6 +73,6 @@ extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, C
   public var description: String { "[status \(status)]" }
   /// The status.
   public var debugDescription: String { description }
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

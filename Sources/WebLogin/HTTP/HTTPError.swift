@@ -1,6 +1,6 @@
-/// Why a request was not answered.
+/// The reason why a request was not answered.
 ///
-/// No text of it holds anything that was sent or received.
+/// No text of it contains anything that was sent or received.
 public struct HTTPError: Error, Hashable, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -8,10 +8,10 @@ public struct HTTPError: Error, Hashable, Sendable {
   ///
   /// A refresh token that was not sent is not spent.
   public let wasSent: Bool
-  /// What happened, one sentence without its full stop.
+  /// What happened: one sentence without its full stop.
   public let reason: String
 
-  /// States an error, for HTTP clients of your own.
+  /// Makes an error, for your own HTTP clients.
   public init(_ code: Code, wasSent: Bool = true, reason: String) {
     self.code = code
     self.wasSent = wasSent
@@ -34,7 +34,7 @@ extension HTTPError {
   public static let noAnswer = Code("noAnswer")
   /// The answer was not complete within the client's timeout.
   public static let timedOut = Code("timedOut")
-  /// The answer is larger than the client reads: asking again does not help.
+  /// The answer is larger than the client's limit: a retry does not help.
   public static let tooLarge = Code("tooLarge")
   /// The task was cancelled.
   public static let cancelled = Code("cancelled")

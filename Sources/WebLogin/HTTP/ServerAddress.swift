@@ -1,16 +1,16 @@
 import Foundation
 
-/// What may be spoken to.
+/// The addresses that requests may be sent to.
 enum ServerAddress {
-  /// Reads an address that secrets are sent to: `https`, or anything on this machine itself.
+  /// Parses an address that secrets are sent to: `https`, or `http` on this machine itself.
   ///
   /// - Throws: `invalidConfiguration`.
   static func parse(_ text: String, called name: String) throws(WebLoginError) -> URL {
     guard let url = URL(string: text), isUsable(url) else {
       throw WebLoginError(
         WebLoginError.invalidConfiguration,
-        "the \(name) is not an https address, without a user and a fragment",
-        remedy: "Plain http is for 127.0.0.1, [::1] and localhost alone")
+        "the \(name) must be an https address without a user or a fragment",
+        remedy: "Plain http is allowed only for 127.0.0.1, [::1] and localhost")
     }
     return url
   }

@@ -1,16 +1,16 @@
 import SessionToolsBase
 import Synchronization
 
-/// What the browser brought back.
+/// The result that the browser brought back.
 enum LoginCallback: Sendable {
   case code(SecretBytes)
   case denied(ServerRefusal)
 }
 
-/// Tells the one request that the login waits for from all others.
+/// The check for the one request that the login is waiting for.
 ///
-/// Any process of the user, and any web page, can send requests to the port. None of them ends the
-/// login or goes on with it but one that knows the state, which only the person's browser has.
+/// Any process of the user, and any web page, can send requests to the port. Only a request with
+/// the state, which only the person's browser has, ends or continues the login.
 final class CallbackJudge: Sendable {
   private let path: String
   private let authority: String
@@ -39,7 +39,8 @@ final class CallbackJudge: Sendable {
   }
 
   private func answer(_ request: LoopbackRequest) -> LoopbackAnswer {
-    // A name that a web page has had its address changed for, to ours, is not our name.
+    // A foreign host name that a web page has pointed at our address (DNS rebinding) is not our
+    // name.
     guard request.host == authority else { return .malformed }
     guard request.path == path else { return LoopbackAnswer(.notFound, "There is nothing here.") }
     guard request.method == "GET" else {
@@ -47,28 +48,28 @@ final class CallbackJudge: Sendable {
     }
     guard let fields = Form.decode(request.query), let callback = callback(fields) else {
       return LoopbackAnswer(
-        .badRequest, "This is not the answer that the login waits for. It goes on waiting.")
+        .badRequest, "This is not the answer that the login is waiting for. It is still waiting.")
     }
     let isFirst = isDelivered.withLock { isDelivered in
       defer { isDelivered = true }
       return !isDelivered
     }
     guard isFirst else {
-      return LoopbackAnswer(.badRequest, "The login has had its answer already.")
+      return LoopbackAnswer(.badRequest, "The login has already received its answer.")
     }
     let text =
       switch callback {
-      case .code: "The browser has done its part. Close this window and go back to the program."
-      case .denied: "The login was not allowed. Close this window and go back to the program."
+      case .code: "The browser's part is done. Close this window and return to the program."
+      case .denied: "The login was not allowed. Close this window and return to the program."
       }
     return LoopbackAnswer(.fine, text) { [deliver] in deliver(callback) }
   }
 
   private func callback(_ fields: [String: String]) -> LoginCallback? {
-    // Compared in a time that tells nothing of how much of it was right.
+    // The comparison takes the same time however much of the state is right.
     guard let given = fields["state"], SecretBytes(utf8: given) == state else { return nil }
     if let issuer = fields["iss"] {
-      // From another server: RFC 9207, section 2.4.
+      // The answer is from another server: RFC 9207, section 2.4.
       guard issuer.utf8.elementsEqual(server.issuer.utf8) else { return nil }
     } else if server.namesItselfInResponses {
       return nil

@@ -1,4 +1,4 @@
-/// What the listener answers: a page of its own, with nothing in it of what was asked.
+/// A page that the listener answers with; it contains nothing from the request.
 package struct LoopbackAnswer {
   package enum Status: String {
     case fine = "200 OK"
@@ -11,7 +11,7 @@ package struct LoopbackAnswer {
 
   let status: Status
   let text: String
-  /// What is done when it has been sent.
+  /// Called after the answer has been sent.
   var completion: (@Sendable () -> Void)?
 
   package init(_ status: Status, _ text: String, then completion: (@Sendable () -> Void)? = nil) {
@@ -20,10 +20,10 @@ package struct LoopbackAnswer {
     self.completion = completion
   }
 
-  static let malformed = LoopbackAnswer(.badRequest, "This is not a request of a browser.")
+  static let malformed = LoopbackAnswer(.badRequest, "This request is not valid.")
 
   static let foreign = LoopbackAnswer(
-    .forbidden, "Only programs of the person who logs in are answered here.")
+    .forbidden, "Only programs of the user who is logging in are answered here.")
 
   var bytes: [UInt8] {
     let page = """
@@ -38,7 +38,7 @@ package struct LoopbackAnswer {
       "HTTP/1.1 \(status.rawValue)",
       "Content-Type: text/html; charset=utf-8",
       "Content-Length: \(page.utf8.count)",
-      // The address of the page holds the code: it goes nowhere from here.
+      // The address of the page contains the code, so it must not leave this page.
       "Cache-Control: no-store",
       "Referrer-Policy: no-referrer",
       "Content-Security-Policy: default-src 'none'; base-uri 'none'; form-action 'none'; "

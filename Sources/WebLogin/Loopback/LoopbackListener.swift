@@ -3,17 +3,18 @@ import Glibc
 package import SessionToolsBase
 import Synchronization
 
-/// Listens on the loopback interface, and answers requests one by one, until it is closed.
+/// A listener on the loopback interface, which answers requests one by one until it is closed.
 ///
-/// Requests by processes of other users, or of a user that cannot be found, are refused.
+/// Requests by processes of other users, or of a user that cannot be determined, are refused.
 ///
-/// One thread does all of it. Whoever connects and says nothing, or little, is thrown out after some
-/// seconds, and before that when there are too many: whoever says something has been read by then.
+/// One thread does all of it. A connection that sends nothing, or too little, is closed after some
+/// seconds, or earlier when there are too many connections: by then, those that sent something have
+/// been read.
 package final class LoopbackListener: Sendable {
   package struct Limits: Sendable {
-    /// How long a connection may take to say all that it has to say.
+    /// How long a connection may take to send its request.
     package var patience = Duration.seconds(10)
-    /// Many less than a process may have open, many more than a browser opens.
+    /// Far fewer than a process may have open, far more than a browser opens.
     package var largestConnectionCount = 128
 
     package init() {}
@@ -27,19 +28,19 @@ package final class LoopbackListener: Sendable {
 
   private struct HeldSocket: ~Copyable {
     var socket: LoopbackSocket?
-    /// Those who wait until everything is closed.
+    /// Callers of ``close()`` that wait until everything is closed.
     var waiters: [CheckedContinuation<Void, Never>] = []
     var isServing = false
     var isEnded = false
   }
 
-  /// Listens from now on; those who connect wait until ``serve(_:)``.
+  /// Listens from now on; connections wait until ``serve(_:)``.
   ///
   /// - Parameters:
   ///   - family: The address.
   ///   - port: The port; 0 for any that is free.
-  ///   - limits: What a connection may do.
-  /// - Throws: What the kernel says.
+  ///   - limits: The limits on connections.
+  /// - Throws: The kernel's error.
   package init(
     on family: LoopbackSocket.Family, port: UInt16 = 0, limits: Limits = Limits()
   ) throws(SystemCallError) {
@@ -51,12 +52,12 @@ package final class LoopbackListener: Sendable {
     self.socket = Mutex(HeldSocket(socket: consume socket))
   }
 
-  /// The part of an address before the path.
+  /// The part of the address before the path.
   var authority: String { "\(family.rawValue):\(port)" }
 
-  /// Answers from now on, on a thread of its own.
+  /// Answers from now on, on its own thread.
   ///
-  /// - Parameter answer: Called with each request of this process's user, or what is wrong with it; must
+  /// - Parameter answer: Called with each request of this process's user, or with its fault; must
   ///   not block.
   package func serve(
     _ answer:
@@ -71,7 +72,7 @@ package final class LoopbackListener: Sendable {
         if ready.contains(wake.descriptor) { break }
         round.serve(listener, ready)
       }
-      // What came at the same time is answered: a second callback is told that it is one.
+      // Answer requests that came at the same time: a second callback gets its error page.
       round.serve(listener, waitForInput(on: round.descriptors(listener), atMost: .zero))
       discard(round, listener)
       let waiters = socket.withLock { held in
@@ -83,10 +84,10 @@ package final class LoopbackListener: Sendable {
     }
   }
 
-  /// Closes all of them, before anybody is told that they are closed.
+  /// Closes all sockets before the waiters are notified.
   private func discard(_ round: consuming LoopbackRound, _ listener: consuming LoopbackSocket) {}
 
-  /// Closes everything and waits until it is; nobody who is connected can hold it up.
+  /// Closes everything and waits until it is closed; no peer can delay it.
   package func close() async {
     wake.signal()
     await withCheckedContinuation { continuation in
@@ -100,7 +101,7 @@ package final class LoopbackListener: Sendable {
   }
 }
 
-/// The connections that a listener has, and what is done with them.
+/// The connections of a listener and their handling.
 private struct LoopbackRound: ~Copyable {
   private struct Connection: ~Copyable {
     let socket: LoopbackSocket
@@ -110,12 +111,12 @@ private struct LoopbackRound: ~Copyable {
 
   let limits: LoopbackListener.Limits
   let answer: @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
-  /// In the order in which they came.
+  /// In the order in which they were accepted.
   private var numbers: [Int32] = []
   private var connections: [Int32: Held] = [:]
   private var isFull = false
 
-  /// An object, because dictionaries hold no values that cannot be copied.
+  /// An object, because dictionaries hold no noncopyable values.
   private final class Held {
     var connection: Connection
 
@@ -140,21 +141,21 @@ private struct LoopbackRound: ~Copyable {
   func wait(for listener: borrowing LoopbackSocket, wake: Int32) -> Set<Int32> {
     let end = numbers.first.flatMap { connections[$0]?.connection.end }
     var left = end.map { $0 - .now }
-    // There was no descriptor left for another one: others may give one back.
+    // No descriptor was left for another connection: closing others may free one.
     if isFull { left = min(left ?? .milliseconds(100), .milliseconds(100)) }
     let listening = isFull ? numbers : descriptors(listener)
     return waitForInput(on: listening + [wake], atMost: left)
   }
 
   mutating func serve(_ listener: borrowing LoopbackSocket, _ ready: Set<Int32>) {
-    // Those who have said something come before those who are new.
+    // Connections that have sent something come before new ones.
     for number in numbers where ready.contains(number) { read(number) }
     let now = ContinuousClock.now
     for number in numbers where connections[number].map({ $0.connection.end <= now }) ?? false {
       close(number)
     }
     isFull = false
-    // Not all of them, since somebody may connect for ever.
+    // Accept a limited number, because peers could connect without end.
     for _ in 0..<limits.largestConnectionCount / 2 {
       do throws(SystemCallError) {
         guard let socket = try listener.accept() else { break }
@@ -172,7 +173,7 @@ private struct LoopbackRound: ~Copyable {
     let number = socket.descriptor
     connections[number] = Held(Connection(socket: socket, end: .now + limits.patience))
     numbers.append(number)
-    // Most say at once what they want.
+    // Most peers send their request at once.
     read(number)
   }
 
@@ -189,17 +190,18 @@ private struct LoopbackRound: ~Copyable {
     case .bytes(let bytes):
       let old = held.connection.bytes.count
       held.connection.bytes += bytes
-      // Only what is new is looked at, or byte after byte of a long head would cost its square.
+      // Search only the new bytes: a long head sent byte by byte would otherwise take quadratic
+      // time.
       guard LoopbackRequest.mayEnd(held.connection.bytes, after: old) else { return }
       let request = Result { () throws(LoopbackRequest.Fault) in
         try LoopbackRequest(held.connection.bytes)
       }
-      // Other users of the machine can read the arguments of browsers, where the state is.
+      // Other users of the machine can read the arguments of browsers, which contain the state.
       let isOwn = held.connection.socket.peerUser() == CurrentProcess.user
       let answer = isOwn ? answer(request) : .foreign
       held.connection.socket.write(answer.bytes)
       close(number)
-      // The browser has its page before the login goes on.
+      // The browser has its page before the login continues.
       answer.completion?()
     }
   }

@@ -1,12 +1,12 @@
-/// The head of a request, as strictly as RFC 9112 allows: whoever sends another one is no browser.
+/// The head of a request, read as strictly as RFC 9112 allows, because browsers send no other.
 package struct LoopbackRequest: Equatable {
-  /// What is wrong with a request.
+  /// The fault of a request.
   package enum Fault: Error {
     case isTooLong
     case isMalformed
   }
 
-  /// Browsers send all cookies of the host, whatever port set them.
+  /// Enough for all cookies of the host: browsers send them whichever port set them.
   package static let largestByteCount = 32 << 10
 
   package let method: String
@@ -14,12 +14,12 @@ package struct LoopbackRequest: Equatable {
   package let query: String
   package let host: String
 
-  /// Reads what has come, which has to be all of it.
+  /// Parses the bytes received, which must be the whole request.
   ///
   /// - Throws: The fault.
   package init(_ bytes: [UInt8]) throws(Fault) {
     guard bytes.count <= Self.largestByteCount else { throw .isTooLong }
-    // Anything behind the empty line is a body, or another request.
+    // Bytes after the empty line would be a body or another request.
     guard Self.end(of: bytes, from: 0) == bytes.count else { throw .isMalformed }
     let lines = Self.lines(bytes.dropLast(4))
     guard let first = lines.first, lines.count <= 100 else { throw .isMalformed }
@@ -35,12 +35,13 @@ package struct LoopbackRequest: Equatable {
     host = try Self.host(lines.dropFirst())
   }
 
-  /// Whether bytes need not be waited for any more, when some of them have been looked at.
+  /// Returns whether reading may stop, given that the first `count` bytes have been searched
+  /// already.
   static func mayEnd(_ bytes: [UInt8], after count: Int) -> Bool {
     bytes.count > largestByteCount || end(of: bytes, from: max(0, count - 3)) != nil
   }
 
-  /// Behind the empty line.
+  /// Returns the offset after the empty line.
   private static func end(of bytes: [UInt8], from start: Int) -> Int? {
     let mark: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
     guard bytes.count >= start + 4 else { return nil }
@@ -49,7 +50,7 @@ package struct LoopbackRequest: Equatable {
   }
 
   private static func lines(_ bytes: ArraySlice<UInt8>) -> [Substring] {
-    // Neither a line end of its own kind nor another control may stand in a line.
+    // A line must not contain a lone carriage return or line feed, or another control character.
     let text = String(decoding: bytes, as: UTF8.self)
     var lines: [Substring] = []
     var rest = text.utf8[...]
@@ -65,7 +66,7 @@ package struct LoopbackRequest: Equatable {
     return isClean ? lines : []
   }
 
-  /// The one field `Host`; there must be no body.
+  /// Returns the value of the single `Host` field; there must be no body.
   private static func host(_ fields: some Sequence<Substring>) throws(Fault) -> String {
     var host: String?
     for field in fields {

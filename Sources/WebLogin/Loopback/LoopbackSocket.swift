@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import SessionToolsBase
 
-/// A socket of the loopback interface, closed when it is let go; the only file that calls the kernel's
-/// network.
+/// A socket of the loopback interface, closed when it is released; the only file that calls the
+/// kernel's network functions.
 ///
-/// Never inherited: a browser that had the listening one would keep the port after the login, and take
-/// the answers of the next. Never blocks, and no peer that goes away sends a signal.
+/// It is never inherited: a browser with the listening socket would keep the port after the login,
+/// and take the answers of the next one. It never blocks, and a peer that closes raises no signal.
 package struct LoopbackSocket: ~Copyable {
   /// One of the two addresses that no other machine can reach (RFC 8252, section 8.3).
   package enum Family: String, Codable {
@@ -27,18 +27,18 @@ package struct LoopbackSocket: ~Copyable {
   }
 
   deinit {
-    // A program that is just being started has a copy for a moment, and would keep the port.
+    // A program that is just being started briefly has a copy, which would keep the port open.
     shutdown(descriptor, Int32(SHUT_RDWR))
     close(descriptor)
   }
 
-  /// Listens.
+  /// Opens a socket and listens.
   ///
   /// - Parameters:
   ///   - family: The address.
   ///   - port: The port; 0 for any that is free.
-  /// - Returns: The socket that listens.
-  /// - Throws: What the kernel says, such as `EADDRINUSE`.
+  /// - Returns: The listening socket.
+  /// - Throws: The kernel's error, such as `EADDRINUSE`.
   static func listening(
     on family: Family, port: UInt16
   ) throws(SystemCallError) -> LoopbackSocket {
@@ -47,8 +47,8 @@ package struct LoopbackSocket: ~Copyable {
     let descriptor = socket(domain, Int32(kind), 0)
     guard descriptor >= 0 else { throw SystemCallError("socket", errno) }
     let listener = LoopbackSocket(taking: descriptor)
-    // A port that connections were closed on a moment ago, such as by the process that is resumed. It
-    // lets nobody listen beside a listener: that would be SO_REUSEPORT.
+    // Allows a port with recently closed connections, such as those of the process that is being
+    // resumed. It does not allow a second listener: that would be SO_REUSEPORT.
     var yes: Int32 = 1
     let size = socklen_t(MemoryLayout<Int32>.size)
     guard unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size) == 0 else {
@@ -84,11 +84,11 @@ package struct LoopbackSocket: ~Copyable {
     }
   }
 
-  /// The port it listens on.
+  /// Returns the port that the socket listens on.
   ///
-  /// - Throws: What the kernel says.
+  /// - Throws: The kernel's error.
   func port() throws(SystemCallError) -> UInt16 {
-    // The port is at the same place in both kinds of addresses.
+    // The port is at the same offset in both kinds of addresses.
     var address = sockaddr_in6()
     var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
     let status = unsafe withUnsafeMutableBytes(of: &address) { bytes in
@@ -99,9 +99,9 @@ package struct LoopbackSocket: ~Copyable {
     return UInt16(bigEndian: address.sin6_port)
   }
 
-  /// The next that has connected; `nil` when there is none.
+  /// Accepts the next connection; `nil` when no peer is waiting.
   ///
-  /// - Throws: What the kernel says when it cannot give one, such as `EMFILE`.
+  /// - Throws: The kernel's error when it cannot accept one, such as `EMFILE`.
   func accept() throws(SystemCallError) -> LoopbackSocket? {
     let descriptor = session_tools_accept(descriptor)
     if descriptor >= 0 { return LoopbackSocket(taking: descriptor) }
@@ -111,14 +111,14 @@ package struct LoopbackSocket: ~Copyable {
     }
   }
 
-  /// Whose process has connected; `nil` when that cannot be found, because it has gone, or the kernel
-  /// has no socket diagnosis.
+  /// Returns the user of the connected process; `nil` when the user cannot be determined, because
+  /// the process has gone or the kernel has no socket diagnosis.
   func peerUser() -> UInt32? {
     var user: UInt32 = 0
     return unsafe session_tools_peer_user(descriptor, &user) == 0 ? user : nil
   }
 
-  /// What has come.
+  /// Reads the bytes that have arrived.
   func read(atMost byteCount: Int) -> Reading {
     var bytes = [UInt8](repeating: 0, count: byteCount)
     let count = unsafe recv(descriptor, &bytes, byteCount, 0)
@@ -126,15 +126,15 @@ package struct LoopbackSocket: ~Copyable {
     return count < 0 && (errno == EAGAIN || errno == EINTR) ? .nothingYet : .ended
   }
 
-  /// Sends an answer, which fits into what the kernel keeps for a peer that is slow.
+  /// Sends an answer, which fits into the kernel's buffer for a slow peer.
   func write(_ bytes: [UInt8]) {
-    // A peer that has gone wants no answer.
+    // A peer that has gone needs no answer.
     _ = unsafe send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     shutdown(descriptor, Int32(SHUT_WR))
   }
 }
 
-/// Wakes a thread that waits for sockets.
+/// A wake-up for a thread that is waiting for sockets.
 final class LoopbackWake: Sendable {
   let descriptor: Int32
 
@@ -144,7 +144,7 @@ final class LoopbackWake: Sendable {
   }
 
   func signal() {
-    // It only fails when nobody has read for 2⁶⁴ signals.
+    // It fails only after 2⁶⁴ signals without a read.
     _ = eventfd_write(descriptor, 1)
   }
 
@@ -153,9 +153,9 @@ final class LoopbackWake: Sendable {
   }
 }
 
-/// Waits until something can be read from one of some descriptors.
+/// Waits until at least one of some descriptors can be read.
 ///
-/// - Returns: Those; all of them when the kernel cannot tell.
+/// - Returns: The readable descriptors; all of them when the kernel reports an error.
 func waitForInput(on descriptors: [Int32], atMost duration: Duration?) -> Set<Int32> {
   var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
   let milliseconds = duration.map { Int32(max(0, min($0 / .milliseconds(1), 1e6)).rounded(.up)) }

@@ -1,24 +1,23 @@
 public import Foundation
 
-/// Where an authorization server has what (RFC 8414; OpenID Connect Discovery 1.0).
+/// The endpoints of an authorization server (RFC 8414; OpenID Connect Discovery 1.0).
 ///
-/// ``OAuthClient`` finds it by the issuer. For a server that says nothing of itself, give the
-/// addresses.
+/// ``OAuthClient`` finds them by the issuer. For a server without metadata, give the addresses.
 public struct AuthorizationServer: Hashable, Codable, Sendable {
   /// The server's name, which is an address.
   public let issuer: String
-  /// Where the browser is sent; `nil` for a server of devices alone.
+  /// The address that the browser is sent to; `nil` for a server that supports only device logins.
   public let authorizationEndpoint: URL?
-  /// Where codes and refresh tokens are exchanged.
+  /// The address where codes and refresh tokens are exchanged.
   public let tokenEndpoint: URL
-  /// Where a login on another device begins (RFC 8628), if that is possible.
+  /// The address where a login on another device begins (RFC 8628), if supported.
   public let deviceAuthorizationEndpoint: URL?
-  /// Where tokens are revoked (RFC 7009), if that is possible.
+  /// The address where tokens are revoked (RFC 7009), if supported.
   public let revocationEndpoint: URL?
-  /// Whether the server says who it is when the browser comes back (RFC 9207).
+  /// Whether the server names its issuer when the browser returns (RFC 9207).
   public let namesItselfInResponses: Bool
 
-  /// Names a server's addresses.
+  /// Describes a server by its addresses.
   ///
   /// - Throws: `invalidConfiguration` for an address that is neither `https` nor on this machine.
   public init(
@@ -40,7 +39,7 @@ public struct AuthorizationServer: Hashable, Codable, Sendable {
   }
 }
 
-/// Asks a server for its addresses.
+/// The request for a server's addresses.
 struct Discovery {
   private struct Metadata: Decodable {
     let issuer: String
@@ -55,10 +54,10 @@ struct Discovery {
   let issuer: String
   let http: any HTTPClient
 
-  /// Asks where RFC 8414 puts it, and then where OpenID Connect does.
+  /// Asks at the address of RFC 8414, and then at the one of OpenID Connect.
   ///
   /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unreachable`,
-  ///   `unavailable` or `cancelled`.
+  ///   `unavailable`, `responseTooLarge` or `cancelled`.
   func find() async throws(WebLoginError) -> AuthorizationServer {
     let base = try ServerAddress.parse(issuer, called: "issuer")
     guard base.query() == nil else {
@@ -71,28 +70,28 @@ struct Discovery {
       if response.status >= 500 || response.status == 429 {
         throw WebLoginError(unavailable: response)
       }
-      // A server without it may answer with a page of its own.
+      // A server without this document may answer with some page.
       guard response.status == 200,
         let metadata = try? JSONDecoder().decode(Metadata.self, from: response.body)
       else { continue }
       return try server(metadata)
     }
     throw WebLoginError(
-      WebLoginError.invalidMetadata, "there is no description of a server at the issuer's address",
-      remedy: "Look at the issuer, or name the server's addresses yourself")
+      WebLoginError.invalidMetadata, "there is no server metadata at the issuer's address",
+      remedy: "Check the issuer, or give the server's addresses yourself")
   }
 
   private func server(_ metadata: Metadata) throws(WebLoginError) -> AuthorizationServer {
-    // Byte for byte, RFC 8414, section 3.3: or one server could speak for another.
+    // Byte for byte (RFC 8414, section 3.3); otherwise one server could speak for another.
     guard metadata.issuer.utf8.elementsEqual(issuer.utf8) else {
       throw WebLoginError(
-        WebLoginError.invalidMetadata, "the server says that it is another issuer",
+        WebLoginError.invalidMetadata, "the server names another issuer",
         remedy: "Write the issuer as the server does, with or without a slash at its end")
     }
     if let methods = metadata.code_challenge_methods_supported, !methods.contains("S256") {
       throw WebLoginError(
-        WebLoginError.unsupported, "the server takes no proof key with S256, which keeps codes safe"
-      )
+        WebLoginError.unsupported,
+        "the server does not support S256 proof keys, which protect codes")
     }
     guard let tokenEndpoint = metadata.token_endpoint else {
       throw WebLoginError(WebLoginError.invalidMetadata, "the server names no token endpoint")

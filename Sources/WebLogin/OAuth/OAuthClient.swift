@@ -2,7 +2,7 @@ import Foundation
 public import SessionToolsBase
 import Synchronization
 
-/// A program, as an authorization server knows it.
+/// A program as it is registered at an authorization server.
 ///
 /// ```swift
 /// let client = OAuthClient(issuer: "https://login.example.com", clientID: "mail")
@@ -10,28 +10,31 @@ import Synchronization
 ///   container: container, storageIdentifier: "login", refresher: client.refresher())
 /// ```
 ///
-/// Making one sends nothing: the server's addresses are asked for when they are needed first, and
-/// kept as long as this object. Any number of tasks and threads may use it at the same time.
+/// Making a client sends nothing: it asks for the server's addresses when they are first needed,
+/// and keeps them as long as it exists. Any number of tasks and threads may use it at the same
+/// time.
 public final class OAuthClient: Sendable {
   /// The server's name.
   public let issuer: String
   /// The program's name at the server.
   public let clientID: String
-  /// What sends requests.
+  /// The HTTP client that sends the requests.
   public let http: any HTTPClient
-  /// The clocks; those of the machine, but for tests.
+  /// The clocks: those of the machine, except in tests.
   public let clock: any SessionClock
   let authentication: ClientAuthentication
   private let known: Mutex<AuthorizationServer?>
 
-  /// A client of the server with an issuer, which is asked for its addresses when they are needed
-  /// (RFC 8414, or OpenID Connect Discovery).
+  /// Makes a client of the server with an issuer, which is asked for its addresses when they are
+  /// needed.
+  ///
+  /// The addresses come from RFC 8414, or from OpenID Connect Discovery.
   ///
   /// - Parameters:
   ///   - issuer: The server's name, byte for byte as the server writes it.
   ///   - clientID: The program's name at the server.
-  ///   - authentication: How the program says who it is; `none` for one that people install.
-  ///   - http: What sends requests.
+  ///   - authentication: How the program authenticates; `none` for a program that people install.
+  ///   - http: The HTTP client that sends the requests.
   ///   - clock: The clocks.
   public init(
     issuer: String, clientID: String, authentication: ClientAuthentication = .none,
@@ -46,7 +49,7 @@ public final class OAuthClient: Sendable {
     known = Mutex(nil)
   }
 
-  /// A client of a server whose addresses are given; it is not asked for them.
+  /// Makes a client of a server whose addresses are given; it does not ask for them.
   public init(
     server: AuthorizationServer, clientID: String, authentication: ClientAuthentication = .none,
     http: any HTTPClient = CurlHTTPClient(),
@@ -60,17 +63,17 @@ public final class OAuthClient: Sendable {
     known = Mutex(server)
   }
 
-  /// The server's addresses; asked for once.
+  /// Returns the server's addresses, which are asked for once.
   ///
   /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unreachable`,
-  ///   `unavailable` or `cancelled`.
+  ///   `unavailable`, `responseTooLarge` or `cancelled`.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
     if let server = known.withLock({ $0 }) { return server }
     let server: AuthorizationServer
     do throws(WebLoginError) {
       server = try await Discovery(issuer: issuer, http: http).find()
     } catch {
-      // Whatever was to follow did not leave the machine.
+      // The request that needed the addresses was not sent.
       throw WebLoginError(
         error.code, error.reason, remedy: error.remedy, refusal: error.refusal,
         retryAfter: error.retryAfter, wasSent: false, underlying: error.underlying)
@@ -80,18 +83,18 @@ public final class OAuthClient: Sendable {
   }
 }
 
-/// How a client says who it is at the token endpoint (RFC 6749, section 2.3).
+/// How a client authenticates at the token endpoint (RFC 6749, section 2.3).
 public enum ClientAuthentication: Sendable {
-  /// It only names itself: a program that people install can keep no secret of its own (RFC 8252,
-  /// section 8.5), and is protected by its proof keys.
+  /// By its client ID alone: a program that people install cannot keep a secret (RFC 8252, section
+  /// 8.5), and is protected by its proof keys.
   case none
   /// With a secret in the `Authorization` field.
   case basic(secret: SecretBytes)
-  /// With a secret in the body, for servers that take it nowhere else.
+  /// With a secret in the body, for servers that accept it only there.
   case post(secret: SecretBytes)
 }
 
 extension ClientAuthentication: CustomReflectable {
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,60 +1,60 @@
 public import Foundation
 public import SessionToolsBase
 
-/// What a login gives: tokens, until when they are good, and for what.
+/// The result of a login: tokens, their expiration and their scopes.
 ///
-/// An item for a `Session`, as it is or as a part of one of your own. It expires, and
+/// It is an item for a `Session`, or a part of your own item. It expires, and
 /// ``OAuthClient/refresher(policy:)`` refreshes it. Descriptions, dumps and mirrors show when it
 /// expires, and no token.
 public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
-  /// What requests are sent with, in the field `Authorization: Bearer …`.
+  /// The token to send with requests, in the field `Authorization: Bearer …`.
   public let accessToken: String
-  /// What new access tokens are got with; `nil` when the server gives none.
+  /// The token for getting new access tokens; `nil` when the server gives none.
   public let refreshToken: String?
-  /// The kind of access token, as the server writes it; `Bearer`, in any case of letters.
+  /// The kind of access token, as the server writes it: `Bearer`, in any case of letters.
   public let tokenType: String
-  /// What the access token may be used for; as the server says, or as it was asked.
+  /// The scopes of the access token, as the server reports them, or else as they were asked for.
   public let scopes: [String]
-  /// The identity token of OpenID Connect, as it was given: not verified.
+  /// The identity token of OpenID Connect, as received: not verified.
   ///
-  /// A program that acts on what it says verifies its signature, `iss`, `aud`, `exp` and ``nonce``
-  /// first; `vapor/jwt-kit` does. Who only needs to know that its content comes from the token
-  /// endpoint may go without (OpenID Connect Core, section 3.1.3.7, point 6).
+  /// A program that acts on its contents must first verify its signature, `iss`, `aud`, `exp` and
+  /// ``nonce``; `vapor/jwt-kit` does. If it is enough that the contents come from the token
+  /// endpoint, the signature need not be verified (OpenID Connect Core, section 3.1.3.7, point 6).
   public let identityToken: String?
-  /// What the identity token has to have as its `nonce`; `nil` when none was asked for.
+  /// The `nonce` that the identity token must contain; `nil` when none was asked for.
   public let nonce: String?
-  /// When the access token stops being good by the clock of the server: the `Date` of its answer, and
-  /// the `expires_in` that it gave; `nil` when it said nothing of it.
+  /// When the access token expires by the clock of the server; `nil` when the server did not say.
+  ///
+  /// It is the `Date` of the server's answer plus its `expires_in`.
   public let serverExpirationDate: Date?
-  /// When the credential was issued by the clock of the server, or of this machine where the server told
-  /// no time; `nil` for one of an older version of this library, or from elsewhere.
+  /// When the credential was issued by the clock of the server, or of this machine where the server
+  /// sent no time; `nil` for a credential of an older version of this library, or from elsewhere.
   let serverIssueDate: Date?
   /// How far the server's clock was ahead of this machine's when the credential was issued, in
-  /// seconds; 0 when the server told no time.
+  /// seconds; 0 when the server sent no time.
   public let serverClockLead: TimeInterval
 
-  /// When the access token stops being good by the clock of this machine, as it was set when the
-  /// credential was issued; `nil` when the server said nothing of it.
+  /// When the access token expires by the clock of this machine, as it was set when the credential
+  /// was issued; `nil` when the server did not say.
   ///
-  /// It is ``serverExpirationDate`` less ``serverClockLead``. A machine whose clock is wrong by hours,
-  /// but goes, refreshes in time, in any process and after a restart. The lifetime counts from when
-  /// the request was sent, so that a slow network makes it end earlier and never later.
+  /// It is ``serverExpirationDate`` less ``serverClockLead``. A machine whose clock is wrong by
+  /// hours, but runs, refreshes in time, in any process and after a restart. The lifetime counts
+  /// from when the request was sent, so a slow network makes it end earlier and never later.
   public var expirationDate: Date? { serverExpirationDate.map { $0 - serverClockLead } }
 
-  /// When the credential was issued, by the same clock as ``expirationDate``; `nil` when that is not
-  /// known.
+  /// When the credential was issued, by the same clock as ``expirationDate``; `nil` when unknown.
   ///
-  /// A token that lasts less than two minutes is refreshed when half of its time is over, and not a
-  /// minute before its end as others are.
+  /// A token with a lifetime of less than two minutes is refreshed after half of it, instead of a
+  /// minute before its end.
   public var issueDate: Date? { serverIssueDate.map { $0 - serverClockLead } }
 
   /// Makes a credential of tokens from elsewhere, such as an older version of a program.
   ///
   /// - Parameters:
-  ///   - accessToken: What requests are sent with.
-  ///   - refreshToken: What new ones are got with.
-  ///   - expirationDate: Until when the access token is good, by the clock of this machine.
-  ///   - scopes: What it may be used for.
+  ///   - accessToken: The token to send with requests.
+  ///   - refreshToken: The token for getting new access tokens.
+  ///   - expirationDate: When the access token expires, by the clock of this machine.
+  ///   - scopes: The scopes of the access token.
   public init(
     accessToken: String, refreshToken: String?, expirationDate: Date?, scopes: [String] = []
   ) {
@@ -84,15 +84,15 @@ public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
 extension OAuthCredential: CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  /// When it expires, and no token.
+  /// A redacted description: when it expires, and no token.
   public var description: String {
-    let end = expirationDate.map { "good until \($0.ISO8601Format())" } ?? "good for ever"
-    return "[credential \(end), \(refreshToken == nil ? "not to be refreshed" : "refreshable")]"
+    let end = expirationDate.map { "valid until \($0.ISO8601Format())" } ?? "without expiration"
+    return "[credential \(end), \(refreshToken == nil ? "not refreshable" : "refreshable")]"
   }
 
-  /// When it expires, and no token.
+  /// A redacted description: when it expires, and no token.
   public var debugDescription: String { description }
 
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

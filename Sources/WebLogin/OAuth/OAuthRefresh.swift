@@ -3,17 +3,17 @@ public import SessionToolsBase
 extension OAuthClient {
   /// Exchanges a refresh token for new tokens (RFC 6749, section 6).
   ///
-  /// A server that gives no new refresh token goes on taking the old one, which is in the new
-  /// credential then.
+  /// If the server sends no new refresh token, it continues to accept the old one, which the new
+  /// credential then contains.
   ///
   /// - Throws: `noRefreshToken`, `refused`, `unreachable`, `unavailable`, `invalidResponse`,
-  ///   `cancelled`, or what asking for the server's addresses throws.
+  ///   `responseTooLarge`, `cancelled`, or the errors of asking for the server's addresses.
   public func refresh(_ credential: OAuthCredential) async throws(WebLoginError) -> OAuthCredential
   {
     guard let token = credential.refreshToken else {
       throw WebLoginError(
         WebLoginError.noRefreshToken, "the server gave no refresh token",
-        remedy: "Log in again when it has expired; many servers want the scope offline_access",
+        remedy: "Log in again when it has expired; many servers require the scope offline_access",
         wasSent: false)
     }
     let request = TokenRequest(
@@ -28,11 +28,11 @@ extension OAuthClient {
       serverClockLead: new.serverClockLead)
   }
 
-  /// What a session of credentials is refreshed with.
+  /// Returns a refresher for a session of credentials.
   ///
-  /// Only `invalid_grant`, which is about the refresh token itself, signs anyone out. What else the
-  /// server refuses (a client that is not known, a grant that is not allowed) is somebody's mistake
-  /// that can be mended: the credential stays, as it does without a network.
+  /// Only `invalid_grant`, which concerns the refresh token itself, signs anyone out. Any other
+  /// refusal (an unknown client, a grant that is not allowed) is a mistake that someone can
+  /// correct: the credential stays, as it does without a network.
   public func refresher(policy: RefreshPolicy = RefreshPolicy()) -> SessionRefresher<
     OAuthCredential
   > {
@@ -41,9 +41,10 @@ extension OAuthClient {
     }
   }
 
-  /// What a session of items is refreshed with that have a credential as a part of them.
+  /// Returns a refresher for a session of items that contain a credential.
   ///
-  /// When the rest of the item was changed meanwhile, that change and the new credential are kept.
+  /// If the rest of the item was changed meanwhile, that change and the new credential are both
+  /// kept.
   public func refresher<Item: Sendable>(
     of credential: any WritableKeyPath<Item, OAuthCredential> & Sendable,
     policy: RefreshPolicy = RefreshPolicy()
@@ -52,7 +53,7 @@ extension OAuthClient {
       policy: policy, clock: clock, expiration: { $0[keyPath: credential].expirationDate },
       issue: { $0[keyPath: credential].issueDate },
       merge: { sent, refreshed, stored in
-        // Another credential is from another login.
+        // A different stored credential is from another login.
         guard stored[keyPath: credential] == sent[keyPath: credential] else { return nil }
         var merged = stored
         merged[keyPath: credential] = refreshed[keyPath: credential]
@@ -81,7 +82,8 @@ extension OAuthClient {
     }
   }
 
-  /// What only a person can mend is not worth several tries, nor that others wait for the next.
+  /// Returns a longer pause for errors that only a person can correct: retries and waiters cannot
+  /// help.
   private static func pause(after error: WebLoginError) -> Duration? {
     if error.code == WebLoginError.noRefreshToken { return .seconds(86_400) }
     return error.isTransient ? nil : .seconds(60)

@@ -2,11 +2,11 @@ import CSodium
 import Foundation
 import SessionToolsBase
 
-/// Random words and the S256 challenge of a proof key (RFC 7636); the only file that calls
-/// libsodium.
+/// Random words and the S256 challenge of a proof key (RFC 7636); the only file of this module that
+/// calls libsodium.
 enum ProofKey {
-  /// 32 random bytes in Base64: the 43 characters that RFC 7636, section 4.1, recommends for a
-  /// verifier, and as good for a state or a nonce.
+  /// Returns 32 random bytes in Base64: the 43 characters that RFC 7636, section 4.1, recommends
+  /// for a verifier, and equally suitable for a state or a nonce.
   static func randomWord() -> SecretBytes {
     precondition(sodium_init() >= 0, "libsodium found no source of randomness")
     var bytes = [UInt8](repeating: 0, count: 32)
@@ -15,7 +15,7 @@ enum ProofKey {
     return base64(bytes)
   }
 
-  /// BASE64URL(SHA256(verifier)), RFC 7636, section 4.2.
+  /// Returns BASE64URL(SHA256(verifier)), RFC 7636, section 4.2.
   static func challenge(of verifier: SecretBytes) -> String {
     var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
     var bytes = verifier.copyBytes()
@@ -24,7 +24,7 @@ enum ProofKey {
     return base64(digest).text
   }
 
-  /// In the alphabet for addresses, without padding.
+  /// Encodes in the alphabet for addresses, without padding.
   private static func base64(_ bytes: [UInt8]) -> SecretBytes {
     let variant = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
     var text = [CChar](repeating: 0, count: sodium_base64_encoded_len(bytes.count, variant))
@@ -35,6 +35,6 @@ enum ProofKey {
 }
 
 extension SecretBytes {
-  /// A copy as a text, for addresses and bodies that are texts; nobody wipes it.
+  /// A copy as a string, for addresses and bodies that are strings; it is never wiped.
   var text: String { String(decoding: copyBytes(), as: UTF8.self) }
 }

@@ -1,12 +1,13 @@
 public import SessionToolsBase
 
 extension OAuthClient {
-  /// Tells the server that a credential is used no more (RFC 7009).
+  /// Notifies the server that a credential is no longer used (RFC 7009).
   ///
-  /// The refresh token first, then the access token; a server that has no revocation is left alone.
+  /// It revokes the refresh token first, then the access token. It does nothing if the server has
+  /// no revocation endpoint.
   ///
-  /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse`, `cancelled`, or what
-  ///   asking for the server's addresses throws.
+  /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge`,
+  ///   `cancelled`, or the errors of asking for the server's addresses.
   public func revoke(_ credential: OAuthCredential) async throws(WebLoginError) {
     guard let endpoint = try await server().revocationEndpoint else { return }
     var tokens = [("access_token", credential.accessToken)]
@@ -17,7 +18,7 @@ extension OAuthClient {
       do throws(WebLoginError) {
         _ = try await answer(to: request)
       } catch  where error.refusal?.error == "unsupported_token_type" {
-        // Some servers revoke refresh tokens alone; those of access end soon by themselves.
+        // Some servers revoke only refresh tokens; access tokens expire soon by themselves.
         continue
       }
     }
@@ -25,23 +26,24 @@ extension OAuthClient {
 }
 
 extension Session {
-  /// Removes the item, and tells the server that its credential is used no more (RFC 7009).
+  /// Removes the item, and notifies the server that its credential is no longer used (RFC 7009).
   ///
-  /// The item is removed in any case: whoever signs out without a network is signed out. A `UserSession`
-  /// announces it.
+  /// The item is removed in any case, so a person without a network can sign out. A `UserSession`
+  /// announces the sign-out.
   ///
   /// - Parameters:
-  ///   - credential: Where it is in the item.
-  ///   - client: Who it was given to.
-  /// - Throws: What kept the item from being removed; or else, when it is removed, a
-  ///   ``WebLoginError`` that says why the server was not told.
+  ///   - credential: The credential's place in the item.
+  ///   - client: The client that the credential was issued to.
+  /// - Throws: The error that kept the item from being removed; or, when it was removed, a
+  ///   ``WebLoginError`` with the reason why the server was not notified.
   public func signOut(
     revoking credential: any KeyPath<T, OAuthCredential> & Sendable, with client: OAuthClient
   ) async throws {
-    // Told before it is removed: whoever is killed in between is signed out by the next refresh.
+    // Revoke before removing: if the process is killed in between, the next refresh signs the user
+    // out.
     var failure: WebLoginError?
     var told: OAuthCredential?
-    // A refresh in another process may have put a new one there meanwhile.
+    // A refresh in another process may have stored a new one meanwhile.
     while let stored = try? await item()?[keyPath: credential], stored != told {
       told = stored
       do throws(WebLoginError) {
@@ -61,10 +63,11 @@ extension Session {
 }
 
 extension Session<OAuthCredential> {
-  /// Removes the credential, and tells the server that it is used no more: as
-  /// ``SessionToolsBase/Session/signOut(revoking:with:)``.
+  /// Removes the credential, and notifies the server that it is no longer used.
   ///
-  /// - Throws: As that does.
+  /// See ``SessionToolsBase/Session/signOut(revoking:with:)``.
+  ///
+  /// - Throws: The errors of that method.
   public func signOut(revokingWith client: OAuthClient) async throws {
     try await signOut(revoking: \.self, with: client)
   }

@@ -2,11 +2,11 @@ import Foundation
 import SessionToolsBase
 
 extension HTTPClient {
-  /// Sends a request, and says in this module's words what kept it from being answered.
+  /// Sends a request, and converts the client's errors to this module's.
   ///
   /// - Parameters:
-  ///   - request: What to send.
-  ///   - isAboutLogin: Whether it holds a code or a token.
+  ///   - request: The request to send.
+  ///   - isAboutLogin: Whether it contains a code or a token.
   /// - Returns: The answer, whatever its status.
   /// - Throws: `unreachable`, `responseTooLarge` or `cancelled`.
   func answer(
@@ -32,16 +32,16 @@ extension HTTPClient {
 }
 
 extension WebLoginError {
-  /// The end of a task that was cancelled.
+  /// An error for a cancelled task.
   static var ofCancellation: WebLoginError {
     WebLoginError(Self.cancelled, "the login was cancelled")
   }
 
-  /// An answer with more in it than any server of this protocol says.
+  /// Returns an error for an answer that is larger than any of this protocol.
   static func tooLarge(wasSent: Bool = true, underlying: (any Error)? = nil) -> WebLoginError {
     WebLoginError(
-      responseTooLarge, "the answer is larger than that of an authorization server",
-      remedy: "Look at the server's address, and whether something answers in its place",
+      responseTooLarge, "the answer is larger than any from an authorization server",
+      remedy: "Check the server's address, and whether something else answers there",
       wasSent: wasSent, underlying: underlying)
   }
 
@@ -50,24 +50,24 @@ extension WebLoginError {
     var error_description: String?
   }
 
-  /// A server that is broken or has too much to do.
+  /// Makes an error for a server that is broken or busy.
   init(unavailable response: HTTPResponse) {
     self.init(
       Self.unavailable, "the authorization server cannot answer now (status \(response.status))",
       retryAfter: response.retryAfter)
   }
 
-  /// An answer that no server of this protocol gives.
+  /// Makes an error for an answer that does not follow the protocol.
   init(invalid response: HTTPResponse) {
     self.init(
       Self.invalidResponse,
-      "the answer is not one of an authorization server (status \(response.status))",
-      remedy: "Look whether the network asks for a login of its own, and try again")
+      "the answer is not from an authorization server (status \(response.status))",
+      remedy: "Check whether the network requires its own login, and try again")
   }
 
-  /// What the answer says no with; `nil` when it says yes, or something else.
+  /// Makes an error from a refusal in an answer; `nil` when the answer contains no refusal.
   ///
-  /// Also where the status says that all is well, which some servers send with errors.
+  /// The status may be a success, which some servers send with errors.
   init?(refusalIn response: HTTPResponse) {
     guard response.status < 500, response.status != 429 else {
       self.init(unavailable: response)
@@ -90,15 +90,15 @@ extension WebLoginError {
 
   private static let remedies = [
     "invalid_grant": "Log in again",
-    "invalid_client": "Look at the client ID, and at the secret if there is one",
-    "unauthorized_client": "Allow this client the grant at the server",
+    "invalid_client": "Check the client ID, and the secret if there is one",
+    "unauthorized_client": "Allow this grant for the client at the server",
     "unsupported_grant_type": "Allow the grant at the server",
-    "invalid_scope": "Ask for scopes that the server has",
+    "invalid_scope": "Ask for scopes that the server supports",
   ]
 }
 
 extension HTTPResponse {
-  /// How long to wait, in seconds or until a date (RFC 9110, section 10.2.3); a day at most.
+  /// How long to wait, given in seconds or as a date (RFC 9110, section 10.2.3); at most a day.
   fileprivate var retryAfter: Duration? {
     guard let text = self["Retry-After"] else { return nil }
     let seconds =

@@ -1,12 +1,12 @@
 import Foundation
 import SessionToolsBase
 
-/// A request to the token endpoint, or to another one that a client speaks to in the same manner.
+/// A request to the token endpoint, or to another endpoint with the same client authentication.
 struct TokenRequest {
   let endpoint: URL
   var fields: [(name: String, value: String)]
 
-  /// What is sent (RFC 6749, sections 2.3.1 and 3.2).
+  /// Returns the HTTP request (RFC 6749, sections 2.3.1 and 3.2).
   func message(of client: OAuthClient) -> HTTPRequest {
     var fields = fields
     var headers = [
@@ -26,9 +26,10 @@ struct TokenRequest {
 }
 
 extension OAuthClient {
-  /// Sends a request and gives the answer, if it is none that says no.
+  /// Sends a request and returns the answer, unless the answer is a refusal.
   ///
-  /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse` or `cancelled`.
+  /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge` or
+  ///   `cancelled`.
   func answer(to request: TokenRequest) async throws(WebLoginError) -> HTTPResponse {
     let response = try await http.answer(to: request.message(of: self), isAboutLogin: true)
     if let error = WebLoginError(refusalIn: response) { throw error }
@@ -38,11 +39,11 @@ extension OAuthClient {
 
   /// Gets tokens.
   ///
-  /// - Throws: As ``answer(to:)``.
+  /// - Throws: The errors of ``answer(to:)``.
   func credential(
     for request: TokenRequest, asked scopes: [String], nonce: String? = nil
   ) async throws(WebLoginError) -> OAuthCredential {
-    // Before it is sent: what takes long, takes from the token's time.
+    // Taken before the request is sent, so that a slow answer shortens the token's lifetime.
     let sent = clock.now
     let response = try await answer(to: request)
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: response.body),
@@ -81,10 +82,12 @@ struct TokenAnswer: Decodable {
     lifetime = seconds.flatMap { $0.isFinite ? min(max(0, $0), 1e9) : nil }
   }
 
-  /// Other kinds have to be sent in other ways, which a client that does not know them must not try.
+  /// Whether the token is a bearer token: other kinds are sent in ways that this client does not
+  /// know.
   var isBearer: Bool { tokenType.lowercased() == "bearer" }
 
-  /// Whether it would take hundreds of times its size in memory, in each process that reads it again.
+  /// Whether the list of scopes is so long that it would take hundreds of times its size in memory,
+  /// in each process that reads it.
   var hasTooManyScopes: Bool { (scope?.utf8.count ?? 0) > 1 << 14 }
 
   func credential(

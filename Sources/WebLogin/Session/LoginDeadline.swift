@@ -1,12 +1,12 @@
 import Foundation
 import SessionToolsBase
 
-/// Until when a login may be finished, told by a clock that nobody sets where that is possible.
+/// The deadline of a login, by a clock that cannot be set where possible.
 struct LoginDeadline: Codable, Hashable, Sendable {
   private let begin: Date
   private let end: Date
   private let bootIdentifier: String
-  /// In seconds, by the clock that never jumps, within the machine's start.
+  /// In seconds since the machine started, by the clock that never jumps.
   private let uptimeEnd: Double
 
   init(in duration: Duration, by clock: any SessionClock) {
@@ -17,10 +17,10 @@ struct LoginDeadline: Codable, Hashable, Sendable {
     uptimeEnd = clock.uptime / .seconds(1) + seconds
   }
 
-  /// How long is left; `nil` when it is over.
+  /// Returns the time left; `nil` when the deadline has passed.
   ///
-  /// After a restart of the machine only the wall clock can tell. One that is before the login's
-  /// begin has been set back, and cannot.
+  /// After a restart of the machine, only the wall clock is available. A wall clock before the
+  /// start of the login has been set back, so the deadline counts as passed.
   func timeLeft(by clock: any SessionClock) -> Duration? {
     let seconds: Double
     if clock.bootIdentifier == bootIdentifier {

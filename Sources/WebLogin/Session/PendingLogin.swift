@@ -1,10 +1,10 @@
 import Foundation
 import SessionToolsBase
 
-/// A login that has begun and has not ended, with all that another process needs to go on with it.
+/// A login that has begun and not ended, with everything another process needs to continue it.
 ///
-/// It holds the proof key's verifier: keep it where the credentials are kept. Descriptions, dumps and
-/// mirrors show nothing of it.
+/// It contains the proof key's verifier: store it where the credentials are stored. Descriptions,
+/// dumps and mirrors show none of it.
 public struct PendingLogin: Codable, Hashable, Sendable {
   let state: String
   let verifier: String
@@ -18,12 +18,13 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   let redirectPath: String
   let deadline: LoginDeadline
 
-  /// Where the browser comes back to (RFC 8252, section 7.3).
+  /// The address that the browser returns to (RFC 8252, section 7.3).
   var redirectAddress: String { "http://\(family.rawValue):\(port)\(redirectPath)" }
 
-  /// Where the browser is sent (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
+  /// Returns the address that the browser is sent to (RFC 6749, section 4.1.1; RFC 7636, section
+  /// 4.3).
   ///
-  /// - Throws: `unsupported` when the server has no such place.
+  /// - Throws: `unsupported` when the server has no authorization endpoint.
   func authorizationAddress() throws(WebLoginError) -> URL {
     guard let endpoint = server.authorizationEndpoint,
       var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: false)
@@ -44,17 +45,17 @@ public struct PendingLogin: Codable, Hashable, Sendable {
     parts.percentEncodedQuery = query.filter { !$0.isEmpty }.joined(separator: "&")
     guard let url = parts.url else {
       throw WebLoginError(
-        WebLoginError.invalidConfiguration, "the authorization endpoint is no address")
+        WebLoginError.invalidConfiguration, "the authorization endpoint is not a valid address")
     }
     return url
   }
 }
 
 extension PendingLogin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// That it is one.
+  /// A redacted description, without the state and the verifier.
   public var description: String { "[pending login]" }
-  /// That it is one.
+  /// A redacted description, without the state and the verifier.
   public var debugDescription: String { description }
-  /// No children: a dump shows nothing.
+  /// No children, so that a dump shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,11 +1,11 @@
 import Foundation
 public import SessionToolsBase
 
-/// Where a login is kept while it is pending, so that the program may be restarted in between.
+/// The place where a pending login is stored, so that the program may be restarted meanwhile.
 ///
-/// As safe as its container: choose one on a sealed store or the desktop's keyring. Not one behind a
-/// gate: a login that comes back while the gate is locked would wait for it, and its code is good for
-/// some seconds only.
+/// It is as safe as its container: choose a container on a sealed store or the desktop's keyring.
+/// Do not choose a container behind a gate: a login that returns while the gate is locked would
+/// wait for it, and its code is valid for only some seconds.
 public struct PendingLoginPlace: Sendable {
   private let container: AnySessionContainer<PendingLogin>
   private let identifier: String
@@ -13,8 +13,8 @@ public struct PendingLoginPlace: Sendable {
   /// Names the place; reads nothing.
   ///
   /// - Parameters:
-  ///   - container: Where it is kept.
-  ///   - identifier: Its name there. A login that begins takes the place of an older one.
+  ///   - container: The container that stores the login.
+  ///   - identifier: The login's name there. A new login replaces an older one.
   public init(
     _ container: some SessionContainer<PendingLogin>, identifier: String = "pending-login"
   ) {
@@ -22,7 +22,7 @@ public struct PendingLoginPlace: Sendable {
     self.identifier = identifier
   }
 
-  /// What is pending; `nil` when nothing is.
+  /// Returns the pending login, or `nil`.
   func login() async throws -> PendingLogin? {
     try await container.asyncLoadItem(forIdentifier: identifier)
   }
@@ -31,9 +31,9 @@ public struct PendingLoginPlace: Sendable {
     try await container.asyncStoreItem(login, forIdentifier: identifier)
   }
 
-  /// Removes a login, unless another has taken its place.
+  /// Removes a login, unless another has replaced it.
   ///
-  /// Done to its end though the task is cancelled: what is removed cannot be used a second time.
+  /// It finishes even if the task is cancelled, so that a removed login cannot be used again.
   func remove(_ login: PendingLogin) async throws {
     try await Task {
       guard try await self.login() == login else { return }

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 
-/// A login in the person's own browser: authorization code with a proof key (RFC 6749, 7636 and 8252).
+/// A login in the person's browser: authorization code with a proof key (RFC 6749, 7636 and 8252).
 ///
 /// ```swift
 /// var login = WebAuthenticationSession(client: client, scopes: ["openid", "offline_access"])
@@ -9,44 +9,46 @@ import SessionToolsBase
 /// try await session.logIn(try await login.start())
 /// ```
 ///
-/// What `ASWebAuthenticationSession` is on Apple's systems, with one difference: it has no window, and
-/// takes no part in the life of those that the program has. Obscuring, hiding, locking or replacing them
-/// does not end it. It ends by the browser's coming back, its deadline, or the task's being cancelled;
-/// nobody tells a program that a person has closed the browser's window.
+/// The counterpart of `ASWebAuthenticationSession` on Apple's systems, with one difference: it has
+/// no window and does not depend on the program's windows. Obscuring, hiding, locking or replacing
+/// them does not end it. It ends when the browser returns, when its deadline passes, or when the
+/// task is cancelled; no program is notified when a person closes the browser's window.
 public struct WebAuthenticationSession: Sendable {
   /// The program, as the server knows it.
   public let client: OAuthClient
-  /// What access is asked for; with `openid`, a nonce is asked for as well.
+  /// The scopes to ask for; with `openid`, a nonce is also sent.
   public var scopes: [String]
-  /// What else the server is told, such as `prompt` or `login_hint`; what this type says itself counts
-  /// for nothing here.
+  /// Further parameters for the server, such as `prompt` or `login_hint`; the parameters that this
+  /// type sets itself are ignored here.
   public var parameters: [String: String] = [:]
-  /// How long the person has; 5 min.
+  /// How long the person has: 5 min by default.
   public var timeout: Duration = .seconds(300)
-  /// The path of the address that the browser comes back to, as it is registered at the server.
+  /// The path of the address that the browser returns to, as registered at the server.
   public var redirectPath = "/callback"
-  /// What opens the browser.
+  /// The browser's opener.
   public var browser: any Browser = SystemBrowser()
-  /// Where the login is kept meanwhile; without it, it cannot be resumed.
+  /// The place where the login is stored meanwhile; without it, the login cannot be resumed.
   public var pending: PendingLoginPlace?
 
-  /// Describes a login; nothing is opened.
+  /// Describes a login; opens nothing.
   public init(client: OAuthClient, scopes: [String] = [], pending: PendingLoginPlace? = nil) {
     self.client = client
     self.scopes = scopes
     self.pending = pending
   }
 
-  /// Opens the browser, waits until it comes back, and gets the credential.
+  /// Opens the browser, waits until it returns, and gets the credential.
   ///
-  /// While it waits, a port of `127.0.0.1` (or `[::1]`, on a machine without the other) is listened on;
-  /// it is closed before this returns or throws. Requests that are not the answer to this login, and
-  /// a second one that is, get status 400 and change nothing. Blocks no thread of the cooperative pool.
+  /// Meanwhile, a port of `127.0.0.1` (or `[::1]`, on a machine without the other) is listened on;
+  /// it is closed before this returns or throws. Requests other than the answer to this login, and
+  /// a second such answer, get status 400 and change nothing. Blocks no thread of the cooperative
+  /// pool.
   ///
   /// - Returns: The credential, for a session to store.
   /// - Throws: ``WebLoginError``: `denied`, `cancelled`, `timedOut`, `noBrowser`, `listenerFailed`,
-  ///   `unsupported`, `refused`, `unreachable`, `unavailable`, `invalidResponse`, or what asking for the
-  ///   server's addresses throws; and what ``pending`` throws when the login cannot be kept or removed.
+  ///   `unsupported`, `refused`, `unreachable`, `unavailable`, `invalidResponse`, or the errors of
+  ///   asking for the server's addresses; and the errors of ``pending`` when the login cannot be
+  ///   stored or removed.
   public func start() async throws -> OAuthCredential {
     let server = try await client.server()
     let listener = try listenAnywhere()
@@ -64,24 +66,26 @@ public struct WebAuthenticationSession: Sendable {
     }
   }
 
-  /// Goes on with a login that another process of the program began, and that was killed.
+  /// Continues a login that another process of the program began before it was killed.
   ///
-  /// The port that the browser returns to is listened on again. The browser is left as it is: the
-  /// person is in the midst of the login there.
+  /// It listens again on the port that the browser returns to. It does not open the browser,
+  /// because the person is in the middle of the login there.
   ///
-  /// - Parameter reopensBrowser: Opens the browser once more, such as after a restart of the machine.
+  /// - Parameter reopensBrowser: Whether to open the browser again, such as after a restart of the
+  ///   machine.
   /// - Returns: The credential, for a session to store.
-  /// - Throws: As ``start()``; `nothingPending` when there is no login, or somebody else has gone on
-  ///   with it; `otherLogin` when it is of another server or client; `portTaken` when its port cannot be
-  ///   listened on; `timedOut` when its deadline is over. After `portTaken` and `otherLogin` it is still
-  ///   pending, and is replaced by the next ``start()``.
+  /// - Throws: The errors of ``start()``; `nothingPending` when there is no login, or another
+  ///   process has continued it; `otherLogin` when it belongs to another server or client;
+  ///   `portTaken` when it cannot listen on the login's port; `timedOut` when the deadline has
+  ///   passed. After `portTaken` and `otherLogin` the login is still pending, and the next
+  ///   ``start()`` replaces it.
   public func resume(reopensBrowser: Bool = false) async throws -> OAuthCredential {
     guard let login = try await pending?.login() else { throw Self.nothingPending }
     guard login.server.issuer.utf8.elementsEqual(client.issuer.utf8),
       login.clientID == client.clientID
     else {
       throw WebLoginError(
-        WebLoginError.otherLogin, "the login that is pending is of another server or client",
+        WebLoginError.otherLogin, "the pending login belongs to another server or client",
         remedy: "Start a new login")
     }
     guard login.deadline.timeLeft(by: client.clock) != nil else {
@@ -90,16 +94,16 @@ public struct WebAuthenticationSession: Sendable {
     }
     let listener = try listenAgain(for: login)
     return try await closing(listener) {
-      // Whoever had the port may have finished it meanwhile: a verifier is used once.
+      // The process that had the port may have finished the login: a verifier is used once.
       guard try await pending?.login() == login else { throw Self.nothingPending }
       let address = reopensBrowser ? try login.authorizationAddress() : nil
       return try await finish(login, listener, opening: address)
     }
   }
 
-  /// Whether a login is kept that ``resume(reopensBrowser:)`` could go on with.
+  /// Returns whether a login is stored that ``resume(reopensBrowser:)`` could continue.
   ///
-  /// - Throws: What ``pending`` throws when it cannot be read.
+  /// - Throws: The errors of ``pending`` when it cannot be read.
   public func isPending() async throws -> Bool {
     let login = try await pending?.login()
     return login?.deadline.timeLeft(by: client.clock) != nil
@@ -113,14 +117,14 @@ public struct WebAuthenticationSession: Sendable {
     else {
       throw WebLoginError(
         WebLoginError.invalidConfiguration,
-        "the redirect path has to begin with a slash, without ?, # and %")
+        "the redirect path must begin with a slash and contain no ?, # or %")
     }
     do {
-      // On a machine without the older protocol there is the newer one.
+      // On a machine without IPv4 there is IPv6.
       return try (try? LoopbackListener(on: .version4)) ?? LoopbackListener(on: .version6)
     } catch {
       throw WebLoginError(
-        WebLoginError.listenerFailed, "no port of the loopback interface can be listened on",
+        WebLoginError.listenerFailed, "cannot listen on any port of the loopback interface",
         remedy: "Log in with a device code", wasSent: false, underlying: error)
     }
   }
@@ -130,13 +134,14 @@ public struct WebAuthenticationSession: Sendable {
       return try LoopbackListener(on: login.family, port: login.port)
     } catch {
       throw WebLoginError(
-        WebLoginError.portTaken, "port \(login.port), which the browser returns to, cannot be had",
-        remedy: "Start a new login, unless another instance of the program goes on with this one",
+        WebLoginError.portTaken,
+        "cannot listen on port \(login.port), which the browser returns to",
+        remedy: "Start a new login, unless another instance of the program is continuing this one",
         wasSent: false, underlying: error)
     }
   }
 
-  /// Runs a closure, and closes the listener however it ends.
+  /// Runs a closure, and closes the listener whether it returns or throws.
   private func closing<Value>(
     _ listener: LoopbackListener, _ body: () async throws -> Value
   ) async throws -> Value {
@@ -162,7 +167,7 @@ public struct WebAuthenticationSession: Sendable {
       try await pending?.remove(login)
       throw error
     }
-    // Before the code is sent: whoever is killed from here on has to start anew.
+    // Remove the login before the code is sent: a process killed after this must start again.
     try await pending?.remove(login)
     switch callback {
     case .denied(let refusal):
@@ -172,7 +177,7 @@ public struct WebAuthenticationSession: Sendable {
     }
   }
 
-  /// Waits for the first of what may end it.
+  /// Waits for the first event that ends the login.
   private func callback(
     of login: PendingLogin, _ listener: LoopbackListener, opening address: URL?
   ) async throws(WebLoginError) -> LoginCallback {
@@ -214,7 +219,7 @@ public struct WebAuthenticationSession: Sendable {
 
   private static var timedOut: WebLoginError {
     WebLoginError(
-      WebLoginError.timedOut, "nobody finished the login in the browser in time",
+      WebLoginError.timedOut, "the login in the browser was not finished in time",
       remedy: "Start it again")
   }
 
