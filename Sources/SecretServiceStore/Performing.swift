@@ -26,21 +26,22 @@ extension SecretServiceStore {
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws -> Result {
     let deadline = Deadline(in: options.timeout)
-    var restartCount = 0
-    var otherKeyCount = 0
+    var (restartsLeft, keysLeft) = (1, ServiceLink.largestKeyCount - 1)
     var isUnanswered = false
     while true {
       do {
         return try await performOnce(until: deadline, body)
-      } catch let error where error.saysOtherKey {
+      } catch {
         isUnanswered = isUnanswered || error is UnansweredChange
-        otherKeyCount += 1
-        if otherKeyCount == ServiceLink.largestKeyCount { throw error }
-      } catch let error where error.meansRestart && restartCount == 0 {
-        isUnanswered = isUnanswered || error is UnansweredChange
-        restartCount += 1
-      } catch let error where isUnanswered && !(error is UnansweredChange) {
-        throw UnansweredChange(reason: error)
+        if error.saysOtherKey, keysLeft > 0 {
+          keysLeft -= 1
+        } else if !error.saysOtherKey, error.meansRestart, restartsLeft > 0 {
+          restartsLeft -= 1
+        } else {
+          // Of a change that was asked for before, nobody knows whether it was made.
+          throw isUnanswered && !(error is UnansweredChange)
+            ? UnansweredChange(reason: error) : error
+        }
       }
     }
   }

@@ -83,10 +83,9 @@ class Provider:
     def serve(self, message, member, arguments, fault, detail):
         if fault == "once":
             # "once once" is twice.
-            self.faults.pop(member, None)
-            if detail.startswith("once "):
-                self.faults[member] = detail
-            fault, _, detail = detail.replace("once ", "").partition(" ")
+            self.set_fault(member, detail if detail.startswith("once ") else "")
+            while fault == "once":
+                fault, _, detail = detail.partition(" ")
         if fault == "hang":
             return
         if fault == "die":

@@ -147,6 +147,18 @@ import Testing
       StoreError.unavailable, of: call, bus.store(), "a provider that has the wrong key")
   }
 
+  @Test func `what became of a change is not known when no later session has the right key`()
+    async throws
+  {
+    let (bus, provider) = try await provider()
+    let store = bus.store()
+    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    try await provider.set("CreateItem", "once error org.qtproject.QtDBus.Error.InvalidObjectPath")
+    try await provider.set("OpenSession", "sealed")
+    try await expect(
+      StoreError.outcomeUnknown, of: "put", store, "a provider that has the wrong key")
+  }
+
   /// KWallet's provider in newer versions of KDE Frameworks 6, as its sources describe it.
   @Test func `ksecretd is KWallet, and a wallet that the login opened needs no question`()
     async throws
