@@ -38,7 +38,7 @@ extension SecretServiceStore {
         } else if !error.saysOtherKey, error.meansRestart, restartsLeft > 0 {
           restartsLeft -= 1
         } else {
-          // Of a change that was asked for before, nobody knows whether it was made.
+          // A change that an earlier try asked for may have been made.
           throw isUnanswered && !(error is UnansweredChange)
             ? UnansweredChange(reason: error) : error
         }

@@ -16,4 +16,9 @@ package protocol WrappingStore: SecretStore {
 extension SecretStore {
   /// The store below all wrappers.
   var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
+
+  /// The store's object; `nil` for a value.
+  var object: ObjectIdentifier? {
+    Self.self is AnyClass ? ObjectIdentifier(self as AnyObject) : nil
+  }
 }

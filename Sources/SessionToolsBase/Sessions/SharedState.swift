@@ -51,9 +51,8 @@ extension Session {
     let store = address.store.innermost
     // A store that cannot tell now is asked again the next time.
     let identity = (try? store.identity()) ?? nil
-    let object = type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
     let joined = SharedStateMembership(
-      identity.map { .store($0, address.key) } ?? object.map { .object($0, address.key) })
+      identity.map { .store($0, address.key) } ?? store.object.map { .object($0, address.key) })
     return resolution.withLock { resolution in
       // A membership that is not final is kept, with what it knows, until a final one is found; and
       // another thread may have been faster.

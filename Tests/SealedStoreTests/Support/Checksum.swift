@@ -4,7 +4,7 @@ import SessionToolsBase
 /// The checksum of a header, which needs no key.
 enum Checksum {
   /// Returns a header with the right checksum of its contents, which can be made without a key.
-  static func mended(_ header: [UInt8]) -> [UInt8] {
+  static func repaired(_ header: [UInt8]) -> [UInt8] {
     let checked = header.count - 48
     let checksum = blake2b16(ByteBuffer(Array(header[..<checked])))
     return Array(header[..<checked]) + checksum + Array(header[(checked + 16)...])

@@ -189,7 +189,7 @@ import Testing
       let damage = try error { _ = try opened.keys(in: nil) }
       #expect(damage.code == StoreError.corrupt)
       // A repair depends on where the chain ends, not on the age of the files.
-      #expect(damage.reason.hasPrefix("a change stands") == (harm == .olderAndLonger))
+      #expect(damage.reason.hasPrefix("there is a change") == (harm == .olderAndLonger))
     }
     for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
     for opened in [reader, store] {

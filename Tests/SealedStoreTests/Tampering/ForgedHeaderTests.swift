@@ -21,7 +21,7 @@ import Testing
 
   /// Writes the same bytes to both headers, with their right checksum.
   private func forge(_ forged: [UInt8]) throws {
-    let bytes = Checksum.mended(forged)
+    let bytes = Checksum.repaired(forged)
     for name in ["header", "header.copy"] { try scratch.overwrite(name, with: bytes) }
   }
 

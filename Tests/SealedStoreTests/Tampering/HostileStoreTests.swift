@@ -227,7 +227,7 @@ import Testing
       for value in [UInt8(0), 1, 3, 16, 17, 127, 255] where header[offset] != value {
         var forged = header
         forged[offset] = value
-        forged = Checksum.mended(forged)
+        forged = Checksum.repaired(forged)
         for name in ["header", "header.copy"] { try scratch.overwrite(name, with: forged) }
         let code = try code { _ = try scratch.open() }
         #expect(

@@ -33,7 +33,7 @@ struct ItemAddress: Sendable {
   /// The store object, for tasks that share one read; `nil` if each must read for itself.
   var reader: ObjectIdentifier? {
     // A gate is not an object: it gives an item to one caller, and not to another.
-    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
+    store.object
   }
 
   /// Makes changes if the stored item is one of some versions.
