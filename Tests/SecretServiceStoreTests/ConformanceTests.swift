@@ -28,7 +28,7 @@ import Testing
     StoreConformance.checks(for: subject).filter { check in
       switch kind {
       // Other stores are other collections here, and both are on a bus of their own.
-      case _ where check.name == "other stores have another identity": false
+      case _ where check.name == "different stores have different identities": false
       // 2.7.4 sometimes crashes when several clients change an entry at once, which says nothing
       // about the store.
       case .keePassXC: !check.name.contains("at the same time")
