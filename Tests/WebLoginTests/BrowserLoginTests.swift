@@ -134,7 +134,8 @@ extension `one at a time` {
       try await stage.server.set("named=2")
       try await waitForPage(of: stage)
       #expect(
-        try await stage.chromium.perform(.allow).contains("not the answer that the login is waiting for"))
+        try await stage.chromium.perform(.allow)
+          .contains("not the answer that the login is waiting for"))
       ending.cancel()
       await #expect(throws: WebLoginError.self) { try await ending.value }
       #expect(try await stage.server.counts().signIns == 0, "no code was exchanged")

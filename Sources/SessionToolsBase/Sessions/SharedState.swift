@@ -17,22 +17,19 @@ extension Session {
   /// - Throws: `invalidName`.
   func storage() throws(StoreError) -> any ItemStorage<T> {
     if let storage = resolution.withLock({ $0.storage }) { return storage }
-    if let container = try container.storeContainer() {
-      let storage = StoreItemStorage(
-        address: try ItemAddress(storageIdentifier, in: container), coding: container.coding,
-        encoder: encoder, decoder: decoder)
-      resolution.withLock { $0.storage = storage }
-      return storage
-    }
-    let joined = SharedStateMembership(
-      container.object.map { .container($0, storageIdentifier) })
+    let found: any ItemStorage<T> =
+      if let container = try container.storeContainer() {
+        StoreItemStorage(
+          address: try ItemAddress(storageIdentifier, in: container), coding: container.coding,
+          encoder: encoder, decoder: decoder)
+      } else {
+        ContainerItemStorage(
+          container: container, identifier: storageIdentifier, encoder: encoder, decoder: decoder)
+      }
     return resolution.withLock { resolution in
       // Another thread may have been faster.
-      if let storage = resolution.storage { return storage }
-      let storage = ContainerItemStorage(
-        container: container, identifier: storageIdentifier, encoder: encoder, decoder: decoder,
-        changes: joined.state.changes)
-      resolution = SessionResolution(storage: storage, membership: joined, isFinal: true)
+      let storage = resolution.storage ?? found
+      resolution.storage = storage
       return storage
     }
   }
@@ -42,25 +39,15 @@ extension Session {
   /// - Throws: `invalidName`.
   func sharedState() throws(StoreError) -> SharedSessionState {
     if let state = finalState { return state }
-    guard let address = try storage().inStore?.address else {
-      guard let state = finalState else {
-        preconditionFailure("an item of a container joins when its storage is found")
-      }
-      return state
-    }
-    let store = address.store.innermost
-    // A store that cannot tell now is asked again the next time.
-    let identity = (try? store.identity()) ?? nil
-    let joined = SharedStateMembership(
-      identity.map { .store($0, address.key) } ?? store.object.map { .object($0, address.key) })
+    let joined = try storage().joinSharedState()
     return resolution.withLock { resolution in
       // A membership that is not final is kept, with what it knows, until a final one is found; and
       // another thread may have been faster.
-      if resolution.isFinal || identity == nil, let state = resolution.membership?.state {
+      if resolution.isFinal || !joined.isFinal, let state = resolution.membership?.state {
         return state
       }
-      (resolution.membership, resolution.isFinal) = (joined, identity != nil)
-      return joined.state
+      (resolution.membership, resolution.isFinal) = joined
+      return joined.membership.state
     }
   }
 

@@ -158,8 +158,8 @@ import Testing
     wanted["encoded"] = Array("\"text\":\"".utf8) + (wanted["text"] ?? [])
     let after = try ProcessMemory(of: worker.identifier).places(of: wanted).mapValues(\.count)
     #expect(after["bytes"] == nil)
-    // What is never wiped: the text of the item that was stored, that of the item that was read, and
-    // the encoder's buffer, unless its memory has been used again.
+    // What is never wiped: the text of the item that was stored, that of the item that was read,
+    // and the encoder's buffer, unless its memory has been used again.
     #expect(after["encoded", default: 0] <= 1)
     #expect(after["text", default: 0] <= 2 + after["encoded", default: 0])
     try worker.send()

@@ -7,7 +7,18 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   let identifier: String
   let encoder: JSONEncoder
   let decoder: JSONDecoder
-  let changes: ContainerChanges
+  private let membership: SharedStateMembership
+
+  init(
+    container: AnySessionContainer<Item>, identifier: String, encoder: JSONEncoder,
+    decoder: JSONDecoder
+  ) {
+    self.container = container
+    self.identifier = identifier
+    self.encoder = encoder
+    self.decoder = decoder
+    membership = SharedStateMembership(container.object.map { .container($0, identifier) })
+  }
 
   /// Unchecked: the maker gives the item up, and one caller at a time stores it.
   private struct Commit: ItemCommit, @unchecked Sendable {
@@ -23,6 +34,12 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   }
 
   var inStore: StoreItemStorage<Item>? { nil }
+
+  private var changes: ContainerChanges { membership.state.changes }
+
+  func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
+    (membership, true)
+  }
 
   func contains() throws -> Bool { try container.containsItem(forIdentifier: identifier) }
 

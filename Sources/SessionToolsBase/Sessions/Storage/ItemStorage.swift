@@ -7,6 +7,10 @@ protocol ItemStorage<Item>: Sendable {
   /// The same, if the item is in a store.
   var inStore: StoreItemStorage<Item>? { get }
 
+  /// Joins the state that all sessions of the item share, as far as they are known to be of one
+  /// item; the state is final when nothing can show later that it is another one.
+  func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool)
+
   // MARK: What anyone asks for
 
   /// Returns whether there is an item.

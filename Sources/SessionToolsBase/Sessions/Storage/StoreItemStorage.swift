@@ -25,6 +25,15 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
 
   var inStore: StoreItemStorage? { self }
 
+  func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
+    let store = store.innermost
+    // A store that cannot tell now is asked again the next time.
+    if let identity = (try? store.identity()) ?? nil {
+      return (SharedStateMembership(.store(identity, key)), true)
+    }
+    return (SharedStateMembership(store.object.map { .object($0, key) }), false)
+  }
+
   private var store: any SecretStore { address.store }
   private var key: StoreKey { address.key }
 
