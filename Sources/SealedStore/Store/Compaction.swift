@@ -30,7 +30,7 @@ extension SealedFileStore {
   @discardableResult
   public func compact(progress: StoreProgress? = nil) throws(StoreError) -> Int {
     try writing { writer throws(StoreError) in
-      try self.rewrite(&writer, progress: progress)
+      try writer.rewrite(progress: progress)
     }
   }
 
@@ -82,7 +82,7 @@ extension SealedFileStore {
       try writing(timeout: timeout) { writer throws(StoreError) in
         // Another thread or process may have done it by now.
         guard isCompactionDue(isWorthIt) else { return }
-        try self.rewrite(&writer, progress: nil)
+        try writer.rewrite(progress: nil)
       }
       compaction.triedByteCount = 0
     } catch {
@@ -96,12 +96,12 @@ extension SealedFileStore {
       }
     }
   }
+}
 
+extension StoreWriter {
   @discardableResult
-  private func rewrite(
-    _ writer: inout WriterState, progress: StoreProgress?
-  ) throws(StoreError) -> Int {
-    let (header, keys, old) = try withState { open throws(StoreError) in
+  fileprivate func rewrite(progress: StoreProgress?) throws(StoreError) -> Int {
+    let (header, keys, old) = try store.withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
       return (open.header, open.keys, view.mark)
@@ -122,7 +122,7 @@ extension SealedFileStore {
   /// - Returns: The digest of the mark, for the head of the other journal.
   /// - Throws: `locked`, `noSpace`, `accessDenied` or `io`; no item is changed.
   func durableMark() throws(StoreError) -> MarkDigest {
-    let (file, bytes, digest) = try withState { open throws(StoreError) in
+    let (file, bytes, digest) = try store.withState { open throws(StoreError) in
       let view = try open.usableJournal()
       guard let mark = open.mark else { throw loader.corrupt("the mark is missing") }
       // The journal may not have a mark of its own yet.
@@ -147,7 +147,7 @@ extension SealedFileStore {
     after predecessor: MarkDigest, version: UInt64, store: StoreIdentifier, keys: KeyRing,
     progress: StoreProgress?
   ) throws(StoreError) -> JournalView {
-    let (file, journal, oldKeys, entries) = try withState { open throws(StoreError) in
+    let (file, journal, oldKeys, entries) = try self.store.withState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
       open.keys.beginUse()
       return (view.file, view.head.journal, open.keys, view.index.entries)
@@ -173,7 +173,7 @@ extension SealedFileStore {
         try directory.create(StoreFile.journalNext), head: head, count: entries.count,
         keys: keys, random: environment.random)
       try reader.forEach(
-        entries, progress: progress, failure: { corruptRecord($0.offset, "it was changed") }
+        entries, progress: progress, failure: { store.corruptRecord($0.offset, "it was changed") }
       ) { record, _ throws(StoreError) in
         try rewriter.add(record)
       }
@@ -198,12 +198,12 @@ extension SealedFileStore {
       // Either journal may be there after a crash, so both are anchored.
       let marks = [old, view.mark].compactMap(\.self)
       try options.anchor?.keep(StoreAnchor(store: view.head.store, marks: marks), path: path)
-      withStateIfOpen { $0.isReplacingJournal = true }
+      store.withStateIfOpen { $0.isReplacingJournal = true }
       try directory.rename(StoreFile.journalNext, to: StoreFile.journal)
       view.isNameDurable = true
     } catch {
       let isUnknown = error.code == StoreError.outcomeUnknown || mayBeInPlace(view)
-      withStateIfOpen { open in
+      store.withStateIfOpen { open in
         open.isReplacingJournal = false
         // Either journal may be there after a crash; both have the same items. Look again.
         if isUnknown { open.discardJournal(error) }
@@ -243,7 +243,7 @@ extension SealedFileStore {
       open = found
     } catch {
       // The open journal no longer has a name, and nothing may be written to it.
-      withStateIfOpen { $0.discardJournal(error) }
+      store.withStateIfOpen { $0.discardJournal(error) }
       throw unconfirmed(error)
     }
     try confirm(view.mark, in: open, chainKey: keys.chainKey) { state in

@@ -117,13 +117,13 @@ extension SealedFileStore {
         var header = open.header
         try change(&header, open.keys.storeKey)
         // Until both are written, the next change must make them equal.
-        writer.isTidy = false
+        writer.kept.isTidy = false
         let headers = HeaderFiles(directory: directory)
         try headers.write(header, headerKey: open.keys.headerKey)
         open.header = header
         do throws(StoreError) {
           try headers.writeCopy(header, headerKey: open.keys.headerKey)
-          writer.isTidy = true
+          writer.kept.isTidy = true
         } catch {
           options.onNotice?(.headerCopyNotWritten(error.reason))
         }

@@ -45,8 +45,8 @@ extension SealedFileStore {
       let isBroken = before.findings.contains {
         $0.isDamage && ($0.place == .journal || $0.place == .mark)
       }
-      guard isBroken else { return (before, Salvage(lostRecordCount: 0, keptAt: nil)) }
-      return (before, try self.salvageJournal(&writer, progress: progress))
+      guard isBroken else { return (before, StoreWriter.Salvage(lostRecordCount: 0, keptAt: nil)) }
+      return (before, try writer.salvageJournal(progress: progress))
     }
     // Other files stay, and the next change replaces the mark of the previous journal.
     guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.place) })
@@ -64,17 +64,17 @@ extension SealedFileStore {
       wasNeeded: true, itemCount: itemCount, lostRecordCount: salvage.lostRecordCount,
       isEndConfirmed: salvage.isEndConfirmed, keptAt: salvage.keptAt)
   }
+}
 
-  private struct Salvage: Sendable {
+extension StoreWriter {
+  fileprivate struct Salvage: Sendable {
     var lostRecordCount: Int
     var isEndConfirmed = true
     var keptAt: String?
   }
 
-  private func salvageJournal(
-    _ writer: inout WriterState, progress: StoreProgress?
-  ) throws(StoreError) -> Salvage {
-    let (header, keys, chained, end) = try withState { open throws(StoreError) in
+  fileprivate func salvageJournal(progress: StoreProgress?) throws(StoreError) -> Salvage {
+    let (header, keys, chained, end) = try store.withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
       // A journal that cannot be used at all is surveyed nevertheless.

@@ -9,9 +9,8 @@ extension SealedFileStore {
   /// - Throws: As ``compact(progress:)``.
   public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
     try writing(needsHeader: true) { writer throws(StoreError) in
-      try self.usingKeys { header, keys throws(StoreError) in
-        try self.rotate(
-          from: header, slots: header.slots, storeKey: keys.storeKey, &writer, progress)
+      try writer.usingKeys { writer, header, keys throws(StoreError) in
+        try writer.rotate(from: header, slots: header.slots, storeKey: keys.storeKey, progress)
       }
     }
   }
@@ -54,7 +53,7 @@ extension SealedFileStore {
       let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
         let current = try self.withState { $0.header }
         guard given.haveAnswered(for: current) else { return .slotsWereAdded(current) }
-        return .ended(try self.revoke(keeping: given, current, &writer, progress, confirm))
+        return .ended(try writer.revoke(keeping: given, current, progress, confirm))
       }
       switch outcome {
       case .ended(let isDone): return isDone
@@ -68,21 +67,23 @@ extension SealedFileStore {
     /// Another process added slots after the sources were asked.
     case slotsWereAdded(Header)
   }
+}
 
-  private func revoke(
-    keeping given: GivenKeys, _ header: Header, _ writer: inout WriterState,
-    _ progress: StoreProgress?, _ confirm: (RevocationPlan) -> Bool
+extension StoreWriter {
+  fileprivate mutating func revoke(
+    keeping given: GivenKeys, _ header: Header, _ progress: StoreProgress?,
+    _ confirm: (SealedFileStore.RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     let storeKey = try KeyBytes()
     environment.random.fill(storeKey)
     let kept = try rewrap(storeKey, for: given, header)
-    let plan = RevocationPlan(
+    let plan = SealedFileStore.RevocationPlan(
       kept: header.keySlots.filter { kept[$0.number] != nil },
       dropped: header.keySlots.filter { kept[$0.number] == nil })
     guard confirm(plan) else { return false }
     let slots = plan.kept.compactMap { kept[$0.number] }
-    try usingKeys { header, _ throws(StoreError) in
-      try self.rotate(from: header, slots: slots, storeKey: storeKey, &writer, progress)
+    try usingKeys { writer, header, _ throws(StoreError) in
+      try writer.rotate(from: header, slots: slots, storeKey: storeKey, progress)
     }
     return true
   }
@@ -119,22 +120,22 @@ extension SealedFileStore {
 
   /// Runs a closure while the keys in memory are in use, and wipes them if the closure replaced
   /// them.
-  private func usingKeys(
-    _ body: (Header, KeyRing) throws(StoreError) -> Void
+  fileprivate mutating func usingKeys(
+    _ body: (inout StoreWriter, Header, KeyRing) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let (header, keys) = try withState { open in
+    let (header, keys) = try store.withState { open in
       open.keys.beginUse()
       return (open.header, open.keys)
     }
-    let result = Result { () throws(StoreError) in try body(header, keys) }
-    keys.endUse()
-    if state.withLock({ $0?.keys !== keys }) { keys.wipe() }
-    try result.get()
+    defer {
+      keys.endUse()
+      if store.state.withLock({ $0?.keys !== keys }) { keys.wipe() }
+    }
+    try body(&self, header, keys)
   }
 
-  private func rotate(
-    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ writer: inout WriterState,
-    _ progress: StoreProgress?
+  fileprivate mutating func rotate(
+    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ progress: StoreProgress?
   ) throws(StoreError) {
     let dataKey = try KeyBytes()
     environment.random.fill(dataKey)
@@ -142,7 +143,7 @@ extension SealedFileStore {
     // Once they are in the state, locking the store would wipe them while headers are written.
     keys.beginUse()
     defer { keys.endUse() }
-    let old = try withState { open throws(StoreError) in
+    let old = try store.withState { open throws(StoreError) in
       try open.usableJournal().mark
     }
     var header = Header(store: header.store, slots: slots, wrappedDataKey: [])
@@ -155,7 +156,7 @@ extension SealedFileStore {
     }
 
     // If this fails and the files that it wrote cannot be removed, the next change removes them.
-    writer.isTidy = false
+    kept.isTidy = false
     // The new header is durable before the journal that needs it can count.
     try writeNextHeader(header, headerKey: keys.headerKey)
     let view: JournalView
@@ -168,7 +169,7 @@ extension SealedFileStore {
       if error.code == StoreError.outcomeUnknown {
         // The new journal is in its place, though perhaps not permanently, and needs this header
         // and these keys.
-        withStateIfOpen { $0 = rotated(.unusable(error)) }
+        store.withStateIfOpen { $0 = rotated(.unusable(error)) }
       } else {
         directory.discard(StoreFile.headerNext)
       }
@@ -178,14 +179,14 @@ extension SealedFileStore {
     do throws(StoreError) {
       try confirm(view, keys: keys) { $0 = rotated(.usable(view)) }
     } catch {
-      withStateIfOpen { $0 = rotated(.unusable(error)) }
+      store.withStateIfOpen { $0 = rotated(.unusable(error)) }
       options.onNotice?(.rotationNotFinished(error.reason))
       return
     }
     do throws(StoreError) {
-      try installHeader(header, headerKey: keys.headerKey, &writer)
-      writer.isTidy = true
-      withStateIfOpen { $0.isRotationPending = false }
+      try installHeader(header, headerKey: keys.headerKey)
+      kept.isTidy = true
+      store.withStateIfOpen { $0.isRotationPending = false }
     } catch {
       // The rotation counts, so it did not fail; the next change does the rest.
       options.onNotice?(.rotationNotFinished(error.reason))

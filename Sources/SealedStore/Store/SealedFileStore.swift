@@ -58,8 +58,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   private let process = CurrentProcess.identifier
   /// `nil` while the store is locked.
   let state: Mutex<OpenState?>
-  /// The state of the writer; this process has one writer at a time.
-  let writer = Mutex(WriterState())
+  /// What this process's writers keep; it has one writer at a time.
+  let writer = Mutex(StoreWriter.Kept())
   let commits = CommitQueue()
   let compaction = BackgroundCompaction()
   private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)

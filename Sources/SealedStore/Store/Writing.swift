@@ -18,7 +18,7 @@ extension SealedFileStore {
     try withState { _ in }
     try commits.submit(changes, byteCount: byteCount) { changes throws(StoreError) in
       try self.writing(isChange: true) { writer throws(StoreError) in
-        try self.commit(changes, &writer)
+        try writer.commit(changes)
       }
       self.compactLaterIfDue()
     }
@@ -47,10 +47,18 @@ extension SealedFileStore {
     return total
   }
 
-  private func commit(
-    _ changes: [StoreChange], _ writer: inout WriterState
-  ) throws(StoreError) {
-    let (view, mark, end, fileByteCount, keys) = try withState { open throws(StoreError) in
+  /// Changes the state if the store was not locked meanwhile.
+  func withStateIfOpen(_ body: (inout OpenState) -> Void) {
+    state.withLock { slot in
+      // swift-format-ignore: NeverForceUnwrap
+      if slot != nil { body(&slot!) }
+    }
+  }
+}
+
+extension StoreWriter {
+  fileprivate mutating func commit(_ changes: [StoreChange]) throws(StoreError) {
+    let (view, mark, end, fileByteCount, keys) = try store.withState { open throws(StoreError) in
       let view = try open.usableJournal()
       guard let mark = open.mark else { throw loader.corrupt("the mark is missing") }
       open.keys.beginUse()
@@ -64,19 +72,19 @@ extension SealedFileStore {
       for file in [view.file, mark.file] { try file.checkIsWritable() }
     } catch {
       // The next use opens the files again, and may be allowed to write.
-      withStateIfOpen { $0.discardJournal(error) }
+      store.withStateIfOpen { $0.discardJournal(error) }
       throw error
     }
 
     // `view` is only read under the state's lock, except for file and head, which never change.
     let sealed = SealedChange(
       of: written, journal: view.head.journal, after: end, fileByteCount: fileByteCount,
-      keys: keys, memory: writer.sealingMemory(environment.random))
+      keys: keys, memory: sealingMemory())
     let newByteCount: Int
     do throws(FailedWrite) {
       newByteCount = try write(sealed, to: view.file, at: end.byteCount)
     } catch {
-      withStateIfOpen { open in
+      store.withStateIfOpen { open in
         view.fileByteCount = end.byteCount
         // The next use reads the file again, through another descriptor, whose syncs are reliable.
         if !error.isCutOff { open.discardJournal(error.error) }
@@ -87,7 +95,7 @@ extension SealedFileStore {
       try view.file.synchronizeData()
     } catch {
       // This descriptor is never synced again: the kernel may have marked the lost pages as clean.
-      withStateIfOpen { $0.discardJournal(error) }
+      store.withStateIfOpen { $0.discardJournal(error) }
       throw error
     }
     let newMark = Mark(journal: view.head.journal, position: sealed.end)
@@ -97,7 +105,7 @@ extension SealedFileStore {
       view.fileByteCount = max(fileByteCount, newByteCount)
       open.furthest = newMark
     }
-    watcher.ownChangeWasMade(in: self)
+    store.watcher.ownChangeWasMade(in: store)
   }
 
   /// Writes the mark, which makes a change count, and takes the change over into the state: no
@@ -108,7 +116,7 @@ extension SealedFileStore {
   func confirm(
     _ newMark: Mark, in mark: OpenMark, chainKey: KeyBytes, _ takeOver: (inout OpenState) -> Void
   ) throws(StoreError) {
-    try state.withLock { slot throws(StoreError) in
+    try store.state.withLock { slot throws(StoreError) in
       do throws(StoreError) {
         try mark.write(newMark, chainKey: chainKey)
       } catch {
@@ -231,18 +239,10 @@ extension SealedFileStore {
     }
     guard !removals.isEmpty else { return [:] }
     let tags = removals.map { ($0, ItemTag(of: $0, tagKey: keys.tagKey)) }
-    return try withState { open throws(StoreError) in
+    return try store.withState { open throws(StoreError) in
       let index = try open.usableJournal().index
       return Dictionary(
         tags.map { ($0, index[$1]?.recordByteCount) }, uniquingKeysWith: { first, _ in first })
-    }
-  }
-
-  /// Changes the state if the store was not locked meanwhile.
-  func withStateIfOpen(_ body: (inout OpenState) -> Void) {
-    state.withLock { slot in
-      // swift-format-ignore: NeverForceUnwrap
-      if slot != nil { body(&slot!) }
     }
   }
 }

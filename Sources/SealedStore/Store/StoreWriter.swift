@@ -1,18 +1,38 @@
 import SessionToolsBase
 import Synchronization
 
-/// The state that the one writer of this process keeps from one change to the next.
-struct WriterState {
-  /// Whether header and copy were compared and left-over files removed since the store was
-  /// opened.
-  var isTidy = false
-  private var sealing: SealingMemory?
+/// The only writer of a store, while its lock is held.
+///
+/// Its methods are what may be done only while no other thread or process writes; they are in the
+/// files of the operations. Only taking the lock makes a writer.
+struct StoreWriter: ~Copyable {
+  let store: SealedFileStore
+  /// What the writer of this process keeps from one change to the next.
+  var kept: Kept
+
+  struct Kept {
+    /// Whether header and copy were compared and left-over files removed since the store was
+    /// opened.
+    var isTidy = false
+    fileprivate var sealing: SealingMemory?
+  }
+
+  fileprivate init(of store: SealedFileStore, _ kept: Kept) {
+    self.store = store
+    self.kept = kept
+  }
+
+  var path: String { store.path }
+  var options: SealedFileStore.Options { store.options }
+  var environment: StoreEnvironment { store.environment }
+  var directory: PrivateDirectory { store.directory }
+  var loader: StoreLoader { store.loader }
 
   /// Returns the memory in which changes are sealed.
-  mutating func sealingMemory(_ random: any RandomSource) -> SealingMemory {
-    if let sealing { return sealing }
-    let sealing = SealingMemory(random: random)
-    self.sealing = sealing
+  mutating func sealingMemory() -> SealingMemory {
+    if let sealing = kept.sealing { return sealing }
+    let sealing = SealingMemory(random: environment.random)
+    kept.sealing = sealing
     return sealing
   }
 }
@@ -32,12 +52,12 @@ extension SealedFileStore {
   ///   `corrupt`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the closure.
   func writing<Result: Sendable>(
     needsHeader: Bool = false, timeout: Duration? = nil, isChange: Bool = false,
-    _ body: (inout WriterState) throws(StoreError) -> Result
+    _ body: (inout StoreWriter) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try holdingWriterLock(timeout: timeout) { writer throws(StoreError) in
-      if needsHeader { writer.isTidy = false }
+      if needsHeader { writer.kept.isTidy = false }
       do throws(StoreError) {
-        try self.prepare(&writer)
+        try writer.prepare()
       } catch {
         throw isChange ? error.ofPreparation : error
       }
@@ -50,46 +70,42 @@ extension SealedFileStore {
   ///
   /// - Throws: `timedOut`, `locked`, `io`, or an error of the closure.
   func holdingWriterLock<Result: Sendable>(
-    timeout: Duration? = nil, _ body: (inout WriterState) throws(StoreError) -> Result
+    timeout: Duration? = nil, _ body: (inout StoreWriter) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     // The fork check comes before a lock that a thread of the parent may have held.
     try withState { _ in }
     let timeout = timeout ?? options.lockTimeout
-    let lock = { () throws(StoreError) in
-      try self.lockFile.lock(byte: LockFile.writerByte, timeout: timeout)
-    }
-    guard timeout == .zero else {
-      return try writer.withLock { writer throws(StoreError) -> Result in
-        let held = try lock()
-        defer { held.unlock() }
-        return try body(&writer)
-      }
-    }
-    let result = try writer.withLockIfAvailable { writer throws(StoreError) -> Result in
-      let held = try lock()
+    func use(_ kept: inout sending StoreWriter.Kept) throws(StoreError) -> sending Result {
+      let held = try self.lockFile.lock(byte: LockFile.writerByte, timeout: timeout)
       defer { held.unlock() }
+      var writer = StoreWriter(of: self, kept)
+      defer { kept = writer.kept }
       return try body(&writer)
     }
+    guard timeout == .zero else { return try writer.withLock(use) }
+    let result = try writer.withLockIfAvailable(use)
     guard let result else {
       throw StoreError(
         StoreError.timedOut, store: path, reason: "another thread is writing to the store")
     }
     return result
   }
+}
 
-  private func prepare(_ writer: inout WriterState) throws(StoreError) {
-    try withState { open throws(StoreError) in
+extension StoreWriter {
+  fileprivate mutating func prepare() throws(StoreError) {
+    try store.withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
-      if open.isRotationPending { try finishRotation(&open, &writer) }
+      if open.isRotationPending { try finishRotation(&open) }
       let view = try open.soundJournal(in: directory)
       if !view.isNameDurable {
         // The process that renamed it may have died, or failed, before it synced the directory.
         try directory.synchronize()
         view.isNameDurable = true
       }
-      if !writer.isTidy {
+      if !kept.isTidy {
         try tidy(&open)
-        writer.isTidy = true
+        kept.isTidy = true
       }
     }
   }
@@ -118,14 +134,12 @@ extension SealedFileStore {
   }
 
   /// Replaces the old header by that of a rotation, if no other process did so meanwhile.
-  private func finishRotation(
-    _ open: inout OpenState, _ writer: inout WriterState
-  ) throws(StoreError) {
+  private mutating func finishRotation(_ open: inout OpenState) throws(StoreError) {
     try open.reload(with: loader, holding: .exclusive)
     guard open.isRotationPending else { return }
     // The journal's name comes first: a header that is durable before it would open nothing.
     try directory.synchronize()
-    try installHeader(open.header, headerKey: open.keys.headerKey, &writer)
+    try installHeader(open.header, headerKey: open.keys.headerKey)
     open.isRotationPending = false
     options.onNotice?(.rotationFinished)
   }
@@ -134,10 +148,8 @@ extension SealedFileStore {
   ///
   /// - Throws: `noSpace`, `accessDenied`, `io` or `outcomeUnknown`; the rotation is still pending
   ///   then.
-  func installHeader(
-    _ header: Header, headerKey: KeyBytes, _ writer: inout WriterState
-  ) throws(StoreError) {
-    writer.isTidy = false
+  mutating func installHeader(_ header: Header, headerKey: KeyBytes) throws(StoreError) {
+    kept.isTidy = false
     let headers = HeaderFiles(directory: directory)
     try headers.write(header, headerKey: headerKey)
     try headers.writeCopy(header, headerKey: headerKey)
