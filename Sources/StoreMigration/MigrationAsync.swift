@@ -1,4 +1,5 @@
 import Dispatch
+import SessionToolsBase
 import Synchronization
 
 /// The `async` methods, which run on a thread of their own; cancelling the task stops the migration
@@ -64,14 +65,10 @@ extension Migration {
     let cancellation = Cancellation()
     var migration = self
     migration.isCancelled = { [isCancelled] in isCancelled() || cancellation.isWanted }
+    // A serial queue runs on a thread outside of the cooperative pool.
+    let queue = DispatchQueue(label: "session-tools.migration")
     return try await withTaskCancellationHandler { [migration] in
-      await withCheckedContinuation { continuation in
-        // A serial queue runs on a thread outside of the cooperative pool.
-        DispatchQueue(label: "session-tools.migration").async {
-          continuation.resume(
-            returning: Swift.Result { () throws(MigrationError) in try body(migration) })
-        }
-      }
+      await queue.result(of: { () throws(MigrationError) in try body(migration) })
     } onCancel: {
       cancellation.want()
     }.get()

@@ -135,12 +135,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    try await withCheckedContinuation { continuation in
-      writeLanes.queue.async {
-        continuation.resume(
-          returning: Result { () throws(StoreError) in try self.apply(changes) })
-      }
-    }.get()
+    try await writeLanes.queue.blocking { () throws(StoreError) in try self.apply(changes) }
   }
 
   /// Runs a closure with the open state, which no other thread changes meanwhile.

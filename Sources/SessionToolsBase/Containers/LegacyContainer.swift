@@ -50,8 +50,8 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     hasItem(forIdentifier: identifier)
   }
 
-  func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await queue.blocking { self.hasItem(forIdentifier: identifier) }
+  func asyncContainsItem(forIdentifier identifier: String) async -> Bool {
+    await queue.blocking { self.hasItem(forIdentifier: identifier) }
   }
 
   func asyncLoadItem(

@@ -57,13 +57,7 @@ extension Session {
   func sharedState() async throws(StoreError) -> SharedSessionState {
     if let state = finalState { return state }
     let session: any RefreshingSession = self
-    do {
-      return try await threads.queue.blocking { try session.sharedState() }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("only store errors are thrown")
-    }
+    return try await threads.queue.blocking { () throws(StoreError) in try session.sharedState() }
   }
 
   private var finalState: SharedSessionState? {

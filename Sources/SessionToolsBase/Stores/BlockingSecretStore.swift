@@ -46,11 +46,6 @@ extension BlockingSecretStore {
   public func onQueue<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    try await withCheckedContinuation { continuation in
-      queue.async {
-        continuation.resume(
-          returning: Swift.Result { () throws(StoreError) in try operation(self) })
-      }
-    }.get()
+    try await queue.blocking { () throws(StoreError) in try operation(self) }
   }
 }
