@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: [
     "%", "%4", "a%", "%4z", "%zz", "%41", "%C3%A9", "%c3%a9", "%ff", "%c3", "\n", "a\u{0}", " a",
-    "a ", "%25%", "%+1", "% 1", "{", "%7B", "\u{200b}", "%-1",
+    "a ", "%25%", "%+1", "% 1", "{", "%7b", "\u{200b}", "%-1",
   ])
   func `text that is not the escaped form of any name is rejected`(_ text: String) {
     #expect(EscapedName.unescape(text) == nil)
@@ -42,8 +42,8 @@ import Testing
     for name in ["com.example.mail", "a b", "é", "e\u{301}", "日本語", "a/b", "😀", "}"] {
       #expect(EscapedName.escape(name).utf8.elementsEqual(name.utf8))
     }
-    #expect(EscapedName.escape("{a} %") == "%7ba} %25")
-    #expect(EscapedName.escape(" \n") == "%20%0a")
+    #expect(EscapedName.escape("{a} %") == "%7Ba} %25")
+    #expect(EscapedName.escape(" \n") == "%20%0A")
   }
 
   @Test func `a key comes back from its attributes`() throws {

@@ -57,7 +57,7 @@ extension AccountIdentifier {
     guard key.identifier.hasPrefix(Self.prefix) else { return nil }
     let parts = key.identifier.utf8.dropFirst(Self.prefix.utf8.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    guard parts.count == 2, let text = Self.unescaped(parts[0]),
+    guard parts.count == 2, let text = Self.unescaped(Substring(parts[0])),
       // An invalid account name belongs to no account.
       let account = try? AccountIdentifier(text)
     else { return nil }
@@ -65,31 +65,14 @@ extension AccountIdentifier {
   }
 
   private static func escaped(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "%"): bytes += "%25".utf8
-      case UInt8(ascii: "/"): bytes += "%2F".utf8
-      default: bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    PercentEncoding.encode(text) { $0 == "%" || $0 == "/" }
   }
 
-  private static func unescaped(_ part: Substring.UTF8View) -> String? {
-    var (bytes, rest) = ([UInt8](), part[...])
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      switch String(Substring(rest.prefix(2))) {
-      case "25": bytes.append(UInt8(ascii: "%"))
-      case "2F": bytes.append(UInt8(ascii: "/"))
-      default: return nil
-      }
-      rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
+  private static func unescaped(_ part: Substring) -> String? {
+    // Only what ``escaped(_:)`` returns: every name has one escaped form.
+    guard let text = PercentEncoding.decode(String(part)),
+      escaped(text).utf8.elementsEqual(part.utf8)
+    else { return nil }
+    return text
   }
 }

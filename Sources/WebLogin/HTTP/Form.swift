@@ -1,23 +1,11 @@
-import Foundation
+import SessionToolsBase
 
 /// The encoding `application/x-www-form-urlencoded`, as in OAuth's addresses and bodies (RFC 6749,
 /// appendix B).
 package enum Form {
-  private static let plain = Set(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-
   /// Encodes a name or a value; a space becomes `%20`, which every server reads, unlike `+`.
   static func encode(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-      if plain.contains(byte) {
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return encoded
+    PercentEncoding.encode(text) { !$0.isUnreserved }
   }
 
   package static func encode(_ fields: [(name: String, value: String)]) -> String {
@@ -39,22 +27,7 @@ package enum Form {
 
   private static func decodePart(_ part: (some Sequence<UInt8>)?) -> String? {
     guard let part else { return "" }
-    var bytes: [UInt8] = []
-    var rest = Array(part)[...]
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit)
-        else { return nil }
-        bytes.append(high << 4 | low)
-      default: bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
+    let bytes = part.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    return PercentEncoding.decode(String(decoding: bytes, as: UTF8.self))
   }
 }

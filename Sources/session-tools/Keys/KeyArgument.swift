@@ -27,7 +27,7 @@ enum KeyArgument {
     guard let key = SecretServiceKey(reference: argument) else {
       throw ValidationError(
         "'\(argument)' is not a key in the Secret Service. Write secret-service:NAME, or "
-          + "secret-service:COLLECTION/NAME; in both, % is %25 and / is %2f.")
+          + "secret-service:COLLECTION/NAME; in both, % is %25 and / is %2F.")
     }
     return key
   }
