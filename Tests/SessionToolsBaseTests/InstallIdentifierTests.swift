@@ -118,10 +118,10 @@ import Testing
       try FileManager.default.createDirectory(
         atPath: file(in: path), withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o700])
-      expectFailure(StoreError.corrupt) { try current(path) }
+      expectFailure(StoreError.unsafePermissions) { try current(path) }
       try FileManager.default.removeItem(atPath: file(in: path))
       try #require(unsafe mkfifo(file(in: path), 0o600) == 0)
-      expectFailure(StoreError.corrupt) { try current(path) }
+      expectFailure(StoreError.unsafePermissions) { try current(path) }
     }
   }
 

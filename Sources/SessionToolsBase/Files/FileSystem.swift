@@ -80,6 +80,21 @@ package struct Descriptor: Hashable, Sendable {
   }
 }
 
+/// An open file or directory that is closed at the end of its life.
+package struct OwnedDescriptor: ~Copyable, Sendable {
+  package let descriptor: Descriptor
+  private let fileSystem: any FileSystem
+
+  package init(_ descriptor: Descriptor, of fileSystem: any FileSystem) {
+    self.descriptor = descriptor
+    self.fileSystem = fileSystem
+  }
+
+  deinit {
+    fileSystem.close(descriptor)
+  }
+}
+
 /// How a file is opened.
 package enum FileAccess: Hashable, Sendable {
   /// For reading.

@@ -1,37 +1,36 @@
-/// An open file of a private directory; closed when the last reference is released.
+/// An open file; closed when the last reference is released.
 package final class OpenFile: Sendable {
-  package let descriptor: Descriptor
-  private let name: String
-  private let directory: PrivateDirectory
+  private let owned: OwnedDescriptor
+  private let path: String
   private let isWritable: Bool
-  /// The directory's, kept here for every read.
   private let fileSystem: any FileSystem
 
+  package var descriptor: Descriptor { owned.descriptor }
+
+  /// Opens a file.
+  ///
+  /// - Parameters:
+  ///   - name: The file's name in the directory.
+  ///   - directory: The directory.
+  ///   - access: How the file is opened.
+  ///   - path: The file's path, for errors.
+  ///   - fileSystem: The file system that makes the calls.
+  /// - Throws: The error of the call.
   package init(
-    _ descriptor: Descriptor, name: String, directory: PrivateDirectory, isWritable: Bool
-  ) {
-    self.descriptor = descriptor
-    self.isWritable = isWritable
-    self.name = name
-    self.directory = directory
-    fileSystem = directory.fileSystem
+    _ name: String, in directory: Descriptor, _ access: FileAccess, path: String,
+    fileSystem: any FileSystem
+  ) throws(SystemCallError) {
+    owned = OwnedDescriptor(try fileSystem.open(name, in: directory, access), of: fileSystem)
+    self.path = path
+    self.fileSystem = fileSystem
+    isWritable = access != .read && access != .readDirect
   }
-
-  deinit {
-    fileSystem.close(descriptor)
-  }
-
-  private var path: String { directory.pathOfFile(name) }
 
   /// Returns the kernel's record of the file.
   ///
   /// - Throws: `io`.
   package func status() throws(StoreError) -> FileStatus {
-    do throws(SystemCallError) {
-      return try fileSystem.status(of: descriptor)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try attempt { () throws(SystemCallError) in try fileSystem.status(of: descriptor) }
   }
 
   /// Reads until the range is full or the file ends, and returns the number of bytes read.
@@ -40,10 +39,8 @@ package final class OpenFile: Sendable {
   package func read(
     at offset: Int, into buffer: ByteBuffer, _ range: Range<Int>
   ) throws(StoreError) -> Int {
-    do throws(SystemCallError) {
-      return try fileSystem.read(descriptor, at: offset, into: buffer, range)
-    } catch {
-      throw StoreError(error, path: path)
+    try attempt { () throws(SystemCallError) in
+      try fileSystem.read(descriptor, at: offset, into: buffer, range)
     }
   }
 
@@ -52,11 +49,7 @@ package final class OpenFile: Sendable {
   ///
   /// - Throws: `io`.
   package func nextData(from offset: Int) throws(StoreError) -> Int? {
-    do throws(SystemCallError) {
-      return try fileSystem.nextData(descriptor, from: offset)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try attempt { () throws(SystemCallError) in try fileSystem.nextData(descriptor, from: offset) }
   }
 
   /// Finds the start of the trailing zeros of a part of the file.
@@ -96,10 +89,8 @@ package final class OpenFile: Sendable {
     _ buffer: ByteBuffer, _ range: Range<Int>, at offset: Int, written: inout Int
   ) throws(StoreError) {
     try checkIsWritable()
-    do throws(SystemCallError) {
+    try attempt { () throws(SystemCallError) in
       try fileSystem.writeAll(buffer, range, to: descriptor, at: offset, done: &written)
-    } catch {
-      throw StoreError(error, path: path)
     }
   }
 
@@ -118,11 +109,7 @@ package final class OpenFile: Sendable {
   /// - Throws: `accessDenied`, `noSpace` or `io`.
   package func truncate(to byteCount: Int) throws(StoreError) {
     try checkIsWritable()
-    do throws(SystemCallError) {
-      try fileSystem.truncate(descriptor, to: byteCount)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try attempt { () throws(SystemCallError) in try fileSystem.truncate(descriptor, to: byteCount) }
   }
 
   /// Makes the changes to a file in use durable.
@@ -140,11 +127,7 @@ package final class OpenFile: Sendable {
   ///
   /// - Throws: `io`.
   package func isCacheAuthoritative() throws(StoreError) -> Bool {
-    do throws(SystemCallError) {
-      return try fileSystem.isCacheAuthoritative(descriptor)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try attempt { () throws(SystemCallError) in try fileSystem.isCacheAuthoritative(descriptor) }
   }
 
   /// Finds where a part of the file first differs from another file, which is read in whole pages;
@@ -177,11 +160,7 @@ package final class OpenFile: Sendable {
   ///
   /// - Throws: `io`; nothing was then changed, since no process knows the file yet.
   package func synchronize() throws(StoreError) {
-    do throws(SystemCallError) {
-      try fileSystem.synchronize(descriptor)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try attempt { () throws(SystemCallError) in try fileSystem.synchronize(descriptor) }
   }
 
   /// Copies a part into another file, a mebibyte at a time.
@@ -237,5 +216,15 @@ package final class OpenFile: Sendable {
       done = start + count
     }
     try other.truncate(to: byteCount)
+  }
+
+  private func attempt<Value>(
+    _ body: () throws(SystemCallError) -> Value
+  ) throws(StoreError) -> Value {
+    do throws(SystemCallError) {
+      return try body()
+    } catch {
+      throw StoreError(error, path: path)
+    }
   }
 }

@@ -9,7 +9,9 @@ package final class PrivateDirectory: Sendable {
 
   package let path: String
   package let fileSystem: any FileSystem
-  package let descriptor: Descriptor
+  private let owned: OwnedDescriptor
+
+  package var descriptor: Descriptor { owned.descriptor }
 
   /// How often opening a file is tried if it is replaced each time.
   private static let largestTryCount = 1000
@@ -18,40 +20,44 @@ package final class PrivateDirectory: Sendable {
   ///
   /// - Parameters:
   ///   - path: The directory; trailing slashes do not make it follow a link.
+  ///   - rule: What the directory must be.
+  ///   - followsLink: Whether a link in the directory's place is followed, and its target checked.
   ///   - fileSystem: The file system that makes the calls.
   /// - Throws: `unavailable` when it does not exist, `unsafePermissions`, `accessDenied` or `io`.
-  package init(_ path: String, fileSystem: any FileSystem) throws(StoreError) {
+  package init(
+    _ path: String, _ rule: AccessRule = .privateDirectory, followsLink: Bool = false,
+    fileSystem: any FileSystem
+  ) throws(StoreError) {
     let path = path.withoutTrailingSlashes
     self.path = path
     self.fileSystem = fileSystem
     do throws(SystemCallError) {
-      descriptor = try fileSystem.openDirectory(path)
+      let opened = try fileSystem.openDirectory(followsLink ? path + "/." : path)
+      owned = OwnedDescriptor(opened, of: fileSystem)
     } catch {
+      if followsLink { throw StoreError(error, path: path) }
       throw Self.openingError(error, path: path, fileSystem: fileSystem)
     }
     let status: FileStatus
     do throws(SystemCallError) {
-      status = try fileSystem.status(of: descriptor)
+      status = try fileSystem.status(of: owned.descriptor)
     } catch {
       throw StoreError(error, path: path)
     }
-    try Self.check(status, kind: .directory, path: path)
-  }
-
-  deinit {
-    fileSystem.close(descriptor)
+    try rule.check(status, path: path)
   }
 
   /// Opens a file; `nil` when it does not exist.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
-  package func open(_ name: String, _ access: FileAccess) throws(StoreError) -> OpenFile? {
+  package func open(
+    _ name: String, _ access: FileAccess, _ rule: AccessRule = .soleFile
+  ) throws(StoreError) -> OpenFile? {
     for _ in 0..<Self.largestTryCount {
       let file: OpenFile
       do throws(SystemCallError) {
-        file = OpenFile(
-          try fileSystem.open(name, in: descriptor, access), name: name, directory: self,
-          isWritable: access != .read && access != .readDirect)
+        file = try OpenFile(
+          name, in: descriptor, access, path: pathOfFile(name), fileSystem: fileSystem)
       } catch let error where error.errno == SystemCallError.noSuchFile {
         return nil
       } catch {
@@ -62,7 +68,7 @@ package final class PrivateDirectory: Sendable {
         try checkIsReplaced(status, name)
         continue
       }
-      try Self.check(status, kind: .regular, path: pathOfFile(name))
+      try rule.check(status, path: pathOfFile(name))
       return file
     }
     throw StoreError(
@@ -88,9 +94,9 @@ package final class PrivateDirectory: Sendable {
   ///   which shows that the file is too long.
   /// - Throws: As ``open(_:_:)``.
   package func read(
-    _ name: String, largestByteCount: Int
+    _ name: String, largestByteCount: Int, _ rule: AccessRule = .soleFile
   ) throws(StoreError) -> (content: ByteBuffer, byteCount: Int)? {
-    guard let file = try open(name, .read) else { return nil }
+    guard let file = try open(name, .read, rule) else { return nil }
     let size = min(try file.status().byteCount, largestByteCount) + 1
     let buffer = ByteBuffer(byteCount: size)
     return (buffer, try file.read(at: 0, into: buffer, 0..<size))
@@ -113,9 +119,8 @@ package final class PrivateDirectory: Sendable {
   package func create(_ name: String) throws(StoreError) -> OpenFile {
     try remove(name)
     return try attempt(name) { () throws(SystemCallError) in
-      OpenFile(
-        try fileSystem.open(name, in: descriptor, .create), name: name, directory: self,
-        isWritable: true)
+      try OpenFile(
+        name, in: descriptor, .create, path: pathOfFile(name), fileSystem: fileSystem)
     }
   }
 
@@ -144,6 +149,20 @@ package final class PrivateDirectory: Sendable {
       try fileSystem.rename(name, to: other, in: descriptor)
     }
     try synchronize()
+  }
+
+  /// Gives a file a second name, and returns whether that name was free.
+  ///
+  /// - Throws: `accessDenied`, `noSpace` or `io`.
+  package func link(_ name: String, to other: String) throws(StoreError) -> Bool {
+    do throws(SystemCallError) {
+      try fileSystem.link(name, to: other, in: descriptor)
+      return true
+    } catch let error where error.errno == SystemCallError.fileExists {
+      return false
+    } catch {
+      throw StoreError(error, path: pathOfFile(other))
+    }
   }
 
   /// Makes the directory's names durable.
@@ -214,31 +233,6 @@ package final class PrivateDirectory: Sendable {
       reason: kind == .symbolicLink
         ? "this is a symbolic link" : "this is a file, not the directory of a store",
       remedy: "Name the store's directory itself", errno: error.errno)
-  }
-
-  private static func check(
-    _ status: FileStatus, kind: FileStatus.Kind, path: String
-  ) throws(StoreError) {
-    let mode = kind == .directory ? "700" : "600"
-    let reason: String
-    let remedy: String
-    if status.kind != kind {
-      reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
-      remedy = "Put the original back, or run " + path.setAsideCommand
-    } else if status.owner != CurrentProcess.user {
-      reason = "it belongs to another user (id \(status.owner))"
-      remedy = "Run as that user, or run chown \(CurrentProcess.user) \(path.shellQuoted)"
-    } else if status.permissions & 0o077 != 0 {
-      reason = "others may read or write it (mode \(status.permissions.octal))"
-      remedy = "Run chmod \(mode) \(path.shellQuoted)"
-    } else if kind == .regular, status.linkCount != 1 {
-      reason = "it has \(status.linkCount) hard links"
-      remedy = "Run " + path.ownCopyCommand
-    } else {
-      return
-    }
-    throw StoreError(
-      StoreError.unsafePermissions, store: path, reason: reason, remedy: remedy)
   }
 }
 

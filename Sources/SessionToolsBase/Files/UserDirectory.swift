@@ -60,10 +60,24 @@ extension FileSystem {
         guard try status(of: prefix, in: .workingDirectory) != nil else { throw error }
         continue
       }
-      // The dot follows a link in the parent's place.
-      let directory = try openDirectory(parent + "/.")
-      defer { close(directory) }
-      try synchronize(directory)
+      try synchronizeNames(in: parent)
     }
+  }
+
+  /// Makes the names in a directory durable.
+  ///
+  /// - Throws: `accessDenied` or `io`.
+  package func synchronizeDirectory(_ path: String) throws(StoreError) {
+    do throws(SystemCallError) {
+      try synchronizeNames(in: path)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  private func synchronizeNames(in path: String) throws(SystemCallError) {
+    // The dot follows a link in the directory's place, which is safe: it is only synced.
+    let directory = OwnedDescriptor(try openDirectory(path + "/."), of: self)
+    try synchronize(directory.descriptor)
   }
 }

@@ -38,102 +38,53 @@ struct InstallIdentifierFile {
 
   /// Returns the identifier in the file, which is created if it does not exist.
   func obtain() throws(StoreError) -> InstallIdentifier {
-    let result: Result<InstallIdentifier, StoreError>
     do throws(SystemCallError) {
       try fileSystem.makeDirectories(directory)
-      // The dot follows a link in the directory's place: its target is checked.
-      let directory = try fileSystem.openDirectory(self.directory + "/.")
-      defer { fileSystem.close(directory) }
-      let status = try fileSystem.status(of: directory)
-      if let defect = defect(of: status, forbidden: 0o022, path: self.directory) {
-        result = .failure(defect)
-      } else if let found = try read(in: directory) {
-        result = found
-      } else {
-        result = try make(in: directory)
-      }
     } catch {
       throw StoreError(error, path: path)
     }
-    return try result.get()
+    let directory = try PrivateDirectory(
+      directory, .ownDirectory, followsLink: true, fileSystem: fileSystem)
+    if let identifier = try read(in: directory) { return identifier }
+    return try make(in: directory)
   }
 
-  private func read(
-    in directory: Descriptor
-  ) throws(SystemCallError) -> Result<InstallIdentifier, StoreError>? {
-    let file: Descriptor
-    do throws(SystemCallError) {
-      file = try fileSystem.open(Self.name, in: directory, .read)
-    } catch let error where error.errno == SystemCallError.noSuchFile {
-      return nil
-    }
-    defer { fileSystem.close(file) }
-    let status = try fileSystem.status(of: file)
-    guard status.kind == .regular else {
-      return .failure(corrupt("it is not a regular file"))
-    }
-    if let defect = defect(of: status, forbidden: 0o077, path: path) { return .failure(defect) }
-    let buffer = ByteBuffer(byteCount: Self.digitCount + 2)
-    let byteCount = try fileSystem.read(file, at: 0, into: buffer, 0..<buffer.byteCount)
-    let digits = buffer.bytes(0..<Self.digitCount)
+  private func read(in directory: PrivateDirectory) throws(StoreError) -> InstallIdentifier? {
+    // While it is being created it has two names.
+    let found = try directory.read(
+      Self.name, largestByteCount: Self.digitCount + 1, .privateFile)
+    guard let (content, byteCount) = found else { return nil }
+    let digits = content.bytes(0..<min(byteCount, Self.digitCount))
     guard byteCount == Self.digitCount + 1,
-      buffer.load(UInt8.self, at: Self.digitCount) == UInt8(ascii: "\n"),
+      content.load(UInt8.self, at: Self.digitCount) == UInt8(ascii: "\n"),
       digits.allSatisfy(Self.digits.contains)
-    else { return .failure(corrupt("it does not hold an install identifier")) }
-    return .success(InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)))
+    else { throw corrupt("it does not hold an install identifier") }
+    return InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self))
   }
 
-  private func make(
-    in directory: Descriptor
-  ) throws(SystemCallError) -> Result<InstallIdentifier, StoreError> {
+  private func make(in directory: PrivateDirectory) throws(StoreError) -> InstallIdentifier {
     let digits = Self.randomDigits()
     let temporaryName = ".\(Self.name).\(String(decoding: Self.randomDigits(), as: UTF8.self))"
-    var isOurs = true
-    do throws(SystemCallError) {
-      try write(digits + [UInt8(ascii: "\n")], to: temporaryName, in: directory)
-      do throws(SystemCallError) {
-        try fileSystem.link(temporaryName, to: Self.name, in: directory)
-      } catch let error where error.errno == SystemCallError.fileExists {
-        isOurs = false
-      }
+    let isOurs: Bool
+    do throws(StoreError) {
+      let file = try directory.create(temporaryName)
+      try file.write(ByteBuffer(digits + [UInt8(ascii: "\n")]), 0..<digits.count + 1, at: 0)
+      try file.synchronize()
+      isOurs = try directory.link(temporaryName, to: Self.name)
     } catch {
-      // The first error says more than one of the clean-up could.
-      try? fileSystem.remove(temporaryName, in: directory)
+      directory.discard(temporaryName)
       throw error
     }
-    try fileSystem.remove(temporaryName, in: directory)
+    try directory.remove(temporaryName)
     // The losers do this too: the winner may not have synced yet.
-    try fileSystem.synchronize(directory)
-    if isOurs {
-      return .success(InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)))
+    try directory.synchronize()
+    if isOurs { return InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)) }
+    guard let made = try read(in: directory) else {
+      throw StoreError(
+        StoreError.unavailable, store: path, reason: "it was removed while it was being created",
+        remedy: "Try again")
     }
-    let removed = StoreError(
-      StoreError.unavailable, store: path, reason: "it was removed while it was being created",
-      remedy: "Try again")
-    return try read(in: directory) ?? .failure(removed)
-  }
-
-  private func write(
-    _ bytes: [UInt8], to name: String, in directory: Descriptor
-  ) throws(SystemCallError) {
-    let file = try fileSystem.open(name, in: directory, .create)
-    defer { fileSystem.close(file) }
-    let buffer = ByteBuffer(bytes)
-    try fileSystem.writeAll(buffer, 0..<buffer.byteCount, to: file, at: 0)
-    try fileSystem.synchronize(file)
-  }
-
-  private func defect(of status: FileStatus, forbidden: UInt32, path: String) -> StoreError? {
-    guard status.owner == CurrentProcess.user else {
-      return StoreError(
-        StoreError.unsafePermissions, store: path, reason: "it belongs to another user",
-        remedy: "Remove it, or make this user its owner")
-    }
-    guard status.permissions & forbidden != 0 else { return nil }
-    return StoreError(
-      StoreError.unsafePermissions, store: path,
-      reason: "others may write it (mode \(status.permissions.octal))",
-      remedy: "Run chmod go-\(forbidden == 0o022 ? "w" : "rwx") \(path.shellQuoted)")
+    return made
   }
 
   private func corrupt(_ reason: String) -> StoreError {

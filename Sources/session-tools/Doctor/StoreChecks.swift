@@ -65,13 +65,13 @@ struct StoreChecks {
     let patience = ContinuousClock.now + .seconds(2)
     let fileSystem = LinuxFileSystem()
     let file = "\(path)/lock"
-    guard let lock = try? fileSystem.open(file, in: .workingDirectory, .readWrite) else {
+    guard let opened = try? fileSystem.open(file, in: .workingDirectory, .readWrite) else {
       return nil
     }
-    defer { fileSystem.close(lock) }
+    let lock = OwnedDescriptor(opened, of: fileSystem)
     repeat {
       // Closing the file releases the lock again at once.
-      if (try? fileSystem.tryLock(lock, byte: 0)) ?? true { return .ok("lock", "free") }
+      if (try? fileSystem.tryLock(lock.descriptor, byte: 0)) ?? true { return .ok("lock", "free") }
       Thread.sleep(forTimeInterval: 0.05)
     } while ContinuousClock.now < patience
     return .problem(

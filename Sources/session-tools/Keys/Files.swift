@@ -12,23 +12,16 @@ enum Files {
   /// Returns the names in a directory; an empty array if it cannot be read.
   static func names(in path: String) -> [String] {
     let fileSystem = LinuxFileSystem()
-    guard let directory = try? fileSystem.openDirectory(path + "/.") else { return [] }
-    defer { fileSystem.close(directory) }
-    return (try? fileSystem.names(in: directory)) ?? []
+    guard let opened = try? fileSystem.openDirectory(path + "/.") else { return [] }
+    let directory = OwnedDescriptor(opened, of: fileSystem)
+    return (try? fileSystem.names(in: directory.descriptor)) ?? []
   }
 
   /// Makes the names in a directory durable.
   ///
   /// - Throws: `io`.
   static func synchronize(_ path: String) throws(StoreError) {
-    let fileSystem = LinuxFileSystem()
-    do throws(SystemCallError) {
-      let directory = try fileSystem.openDirectory(path + "/.")
-      defer { fileSystem.close(directory) }
-      try fileSystem.synchronize(directory)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try LinuxFileSystem().synchronizeDirectory(path)
   }
 
   /// Removes a file, if it exists.

@@ -1,0 +1,59 @@
+/// The kind, owner, mode and links that a file or directory must have, so that no one else can read
+/// or replace it.
+package struct AccessRule: Sendable {
+  private let kind: FileStatus.Kind
+  /// The bits of the mode that must not be set.
+  private let forbidden: UInt32
+  private var mayBelongToRoot = false
+  private var hasOneName = false
+
+  /// A directory that only this user may use.
+  package static let privateDirectory = AccessRule(kind: .directory, forbidden: 0o077)
+  /// A directory in which only this user may make names.
+  package static let ownDirectory = AccessRule(kind: .directory, forbidden: 0o022)
+  /// A file that only this user may read or write.
+  package static let privateFile = AccessRule(kind: .regular, forbidden: 0o077)
+  /// A private file to which no other name leads.
+  package static let soleFile = AccessRule(kind: .regular, forbidden: 0o077, hasOneName: true)
+  /// A file of this user or root that the world may not use: systemd makes credentials this way.
+  package static let credential = AccessRule(
+    kind: .regular, forbidden: 0o007, mayBelongToRoot: true)
+
+  private init(
+    kind: FileStatus.Kind, forbidden: UInt32, mayBelongToRoot: Bool = false,
+    hasOneName: Bool = false
+  ) {
+    self.kind = kind
+    self.forbidden = forbidden
+    self.mayBelongToRoot = mayBelongToRoot
+    self.hasOneName = hasOneName
+  }
+
+  /// Checks the status of what a path leads to.
+  ///
+  /// - Throws: `unsafePermissions`.
+  package func check(_ status: FileStatus, path: String) throws(StoreError) {
+    let user = CurrentProcess.user
+    let reason: String
+    let remedy: String
+    if status.kind != kind {
+      reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
+      remedy = "Put the original back, or run " + path.setAsideCommand
+    } else if status.owner != user, !mayBelongToRoot || status.owner != 0 {
+      reason = "it belongs to another user (id \(status.owner))"
+      remedy = "Run as that user, or run chown \(user) \(path.shellQuoted)"
+    } else if status.permissions & forbidden != 0 {
+      reason =
+        "others may \(forbidden == 0o022 ? "" : "read or ")write it "
+        + "(mode \(status.permissions.octal))"
+      let mode = forbidden == 0o022 ? "go-w" : kind == .directory ? "700" : "600"
+      remedy = "Run chmod \(mode) \(path.shellQuoted)"
+    } else if hasOneName, status.linkCount != 1 {
+      reason = "it has \(status.linkCount) hard links"
+      remedy = "Run " + path.ownCopyCommand
+    } else {
+      return
+    }
+    throw StoreError(StoreError.unsafePermissions, store: path, reason: reason, remedy: remedy)
+  }
+}
