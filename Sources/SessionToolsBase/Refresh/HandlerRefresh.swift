@@ -34,15 +34,10 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
       tellWait(time)
       // Call the handler anyway: it may repair an unreadable item.
       guard let snapshot = try? await storage.snapshot() else { return try await call() }
-      switch wish {
-      case .ifNeeded(let seen)
-      where snapshot.version == seen
-        ? !session.isDue(snapshot.item, shared, refresher)
-        : session.isGood(snapshot.item, shared, refresher):
-        return .wasGoodAlready
-      case .otherThan(let version?) where version != snapshot.version: return .isNew(nil, nil)
-      default: return try await call()
+      guard wish.asksToRefresh(snapshot, Expiry(of: shared, refresher)) else {
+        return wish.endingWithoutRefresh
       }
+      return try await call()
     }
   }
 

@@ -211,7 +211,7 @@ extension RefreshEnding {
     get throws {
       switch self {
       case .isNew: true
-      case .wasGoodAlready: false
+      case .wasValidAlready: false
       case .wasRejected(let error, _, _): throw error
       }
     }

@@ -88,9 +88,7 @@ struct SessionRefresh<Item: Codable> {
       throw session.notSignedIn
     }
     if let step = try await savingWhatWasNotSaved() { return step }
-    guard isWanted(of: snapshot) else {
-      return .ended(wish.isForGoodItem ? .wasGoodAlready : .isNew(nil, nil))
-    }
+    guard wish.asksToRefresh(snapshot, expiry) else { return .ended(wish.endingWithoutRefresh) }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
     // A notice that cannot be read counts as one.
     let hadNotice = (try? await storage.hasSpentNotice()) ?? true
@@ -122,17 +120,7 @@ struct SessionRefresh<Item: Codable> {
 
   private var flight: RefreshFlight? { RefreshFlight.around.last }
 
-  private func isWanted(of snapshot: ItemSnapshot<Item>) -> Bool {
-    switch wish {
-    case .ifNeeded(let seen):
-      // An item issued while this refresh waited suffices, however short it lasts.
-      snapshot.version == seen
-        ? session.isDue(snapshot.item, shared, refresher)
-        : !session.isGood(snapshot.item, shared, refresher)
-    case .otherThan(let version): version == nil || version == snapshot.version
-    case .always: true
-    }
-  }
+  private var expiry: Expiry<Item> { Expiry(of: shared, refresher) }
 
   /// Returns the pause before the next try; `nil` when it may be made now.
   ///
@@ -142,8 +130,8 @@ struct SessionRefresh<Item: Codable> {
     case .now: return nil
     case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
     case .after(let pause):
-      let isGood = wish.isForGoodItem && session.isGood(snapshot.item, shared, refresher)
-      guard !isGood, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
+      let isValid = wish.isForValidItem && expiry.isValid(snapshot.item)
+      guard !isValid, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
       return pause
     }
   }
@@ -220,7 +208,7 @@ struct SessionRefresh<Item: Codable> {
     if let expiration = refresher.expiration(item) {
       shared.recordIssue(until: expiration, clock: clock)
     }
-    guard !session.isGood(item, shared, refresher) else { return shared.recordSuccess() }
+    guard !expiry.isValid(item) else { return shared.recordSuccess() }
     let error = SessionError(
       SessionError.temporarilyFailed, session: session.storageIdentifier,
       "the refreshed item has already expired: set the clock, or pass the server's time")
@@ -235,8 +223,8 @@ struct SessionRefresh<Item: Codable> {
     shared.recordSuccess()
     // That refresh may have been long ago, or the item may have been stored then without
     // confirmation.
-    guard let snapshot = try await snapshot(), !isWanted(of: snapshot),
-      session.isGood(snapshot.item, shared, refresher)
+    guard let snapshot = try await snapshot(), !wish.asksToRefresh(snapshot, expiry),
+      expiry.isValid(snapshot.item)
     else { return .again(after: .zero) }
     return .ended(.isNew(session, unsaved.user))
   }
@@ -263,17 +251,4 @@ struct SessionRefresh<Item: Codable> {
       "the server permanently rejected the item, and the user was signed out", underlying: error)
     return .ended(.wasRejected(refusal, session, UserIdentifier(of: snapshot.item)))
   }
-}
-
-/// The purpose of a refresh.
-enum RefreshWish: Hashable {
-  /// An item that does not expire soon, instead of this one.
-  case ifNeeded(ItemVersion)
-  /// An item other than this one; any new item, if no item could be read.
-  case otherThan(ItemVersion?)
-  /// The effect of a handler of iOS-SessionTools, whatever it is.
-  case always
-
-  /// Whether any valid item will do.
-  var isForGoodItem: Bool { if case .ifNeeded = self { true } else { false } }
 }

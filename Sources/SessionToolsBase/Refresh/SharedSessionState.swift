@@ -277,7 +277,7 @@ protocol RefreshWork: Sendable {
 enum RefreshEnding: Sendable {
   /// The item is a new one; the session announces it, unless that was already done.
   case isNew((any RefreshingSession)?, UserIdentifier?)
-  case wasGoodAlready
+  case wasValidAlready
   /// The item was removed: the error for the waiters, the session, and the user.
   case wasRejected(SessionError, any RefreshingSession, UserIdentifier?)
 
@@ -285,7 +285,7 @@ enum RefreshEnding: Sendable {
   func tell() {
     switch self {
     case .isNew(let session, let user): session?.didRefresh(user)
-    case .wasGoodAlready: break
+    case .wasValidAlready: break
     case .wasRejected(let error, let session, let user):
       let reason: any Error = error.underlying ?? error
       SessionEvent.tell(
@@ -307,7 +307,7 @@ extension SessionEvent.RefreshEnd {
   fileprivate init(_ result: Result<RefreshEnding, any Error>) {
     switch result {
     case .success(.isNew): self = .refreshed
-    case .success(.wasGoodAlready): self = .notNeeded
+    case .success(.wasValidAlready): self = .notNeeded
     case .success(.wasRejected): self = .rejected
     case .failure(let error): self = .failed(reason: SessionEvent.reason(error))
     }

@@ -68,7 +68,7 @@ extension Session {
   private struct Due {
     let version: ItemVersion
     /// Whether it has not expired yet.
-    let isGood: Bool
+    let isValid: Bool
     /// The refresh that the strategy `ifNeeded` begins or joins.
     var wait: Result<RefreshWait, any Error>?
   }
@@ -129,21 +129,22 @@ extension Session {
   ) throws -> ItemSnapshot<T>? {
     guard let snapshot else { throw notSignedIn }
     let refresher = effectiveRefresher
-    let isGood = isGood(snapshot.item, shared, refresher)
-    due = Due(version: snapshot.version, isGood: isGood)
+    let expiry = Expiry(of: shared, refresher)
+    let isValid = expiry.isValid(snapshot.item)
+    due = Due(version: snapshot.version, isValid: isValid)
     switch strategy {
     case .never:
-      guard isGood else { throw expired("and was not refreshed") }
+      guard isValid else { throw expired("and was not refreshed") }
       return snapshot
     case .always: return nil
     case .ifNeeded: break
     }
-    guard isDue(snapshot.item, shared, refresher) else { return snapshot }
+    guard expiry.isDue(snapshot.item) else { return snapshot }
     guard hasMeansToRefresh else {
-      guard isGood else { throw expired("and the session has no refresher") }
+      guard isValid else { throw expired("and the session has no refresher") }
       return snapshot
     }
-    if isGood,
+    if isValid,
       case .after = shared.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
     {
@@ -159,8 +160,9 @@ extension Session {
   private func snapshot(
     of due: Due, after error: any Error, _ shared: SharedSessionState
   ) async throws -> ItemSnapshot<T> {
-    guard due.isGood, Self.mayUseItem(after: error),
-      let again = try? await storage().snapshot(), isGood(again.item, shared, effectiveRefresher)
+    guard due.isValid, Self.mayUseItem(after: error),
+      let again = try? await storage().snapshot(),
+      Expiry(of: shared, effectiveRefresher).isValid(again.item)
     else { throw error }
     return again
   }
@@ -170,7 +172,7 @@ extension Session {
   ) async throws -> ItemSnapshot<T> {
     let snapshot = try await snapshot(refreshed, shared)
     // An old handler may have stored nothing.
-    if refresher == nil, snapshot.version == due.version, !due.isGood {
+    if refresher == nil, snapshot.version == due.version, !due.isValid {
       throw expired("though it was refreshed")
     }
     return snapshot
@@ -257,22 +259,6 @@ extension Session {
   /// The session's refresher, or one that only knows when items expire.
   private var effectiveRefresher: SessionRefresher<T> {
     refresher ?? SessionRefresher()
-  }
-
-  // MARK: - Expiry
-
-  /// Returns whether an item expires within the leeway.
-  func isDue(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
-    guard let expiration = refresher.expiration(item) else { return false }
-    let leeway = shared.leeway(
-      refresher.policy.leeway, issued: refresher.issue(item), until: expiration)
-    return shared.timeLeft(until: expiration, clock: refresher.clock) <= leeway
-  }
-
-  /// Returns whether an item has not expired.
-  func isGood(_ item: T, _ shared: SharedSessionState, _ refresher: SessionRefresher<T>) -> Bool {
-    guard let expiration = refresher.expiration(item) else { return true }
-    return shared.timeLeft(until: expiration, clock: refresher.clock) > .zero
   }
 
   // MARK: - Errors
