@@ -27,14 +27,17 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     self.store = store
   }
 
-  /// The traits of a read-only store; protection is the collection's.
+  /// The traits of a read-only store.
   public var traits: StoreTraits {
     let service = store.traits
     return StoreTraits(
       isAtomic: false, isDurable: service.isDurable, seesOtherProcesses: true,
       excludesOtherProcesses: false, largestValueByteCount: service.largestValueByteCount,
-      protection: service.protection, atRest: service.atRest, isReadOnly: true)
+      isReadOnly: true)
   }
+
+  /// Returns the collection's protection.
+  public func protection() -> StoreProtection { store.protection() }
 
   /// Returns the dialect and the collection; blocks.
   ///

@@ -175,9 +175,14 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: false, isDurable: collection.name != "session", seesOtherProcesses: true,
-      excludesOtherProcesses: true, largestValueByteCount: Self.largestValueByteCount,
-      protection: "kept by the Secret Service, collection \(collection.name ?? "default"); "
-        + "open to every program of the session while it is unlocked",
+      excludesOtherProcesses: true, largestValueByteCount: Self.largestValueByteCount)
+  }
+
+  /// Returns that the provider protects the items, with the keyring's password.
+  public func protection() -> StoreProtection {
+    StoreProtection(
+      "kept by the Secret Service, collection \(collection.name ?? "default"); open to every "
+        + "program of the session while it is unlocked",
       atRest: collection.name == "session" ? nil : .keyring)
   }
 }

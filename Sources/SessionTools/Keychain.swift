@@ -29,25 +29,16 @@ final class Keychain: BlockingSecretStore {
   /// directory of the key files.
   static func directoryName(for name: String) -> String {
     if name == "keys" { return "%6Beys" }
-    return name.utf8.enumerated().map { position, byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-        String(UnicodeScalar(byte))
-      case UInt8(ascii: ".") where position > 0: "."
-      default:
-        (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-      }
-    }.joined()
+    let file = PercentEncoding.encode(name) { !$0.isUnreserved || $0 == "~" }
+    return file.utf8.first == UInt8(ascii: ".")
+      ? "%2E" + String(file.unicodeScalars.dropFirst()) : file
   }
 
-  var traits: StoreTraits {
-    // If the keychain cannot be opened, every other operation reports why.
-    (try? existing()?.traits)
-      ?? StoreTraits(
-        isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-        largestValueByteCount: SealedFileStore.largestValueByteCount,
-        protection: "not made yet; will be sealed and \(config.protection.intention)")
+  let traits = SealedFileStore.traits
+
+  func protection() throws(StoreError) -> StoreProtection {
+    try existing()?.protection()
+      ?? StoreProtection("not made yet; will be sealed and \(config.protection.intention)")
   }
 
   /// Returns the store's identity, so that all objects of one keychain have the same.

@@ -40,10 +40,10 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
       ? SecretServiceStore(options: config.secretServiceOptions) : Keychain(config)
   }
 
-  /// A one-line description, for a person, of what protects the items at rest.
+  /// Returns what protects the items at rest; opens the keychain, if there is one.
   ///
-  /// Opens the keychain, if there is one.
-  public var protection: String { store.traits.protection }
+  /// - Throws: As reading an item.
+  public func protection() throws(StoreError) -> StoreProtection { try store.protection() }
 
   /// Returns a container of the same items that uses the store directly; opens nothing.
   ///

@@ -233,11 +233,32 @@ extension Migration {
 
   /// - Throws: `weakerProtection` for items that would be protected less, or would not be durable.
   private func checkProtection(_ options: MigrationOptions) throws(MigrationError) {
-    let (before, after) = (source.traits, target.traits)
-    let vanishes = options.deletesSource && before.isDurable && !after.isDurable
-    guard options.allowsWeakerProtection || !(after.isWeaker(than: before) || vanishes) else {
+    let vanishes = options.deletesSource && source.traits.isDurable && !target.traits.isDurable
+    let (before, after, isWeaker) = try storeErrors { () throws(StoreError) in
+      try protections()
+    }
+    guard options.allowsWeakerProtection || !(isWeaker || vanishes) else {
       throw .weakerProtection(before: before, after: after)
     }
+  }
+
+  /// Returns what protects the items in both stores, and whether less is needed to read them in the
+  /// target, or it is unknown.
+  ///
+  /// Items that were not durable had no protection at rest.
+  func protections() throws(StoreError) -> (
+    before: StoreProtection, after: StoreProtection, isWeaker: Bool
+  ) {
+    let (before, after) = (try source.protection(), try target.protection())
+    let isWeaker: Bool
+    if !source.traits.isDurable || after.atRest == .passphrase {
+      isWeaker = false
+    } else if let now = after.atRest, let then = before.atRest {
+      isWeaker = now < then
+    } else {
+      isWeaker = true
+    }
+    return (before, after, isWeaker)
   }
 
   private func storeErrors<Result>(

@@ -38,7 +38,7 @@ struct MigrationEngine {
 
   /// Verifies the items that were copied, and removes them from the source if the options say so.
   mutating func finish() throws(StoreError) -> MigrationReport {
-    let before = migration.source.traits
+    let protections = try migration.protections()
     let batches = try batches()
     let digests = try verify(batches)
     if header.phase == .copied {
@@ -51,8 +51,8 @@ struct MigrationEngine {
       digests.source == digests.target ? targetDigest : digester.digest(of: digests.source)
     return MigrationReport(
       entries: entries(of: batches), sourceDigest: sourceDigest.hexadecimal,
-      targetDigest: targetDigest.hexadecimal, damage: header.damage?.error, before: before,
-      after: migration.target.traits)
+      targetDigest: targetDigest.hexadecimal, damage: header.damage?.error,
+      before: protections.before, after: protections.after)
   }
 
   /// Finishes what was begun, and plans the rest again.

@@ -7,7 +7,7 @@ public enum MigrationError: Error {
   case conflicts(MigrationPlan)
   /// Less would be needed to read the items than now, or it is unknown, or items that are removed
   /// from the source would not be durable. Nothing was changed.
-  case weakerProtection(before: StoreTraits, after: StoreTraits)
+  case weakerProtection(before: StoreProtection, after: StoreProtection)
   /// Items cannot be removed from this source: it is read-only, or cannot be distinguished from the
   /// target. Nothing was changed.
   case notRemovable
@@ -43,8 +43,8 @@ extension MigrationError: CustomStringConvertible {
         + "\(plan.conflicts.first.map { "\($0.target)" } ?? "none"). Choose to skip them, to "
         + "overwrite them, or to keep both."
     case .weakerProtection(let before, let after):
-      "the items may be protected less than now. Now: \(before.protection). Then: "
-        + "\(after.protection). Allow weaker protection if you intend this."
+      "the items may be protected less than now. Now: \(before). Then: "
+        + "\(after). Allow weaker protection if you intend this."
     case .notRemovable:
       "nothing can be removed from this source. Copy its items, and remove them with the program "
         + "that made them."

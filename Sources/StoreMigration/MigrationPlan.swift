@@ -71,27 +71,15 @@ public struct MigrationPlan: Sendable {
   var values: [StoreKey: SecretBytes] = [:]
   /// The reason why the source may have more items than it can list; `nil` if the list is complete.
   public internal(set) var damage: StoreError?
-  /// The traits of the source, with what protects the items now.
-  public let before: StoreTraits
-  /// The traits of the target, with what would protect the items there.
-  public let after: StoreTraits
-
+  /// What protects the items in the source.
+  public let before: StoreProtection
+  /// What would protect the items in the target.
+  public let after: StoreProtection
   /// Whether less is needed to read the items in the target than in the source, or it is unknown.
-  public var isWeaker: Bool { after.isWeaker(than: before) }
+  public let isWeaker: Bool
 
   /// The items because of which the migration does not begin.
   public var conflicts: [Entry] {
     entries.filter { if case .conflict = $0.action { true } else { false } }
-  }
-}
-
-extension StoreTraits {
-  /// Returns whether less is needed to read items here than before, or it is unknown.
-  ///
-  /// Items that were not durable had no protection at rest.
-  func isWeaker(than before: StoreTraits) -> Bool {
-    guard before.isDurable, atRest != .passphrase else { return false }
-    guard let atRest, let before = before.atRest else { return true }
-    return atRest < before
   }
 }

@@ -48,10 +48,10 @@ public struct MigrationReport: Sendable {
   public internal(set) var targetDigest = ""
   /// The reason why the source may have more items than it could list; `nil` if it listed them all.
   public internal(set) var damage: StoreError?
-  /// The traits of the source, with what protected the items before.
-  public let before: StoreTraits
-  /// The traits of the target, with what protects the items now.
-  public let after: StoreTraits
+  /// What protects the items in the source.
+  public let before: StoreProtection
+  /// What protects the items in the target.
+  public let after: StoreProtection
 
   /// How many items were migrated and are in the target.
   public var migratedCount: Int {

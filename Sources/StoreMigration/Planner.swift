@@ -10,7 +10,7 @@ struct Planner {
   private let digester: ItemDigester
   private let progress: MigrationProgress?
   private let isWithinOneStore: Bool
-  private let (before, after): (StoreTraits, StoreTraits)
+  private let protections: (before: StoreProtection, after: StoreProtection, isWeaker: Bool)
 
   /// The names that the target has.
   private var taken: Set<StoreKey> = []
@@ -36,7 +36,7 @@ struct Planner {
     self.digester = digester
     self.progress = progress
     isWithinOneStore = try migration.isWithinOneStore()
-    (before, after) = (migration.source.traits, migration.target.traits)
+    protections = try migration.protections()
     claimed = done
   }
 
@@ -44,7 +44,8 @@ struct Planner {
   ///
   /// - Throws: As reading the stores as a whole; `cancelled`.
   mutating func plan() throws(StoreError) -> MigrationPlan {
-    var plan = MigrationPlan(before: before, after: after)
+    var plan = MigrationPlan(
+      before: protections.before, after: protections.after, isWeaker: protections.isWeaker)
     let listing = try migration.source.fullListing()
     plan.damage = listing.damage
     // Within one store, items that were copied already are not sources.
@@ -103,7 +104,7 @@ struct Planner {
         StoreError.invalidName, store: "\(target)", reason: "the library keeps its own items there",
         remedy: "Choose another name for the service")
     }
-    try checkSize(of: value, target, "the target", after)
+    try checkSize(of: value, target, "the target", migration.target.traits)
     if let other = claimed[target] {
       throw StoreError(
         StoreError.alreadyExists, store: "\(target)",

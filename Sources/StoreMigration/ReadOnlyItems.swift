@@ -12,8 +12,11 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
   /// The queue on which the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.read-only-items")
   /// The traits of a read-only store, with the protection given to the initializer.
-  public let traits: StoreTraits
+  public let traits = StoreTraits(
+    isAtomic: false, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: false,
+    largestValueByteCount: Int.max, isReadOnly: true)
   private let name: String
+  private let protects: StoreProtection
   private let list: @Sendable () throws(StoreError) -> StoreListing
   private let read: Read
 
@@ -32,10 +35,11 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
     self.name = name
     self.list = list
     self.read = read
-    traits = StoreTraits(
-      isAtomic: false, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: false,
-      largestValueByteCount: Int.max, protection: protection, atRest: atRest, isReadOnly: true)
+    protects = StoreProtection(protection, atRest: atRest)
   }
+
+  /// Returns the protection given to the initializer.
+  public func protection() -> StoreProtection { protects }
 
   /// Returns the name of the items.
   public func identity() -> String? { name }

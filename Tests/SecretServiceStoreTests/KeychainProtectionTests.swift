@@ -18,9 +18,10 @@ private struct User: Codable, Equatable, Sendable {
     await #expect(processExitsWith: .success) {
       try await onBus(keyring: .unlocked) { home in
         let container = container()
-        #expect(container.protection.contains("not made yet"))
+        #expect(try container.protection().description.contains("not made yet"))
         try container.storeItem(User(name: "Ada"), forIdentifier: "user")
-        #expect(container.protection.contains("secret-service:com.example.mail "))
+        #expect(
+          try container.protection().description.contains("secret-service:com.example.mail "))
         #expect(try slots(of: home).map(\.isServiceKey) == [true])
         #expect(!FileManager.default.fileExists(atPath: "\(home)/session-tools/keys"))
         #expect(try item() == User(name: "Ada"))
@@ -147,7 +148,7 @@ private struct User: Codable, Equatable, Sendable {
         #expect(try second.item(forIdentifier: "user") == User(name: "Ada"))
         #expect(try second.containsItem(forIdentifier: "other") == false)
         #expect(questions.count == 2)
-        #expect(second.protection.contains("passphrase"))
+        #expect(try second.protection().atRest == .passphrase)
 
         #expect(code { try item() } == .keyMissing)
         let wrong = container(.passphrase { SecretBytes(utf8: "wrong") })

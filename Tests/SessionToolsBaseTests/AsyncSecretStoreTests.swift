@@ -34,8 +34,10 @@ private final class ActorStore: AsyncSecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: 1024, protection: "none")
+      largestValueByteCount: 1024)
   }
+
+  func protection() -> StoreProtection { StoreProtection("none") }
 
   func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     try await items.read { $0[key] }

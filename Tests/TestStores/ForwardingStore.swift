@@ -12,6 +12,7 @@ package protocol ForwardingStore<Base>: SecretStore {
 
 extension ForwardingStore {
   package var traits: StoreTraits { base.traits }
+  package func protection() throws(StoreError) -> StoreProtection { try base.protection() }
 
   package func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result

@@ -63,23 +63,27 @@ extension SealedFileStore: LockableSecretStore {
     try unlock(with: Passphrase(utf8: passphrase))
   }
 
+  /// The traits of every sealed store: atomic, durable, shared with other processes, values of up
+  /// to 16 MiB.
+  package static let traits = StoreTraits(
+    isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
+    largestValueByteCount: largestValueByteCount)
+
   /// The store's traits: atomic, durable, shared with other processes, values of up to 16 MiB.
-  public var traits: StoreTraits {
-    // Every other operation reports a header that cannot be read.
-    let onDisk = try? keySlots()
-    // The slots in memory still show what someone with an older copy of the disk needs.
-    let known = onDisk ?? (try? withState { $0.header.keySlots }) ?? []
-    return StoreTraits(
-      isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: Self.largestValueByteCount,
-      protection: Self.protection((onDisk ?? []).map(\.parameters)),
-      atRest: Self.atRest(known.map(\.parameters)))
+  public var traits: StoreTraits { Self.traits }
+
+  /// Returns the keys that open the store, as they are on disk now; the weakest determines what
+  /// someone with the disk needs.
+  ///
+  /// - Throws: As ``keySlots()``.
+  public func protection() throws(StoreError) -> StoreProtection {
+    let ways = try keySlots().map(\.parameters)
+    return StoreProtection(Self.description(of: ways), atRest: Self.atRest(ways))
   }
 
-  private static func protection(_ ways: [KeySlotParameters?]) -> String {
+  private static func description(of ways: [KeySlotParameters?]) -> String {
     let texts = ways.map { $0?.description ?? "a kind of key of a newer version" }
-    return "sealed with XChaCha20-Poly1305; opens with "
-      + (texts.isEmpty ? "nothing that can be read" : texts.joined(separator: ", or "))
+    return "sealed with XChaCha20-Poly1305; opens with " + texts.joined(separator: ", or ")
   }
 
   /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.

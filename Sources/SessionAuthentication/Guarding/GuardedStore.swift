@@ -30,6 +30,11 @@ public struct GuardedStore: SecretStore, WrappingStore {
   /// The store's traits.
   public var traits: StoreTraits { base.traits }
 
+  /// Returns the protection of the store.
+  ///
+  /// - Throws: As the store.
+  public func protection() throws(StoreError) -> StoreProtection { try base.protection() }
+
   // MARK: - Guarded
 
   /// Reads one value if the gate is open: a blocking call never waits for a person.

@@ -20,7 +20,12 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: Int.max, protection: "memory of this process, nothing on disk")
+      largestValueByteCount: Int.max)
+  }
+
+  /// Returns that nothing is on a disk.
+  public func protection() -> StoreProtection {
+    StoreProtection("memory of this process, nothing on disk")
   }
 
   /// Returns the identity of this object alone.

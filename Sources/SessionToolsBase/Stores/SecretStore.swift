@@ -21,10 +21,15 @@
 /// disk, up to the store's own timeout where it waits for another process or a service. The codes
 /// listed here are those that stores usually throw; a store's documentation names others.
 public protocol SecretStore: Sendable {
-  /// What this store can do and what protects it, now.
-  ///
-  /// May read the disk. It does not throw: traits that the store cannot determine are left out.
+  /// What this store can do; the same for as long as the store is open.
   var traits: StoreTraits { get }
+
+  /// Returns what protects the values at rest, now.
+  ///
+  /// Blocks as ``value(for:)`` does.
+  ///
+  /// - Throws: As ``value(for:)``.
+  func protection() throws(StoreError) -> StoreProtection
 
   /// Returns the identity of the items that this store gives access to.
   ///

@@ -1,4 +1,4 @@
-/// The abilities and the protection of a store.
+/// The abilities of a store, which do not change while it is open.
 public struct StoreTraits: Hashable, Sendable {
   /// Whether a list of changes is applied completely or not at all, also across a crash.
   public let isAtomic: Bool
@@ -10,28 +10,35 @@ public struct StoreTraits: Hashable, Sendable {
   public let excludesOtherProcesses: Bool
   /// The size of the largest value the store accepts, in bytes.
   public let largestValueByteCount: Int
-  /// The protection of the values at rest, in one line for a person.
-  public let protection: String
-  /// The least that someone with the disk needs to read the values; `nil` when nothing is on a
-  /// disk, or the store does not know.
-  public let atRest: AtRestProtection?
   /// Whether every change is refused.
   public let isReadOnly: Bool
 
   /// States what a store can do.
   public init(
     isAtomic: Bool, isDurable: Bool, seesOtherProcesses: Bool, excludesOtherProcesses: Bool,
-    largestValueByteCount: Int, protection: String, atRest: AtRestProtection? = nil,
-    isReadOnly: Bool = false
+    largestValueByteCount: Int, isReadOnly: Bool = false
   ) {
     self.isAtomic = isAtomic
     self.isDurable = isDurable
     self.seesOtherProcesses = seesOtherProcesses
     self.excludesOtherProcesses = excludesOtherProcesses
     self.largestValueByteCount = largestValueByteCount
-    self.protection = protection
-    self.atRest = atRest
     self.isReadOnly = isReadOnly
+  }
+}
+
+/// What protects the values of a store at rest.
+public struct StoreProtection: Hashable, Sendable, CustomStringConvertible {
+  /// The protection in one line, for a person.
+  public let description: String
+  /// The least that someone with the disk needs to read the values; `nil` when nothing is on a
+  /// disk, or the store does not know.
+  public let atRest: AtRestProtection?
+
+  /// States what protects the values.
+  public init(_ description: String, atRest: AtRestProtection? = nil) {
+    self.description = description
+    self.atRest = atRest
   }
 }
 

@@ -57,8 +57,13 @@ public final class FaultyStore: SecretStore {
       excludesOtherProcesses: traits.excludesOtherProcesses,
       largestValueByteCount: min(
         traits.largestValueByteCount, largestValueByteCount ?? Int.max),
-      protection: traits.protection, atRest: traits.atRest, isReadOnly: traits.isReadOnly)
+      isReadOnly: traits.isReadOnly)
   }
+
+  /// Returns the protection of the other store.
+  ///
+  /// - Throws: As the other store.
+  public func protection() throws(StoreError) -> StoreProtection { try store.protection() }
 
   // MARK: - Faults
 

@@ -47,7 +47,7 @@ enum Demo {
     let store = try SealedFileStore.create(at: directory.store, key: key)
     try tell("store: \(directory.store)")
     try tell("key:   \(directory.keyFile)")
-    try tell(store.traits.protection)
+    try tell("\(store.protection())")
     return store
   }
 

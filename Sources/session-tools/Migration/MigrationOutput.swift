@@ -40,7 +40,7 @@ struct MigrationOutput {
     if format.json {
       return try format.write(
         PlanOutput(
-          after: plan.after.protection, before: plan.before.protection, isWeaker: plan.isWeaker,
+          after: plan.after.description, before: plan.before.description, isWeaker: plan.isWeaker,
           items: plan.entries.map { entry in
             PlanOutput.Item(
               action: entry.action.name, reason: entry.action.reason,
@@ -53,8 +53,8 @@ struct MigrationOutput {
         + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""]
     }
     try table.write()
-    StandardError.say("from: \(plan.before.protection)")
-    StandardError.say("to: \(plan.after.protection)")
+    StandardError.say("from: \(plan.before.description)")
+    StandardError.say("to: \(plan.after.description)")
     if plan.isWeaker {
       StandardError.say("the items may be less protected than now; needs --allow-weaker")
     }
@@ -65,7 +65,7 @@ struct MigrationOutput {
     if format.json {
       try format.write(
         ReportOutput(
-          after: report.after.protection, before: report.before.protection,
+          after: report.after.description, before: report.before.description,
           isComplete: report.isComplete,
           items: report.entries.map { entry in
             ReportOutput.Item(
@@ -86,8 +86,8 @@ struct MigrationOutput {
         StandardError.say("digest of the source: \(report.sourceDigest)")
         StandardError.say("digest of the target: \(report.targetDigest)")
       }
-      StandardError.say("before: \(report.before.protection)")
-      StandardError.say("now: \(report.after.protection)")
+      StandardError.say("before: \(report.before.description)")
+      StandardError.say("now: \(report.after.description)")
     }
     if let damage = report.damage {
       StandardError.say("session-tools: the source may have more items: \(damage)")

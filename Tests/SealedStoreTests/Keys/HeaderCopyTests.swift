@@ -83,12 +83,12 @@ import Testing
     #expect(refusal.reason == "the header and its copy are damaged")
   }
 
-  @Test func `without a header the traits say that no key is known to open the store`() throws {
+  @Test func `without a header it is an error to ask what protects the store`() throws {
     let store = try scratch.open()
     for name in ["header", "header.copy"] {
       try FileManager.default.removeItem(atPath: scratch.file(name))
     }
-    #expect(store.traits.protection.hasSuffix("opens with nothing that can be read"))
+    #expect(try error { _ = try store.protection() }.code == StoreError.corrupt)
   }
 
   @Test func `a copy that differs is reported, is not damage, and is repaired`() throws {

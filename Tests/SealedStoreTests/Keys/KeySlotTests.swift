@@ -151,15 +151,16 @@ import Testing
     #expect(result == 0)
   }
 
-  @Test func `with a slot of an unknown kind the traits claim nothing about a stolen disk`()
+  @Test func `with a slot of an unknown kind a store claims nothing about a stolen disk`()
     throws
   {
     let vector = try #require(Vector.all.first { $0.name == "slot_unknown_kind_skipped" })
     try vector.write(to: scratch["vector"])
     let opened = try SealedFileStore.open(at: scratch["vector"], key: vector.keySource)
-    #expect(opened.traits.protection.contains("a kind of key of a newer version"))
-    #expect(opened.traits.atRest == nil)
-    #expect(store.traits.atRest == .keyFile)
+    let protection = try opened.protection()
+    #expect(protection.description.contains("a kind of key of a newer version"))
+    #expect(protection.atRest == nil)
+    #expect(try store.protection().atRest == .keyFile)
   }
 
   @Test func `adding a slot rewrites only the header and its copy`() throws {

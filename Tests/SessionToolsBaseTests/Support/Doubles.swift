@@ -19,8 +19,10 @@ struct RefusingStore: BlockingSecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: 0, protection: "nothing")
+      largestValueByteCount: 0)
   }
+
+  func protection() throws(StoreError) -> StoreProtection { throw error }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { throw error }
   func apply(_ changes: [StoreChange]) throws(StoreError) { throw error }

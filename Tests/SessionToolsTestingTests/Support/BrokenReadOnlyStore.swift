@@ -46,8 +46,10 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: false, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: Int.max, protection: "nothing", isReadOnly: true)
+      largestValueByteCount: Int.max, isReadOnly: true)
   }
+
+  func protection() -> StoreProtection { StoreProtection("nothing") }
 
   private var refusal: StoreError {
     StoreError(

@@ -55,8 +55,11 @@ final class BrokenStore: SecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: BrokenWorld.largestValueByteCount,
-      protection: defect == .saysNothingOfProtection ? "" : "nothing")
+      largestValueByteCount: BrokenWorld.largestValueByteCount)
+  }
+
+  func protection() -> StoreProtection {
+    StoreProtection(defect == .saysNothingOfProtection ? "" : "nothing")
   }
 
   func memory(_ face: Face) -> MemoryStore {

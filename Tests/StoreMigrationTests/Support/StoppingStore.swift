@@ -44,6 +44,7 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
   let base: MemoryStore
   let life: Life
   let traits: StoreTraits
+  private let atRest: AtRestProtection?
   var queue: DispatchQueue { base.queue }
 
   init(
@@ -54,9 +55,11 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     self.life = life
     traits = StoreTraits(
       isAtomic: isAtomic, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: 1000, protection: "a test", atRest: atRest,
-      isReadOnly: isReadOnly)
+      largestValueByteCount: 1000, isReadOnly: isReadOnly)
+    self.atRest = atRest
   }
+
+  func protection() -> StoreProtection { StoreProtection("a test", atRest: atRest) }
 
   func identity() -> String? { base.identity() }
 

@@ -39,16 +39,17 @@ extension StoreConformance {
   static let traitChecks = [
     Check(
       "the traits are plausible",
-      "traits states what the store can do and what protects it, the protection in one line.",
+      "traits states what the store can do, and protection() what protects it, in one line.",
       faces: [nil]
     ) { store in
       let traits = store.store.traits
       try expect(
         traits.largestValueByteCount > 0, "a largest value above 0 bytes",
         seen: "\(traits.largestValueByteCount)")
+      let protection = try store.store.protection().description
       try expect(
-        !traits.protection.isEmpty && !traits.protection.contains(where: \.isNewline),
-        "the protection in one line", seen: traits.protection.isEmpty ? "none" : "several lines")
+        !protection.isEmpty && !protection.contains(where: \.isNewline),
+        "the protection in one line", seen: protection.isEmpty ? "none" : "several lines")
     }
   ]
 }
