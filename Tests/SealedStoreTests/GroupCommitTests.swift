@@ -40,37 +40,35 @@ import Testing
     }
   }
 
-  /// Delays the first change at its sync until the others wait behind it.
+  /// Delays the first change at its sync until all others wait behind it.
   private func holdingFirst(
     _ count: Int, _ rule: FaultyFileSystem.Rule?, _ body: @escaping @Sendable (Int) throws -> Void
   ) throws {
-    let isHeld = DispatchSemaphore(value: 0)
-    let goOn = DispatchSemaphore(value: 0)
     let isFirst = Locked(true)
-    let started = Locked(0)
+    let others = Locked<[KernelThread]>([])
     disk.setRule { call in
       let holds = isFirst.withLock { isFirst in
         guard isFirst, call.kind == .synchronizeData else { return false }
         isFirst = false
         return true
       }
-      if holds {
-        isHeld.signal()
-        goOn.wait()
-      }
+      if holds { while others.value.count < count || !areAsleep(others.value) { sched_yield() } }
       return rule?(call)
     }
     try inThreads(count + 1) { thread in
       if thread == 0 { return try store.put("first", as: "first") }
-      if thread == 1 { isHeld.wait() } else { while isFirst.value { sched_yield() } }
-      // The last thread lets the first continue; the others wait by then, or arrive later.
-      if started.withLock({
-        $0 += 1; return $0
-      }) == count {
-        goOn.signal()
-      }
+      while isFirst.value { sched_yield() }
+      let this = try KernelThread.current()
+      others.withLock { $0.append(this) }
       try body(thread)
     }
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `changes that wait together share one sync`() throws {
+    try holdingFirst(8, nil) { thread in try store.put("\(thread)", as: "\(thread)") }
+    #expect(disk.count(.synchronizeData) == 2)
+    #expect(try scratch.open().keys(in: nil).count == 9)
   }
 
   @Test(.timeLimit(.minutes(10)))

@@ -55,6 +55,26 @@ import Testing
     #expect(found == Array(values.prefix(2)))
   }
 
+  @Test func `a change of exactly a gibibyte is not too large`() throws {
+    // Its size is checked before the store's state, so that not as much has to be written here.
+    let store = try scratch.create()
+    store.lock()
+    // These are lengths of padded values: a record is 168 bytes longer, a value 4 bytes shorter.
+    let lengths = Array(repeating: 1 << 24, count: 63) + [63 << 18, 61 << 12, 960, 72]
+    #expect(lengths.reduce(0) { $0 + 168 + $1 } == SealedFileStore.largestChangeByteCount)
+    let values = Dictionary(
+      uniqueKeysWithValues: Set(lengths).map { length in
+        (length, SecretBytes([UInt8](repeating: 7, count: length - 4)))
+      })
+    var changes: [StoreChange] = []
+    for (number, length) in lengths.enumerated() {
+      changes.append(.put(try #require(values[length]), for: try name("\(number)")))
+    }
+    #expect(try code { try store.apply(changes) } == StoreError.locked)
+    changes.append(.put(secret("1"), for: try name("more")))
+    #expect(try code { try store.apply(changes) } == StoreError.valueTooLarge)
+  }
+
   @Test func `a change of more than a gibibyte is refused before anything is written`() throws {
     let store = try scratch.create()
     try store.put("value", as: "item")

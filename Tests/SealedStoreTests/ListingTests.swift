@@ -54,6 +54,16 @@ import Testing
     }
   }
 
+  @Test func `a list is in ascending order even if the store's last items come first in it`()
+    throws
+  {
+    // More than a thousand names are opened in two pieces.
+    try store.apply((0..<1000).map { .put(secret("v"), for: try name("first \($0)")) })
+    let keys = try store.keys(in: nil)
+    #expect(keys.count == 1300)
+    #expect(keys == keys.sorted())
+  }
+
   @Test func `a list during which the store is changed is not kept`() throws {
     disk.setRule(
       FaultyFileSystem.before(.read, "journal") { [store] in try store.put("new", as: "new") })

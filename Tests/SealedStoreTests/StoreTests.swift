@@ -171,6 +171,20 @@ import Testing
     #expect(try store.text("changed") == "third")
   }
 
+  @Test func `a store is the same at another path, and its copy is another store`() throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch["link"], withDestinationPath: scratch.place)
+    try FileManager.default.copyItem(atPath: scratch.path, toPath: scratch["copy"])
+    let (linked, copy) = (scratch["link/store"], scratch["copy"])
+    let others = try [scratch.path, linked, copy].map {
+      try SealedFileStore.open(at: $0, key: scratch.key)
+    }
+    #expect(try others.map { try store.isSameStore(as: $0) } == [true, true, false])
+    for path in [scratch.path, copy] { try FileManager.default.removeItem(atPath: "\(path)/lock") }
+    #expect(try store.isSameStore(as: others[0]))
+    #expect(try !store.isSameStore(as: others[2]))
+  }
+
   @Test func `the async operations return the same as the blocking ones`() async throws {
     let key = try name("token")
     try await store.put(secret("value"), for: key)

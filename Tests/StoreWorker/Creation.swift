@@ -32,6 +32,11 @@ func makeDirectoriesWithMask() throws {
   say("done")
 }
 
+/// Prints which directory above a store is exposed, and why: `exposed DIRECTORY`.
+func showExposedParent() {
+  say(ExposedParent(above: argument(1), fileSystem: LinuxFileSystem())?.reason ?? "none")
+}
+
 /// Makes a store with a umask that takes permissions from the user too: `masked DIRECTORY KEYFILE`.
 func makeWithMask() throws {
   umask(0o477)

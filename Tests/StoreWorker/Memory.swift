@@ -193,13 +193,34 @@ func useAfterFork() throws {
 
 /// Opens a store, forks, and opens it in the child: `open-in-fork DIRECTORY KEYFILE IDENTIFIER`.
 ///
-/// Prints the outcome of reading an item in both.
+/// Prints the outcome of reading an item in both, and how many items the child lists and how many
+/// threads it starts meanwhile.
 func openInFork() throws {
   let name = try StoreKey(argument(3), in: "worker")
   say("parent " + storeOutcome { _ = try openStore().value(for: name) })
   inChild {
-    say("child " + storeOutcome { _ = try openStore().value(for: name) })
+    let before = threadCount()
+    let most = Mutex(before)
+    let disk = FaultyFileSystem { _ in
+      most.withLock { $0 = max($0, threadCount()) }
+      return nil
+    }
+    say(
+      "child "
+        + storeOutcome {
+          let store = try SealedFileStore.open(
+            at: argument(1), key: KeyFile(argument(2)),
+            environment: StoreEnvironment(fileSystem: disk))
+          _ = try store.value(for: name)
+          let count = try store.keys(in: nil).count
+          say("child lists \(count)")
+        })
+    say("child starts \(most.withLock { $0 } - before)")
   }
+}
+
+private func threadCount() -> Int {
+  (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
 }
 
 /// Runs a closure in a forked child, and prints how the child ended.

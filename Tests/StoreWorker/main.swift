@@ -74,6 +74,7 @@ do {
   case "fill": try fillFileSystem()
   case "live": try live()
   case "show": try showUntilInputEnds()
+  case "exposed": showExposedParent()
   case "masked": try makeWithMask()
   case "masked-directories": try makeDirectoriesWithMask()
   default: fail("there is no command \(argument(0))")

@@ -5,14 +5,14 @@ import Synchronization
 ///
 /// Each thread takes the next piece that the other has not taken, so the caller does not wait for a
 /// helper that never comes.
-enum TwoThreads {
+package enum TwoThreads {
   /// Does all pieces of the work.
   ///
   /// - Parameters:
   ///   - count: The number of pieces.
   ///   - body: Does one piece.
   /// - Returns: The results of the pieces, in their order.
-  static func map<Result: Sendable>(
+  package static func map<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) -> Result
   ) -> [Result] {
     let work = Work<Result>(count)

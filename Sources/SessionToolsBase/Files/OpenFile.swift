@@ -163,21 +163,6 @@ package final class OpenFile: Sendable {
     try attempt { () throws(SystemCallError) in try fileSystem.synchronize(descriptor) }
   }
 
-  /// Copies a part into another file, a mebibyte at a time.
-  ///
-  /// - Throws: `noSpace` or `io`.
-  package func copy(_ range: Range<Int>, to other: OpenFile, at target: Int) throws(StoreError) {
-    let buffer = ByteBuffer(byteCount: 1 << 20)
-    var done = 0
-    while done < range.count {
-      let wanted = min(buffer.byteCount, range.count - done)
-      let count = try read(at: range.lowerBound + done, into: buffer, 0..<wanted)
-      if count == 0 { return }
-      try other.write(buffer, 0..<count, at: target + done)
-      done += count
-    }
-  }
-
   /// Returns whether both files have the same bytes.
   ///
   /// - Throws: `io`.

@@ -41,11 +41,16 @@ extension CurrentProcess {
   /// shown as 65534, including root.
   package static func isKnown(user: UInt32) -> Bool {
     guard user == 65534 else { return true }
-    // Each line: the first identifier here, the first identifier outside, and how many.
     guard let map = try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8) else {
       return false
     }
-    return map.split(separator: "\n").contains { line in
+    return isMapped(user: user, by: map)
+  }
+
+  /// Returns whether a process with some `uid_map` has an identifier for a user.
+  package static func isMapped(user: UInt32, by map: String) -> Bool {
+    // Each line: the first identifier here, the first identifier outside, and how many.
+    map.split(separator: "\n").contains { line in
       let numbers = line.split(separator: " ").compactMap { UInt64($0) }
       guard numbers.count == 3 else { return false }
       return numbers[0] <= UInt64(user) && UInt64(user) - numbers[0] < numbers[2]

@@ -64,6 +64,26 @@ import Testing
       ])
   }
 
+  /// The script that starts a process for which a line describes root's group.
+  private static let withGroup = """
+    printf '%s\\n' "$1" >"$0" && mount --bind "$0" /etc/group && shift && exec "$@"
+    """
+
+  @Test(arguments: [
+    ("root:x:0:", true), ("root:x:0:root", true), ("root:x:0:other", false),
+    ("root:x:0:root,other", false), ("others:x:0:", false),
+  ])
+  func `a group is the user's own if it has the user's name and no other members`(
+    group: String, isOwn: Bool
+  ) throws {
+    #expect(unsafe chmod(parent, 0o770) == 0)
+    // In this sandbox the user is root.
+    let worker = try Worker(
+      "exposed", store,
+      under: ["unshare", "-rm", "sh", "-c", Self.withGroup, scratch["group"], group])
+    #expect(worker.line() == (isOwn ? "none" : "its group can write \(parent) (mode 0770)"))
+  }
+
   @Test func `a directory of another user is reported`() throws {
     guard geteuid() == 0 else { return }
     #expect(unsafe chown(parent, 12345, 0) == 0)
@@ -93,9 +113,24 @@ import Testing
     #expect(ExposedParent(above: scratch["absent"], fileSystem: LinuxFileSystem()) == nil)
   }
 
-  @Test func `a user that has no number in a sandbox is not taken for another user`() {
+  @Test func `a user that has no number in a sandbox is not taken for another user`() throws {
     // All users have numbers where these tests run.
     #expect(CurrentProcess.isKnown(user: 65534))
     #expect(CurrentProcess.isKnown(user: 12345))
+    // Only the user of the tests has a number in this sandbox; others own the directories above.
+    if geteuid() == 0 { #expect(unsafe chown(parent, 12345, 0) == 0) }
+    #expect(try Worker("exposed", store, under: ["unshare", "-r"]).line() == "none")
+  }
+
+  static let maps: [(map: String, isMapped: Bool)] = [
+    ("         0          0 4294967295\n", true), ("0 100000 65536\n", true),
+    ("0 100000 65535\n", true), ("0 100000 65534\n", false), ("65534 100000 1\n", true),
+    ("65535 100000 1\n", false), ("0 1000 1\n65534 5 1\n", true), ("0 1000 1\n", false),
+    ("0 100000\n", false), ("", false),
+  ]
+
+  @Test(arguments: maps)
+  func `user 65534 has a number if a line of the map covers it`(map: String, isMapped: Bool) {
+    #expect(CurrentProcess.isMapped(user: 65534, by: map) == isMapped)
   }
 }

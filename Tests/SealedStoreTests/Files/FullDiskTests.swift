@@ -94,6 +94,44 @@ import Testing
     #expect(try store.verify().findings == [])
   }
 
+  @Test(arguments: [(231, StoreError.noSpace, "old"), (232, StoreError.outcomeUnknown, "new")])
+  func `a change that was not cut off has an unknown outcome if it was written completely`(
+    byteCount: Int, expected: StoreError.Code, value: String
+  ) throws {
+    // A change behind a compacted journal is written with a reserve, for which there is no space.
+    try store.compact()
+    let isFull = Locked(false)
+    disk.setRule { call in
+      switch call.kind {
+      case .write:
+        isFull.withLock { isFull in
+          defer { isFull = true }
+          return isFull ? .fail(ENOSPC) : .short(byteCount)
+        }
+      case .truncate: .fail(EIO)
+      default: nil
+      }
+    }
+    #expect(try code { try store.put("new", as: "item") } == expected)
+    disk.setRule(nil)
+    #expect(try store.text("item") == value)
+    #expect(try scratch.open().text("item") == value)
+  }
+
+  @Test func `the remains of a write are dropped even without space for a reserve`() throws {
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("journal", with: journal + [UInt8](repeating: 0xA1, count: 300))
+    disk.setRule { $0.kind == .write && $0.byteCount > 1000 ? .fail(ENOSPC) : nil }
+    let notices = Notices()
+    let opened = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
+    #expect(notices.all == [.unfinishedWriteDropped(byteCount: 300)])
+    // A void change is in their place.
+    let byteCount = journal.count + JournalLayout.shortRecordByteCount
+    #expect(try scratch.bytes(of: "journal").count == byteCount)
+    try opened.put("new", as: "item")
+    #expect(try scratch.open().texts() == ["item": "new", "other": "other"])
+  }
+
   @Test func `operations that make new files change nothing when the disk is full`() throws {
     let before = try RecordedDisk.read(scratch.path)
     disk.setRule { $0.kind == .write ? .fail(ENOSPC) : nil }
@@ -118,9 +156,11 @@ import Testing
     #expect(try store.text("item") == "old")
   }
 
-  @Test func `a compaction that does not fit is reported, fails no change, and is retried`()
-    async throws
-  {
+  /// The call that fails is either the first of a compaction or the one that makes it count.
+  @Test(arguments: [(FaultyFileSystem.Call.Kind.open, "journal.next"), (.rename, "journal")])
+  func `a compaction that does not fit is reported, fails no change, and is retried`(
+    kind: FaultyFileSystem.Call.Kind, name file: String
+  ) async throws {
     let notices = Notices()
     let writer = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
     func failureCount() -> Int {
@@ -129,7 +169,7 @@ import Testing
     func putLarge(_ count: Int) throws(StoreError) {
       for number in 0..<count { try writer.put(large, for: name("item \(number % 2)")) }
     }
-    disk.setRule { $0.kind == .open && $0.name == "journal.next" ? .fail(ENOSPC) : nil }
+    disk.setRule { $0.kind == kind && $0.name == file ? .fail(ENOSPC) : nil }
     while failureCount() == 0 {
       try putLarge(1)
       try await Task.sleep(for: .milliseconds(1))

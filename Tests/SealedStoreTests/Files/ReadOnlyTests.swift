@@ -300,12 +300,14 @@ import Testing
     }
   }
 
-  @Test func `a change of which only the first page is on the disk is ignored`() throws {
+  /// All pages but the first are not on the disk, or only the first byte of the change is not.
+  @Test(arguments: [4096..<Int.max, end(ofRecords: 2)..<end(ofRecords: 2) + 1])
+  func `a change of which only a part is on the disk is ignored`(missing: Range<Int>) throws {
     try makeUnmarked { try $0.put(String(repeating: "x", count: 5000), as: "long") }
     let before = try files()
     let journal = try #require(before["journal"])
-    let page = 4096
-    let written = journal[..<page] + [UInt8](repeating: 0, count: journal.count - page)
+    var written = journal
+    for offset in missing.clamped(to: journal.indices) { written[offset] = 0 }
     let other = scratch["on disk"]
     #expect(
       FileManager.default.createFile(
@@ -326,6 +328,14 @@ import Testing
     #expect(!isExchanged.value)
     #expect(try reader.texts() == ["a": "1", "b": "2"])
     #expect(try files() == before)
+  }
+
+  @Test func `a change of megabytes behind the mark counts on a full disk`() throws {
+    let text = String(repeating: "x", count: 3 << 20)
+    try makeUnmarked { try $0.put(text, as: "long") }
+    let disk = FaultyFileSystem { $0.kind == .write ? .fail(ENOSPC) : nil }
+    let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(try reader.text("long") == text)
   }
 
   /// The script that uses the store on a full disk.

@@ -64,6 +64,19 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
+  /// A long change reaches further behind the mark than a reserve.
+  @Test(arguments: [10, 100_000])
+  func `whole changes behind an old mark count before the next change of an open store`(
+    byteCount: Int
+  ) throws {
+    let opened = try scratch.open()
+    let text = String(repeating: "x", count: byteCount)
+    _ = try makeUnmarked { try store.put(text, as: "left") }
+    try opened.put("after", as: "item")
+    #expect(try opened.texts() == ["item": "after", "left": text])
+    #expect(try scratch.open().texts() == ["item": "after", "left": text])
+  }
+
   @Test func `the bytes of the last change are written again, and synced, before it counts`() throws
   {
     let (journal, start) = try makeUnmarked { try store.put("after", as: "item") }

@@ -14,8 +14,10 @@ import Testing
   }
 
   /// Creates a store with values of the given sizes in turn, up to a total length.
-  private func fill(_ sizes: [Int], byteCount: Int) throws -> [String: Int] {
-    let store = try scratch.create()
+  private func fill(
+    _ sizes: [Int], byteCount: Int, in given: SealedFileStore? = nil
+  ) throws -> [String: Int] {
+    let store = if let given { given } else { try scratch.create() }
     var expected: [String: Int] = [:]
     var changes: [StoreChange] = []
     var total = 0
@@ -156,6 +158,28 @@ import Testing
       #expect(try store.value(for: name("item 19999")) != nil)
       #expect(try code { _ = try store.value(for: name("item 20000")) } == StoreError.io)
     }
+  }
+
+  /// A part is read before its start is known, and read again if that has failed.
+  @Test func `a part whose first read fails is not taken for an unfinished write`() throws {
+    let store = try scratch.create()
+    let mark = try scratch.bytes(of: "mark")
+    let expected = try fill([1000], byteCount: 18 << 20, in: store)
+    try scratch.overwrite("mark", with: mark)
+    let hasFailed = Locked(false)
+    let disk = FaultyFileSystem { call in
+      // No other reads behind the first megabytes are as long as those of parts.
+      guard call.kind == .read, call.name == "journal", call.range.lowerBound > 8 << 20,
+        call.byteCount > 256 << 10
+      else { return nil }
+      return hasFailed.withLock { hasFailed in
+        defer { hasFailed = true }
+        return hasFailed ? nil : .fail(EIO)
+      }
+    }
+    let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
+    #expect(hasFailed.value)
+    #expect(try opened.keys(in: nil).count == expected.count)
   }
 
   @Test func `a long journal is opened and listed in one pass from front to back`() throws {

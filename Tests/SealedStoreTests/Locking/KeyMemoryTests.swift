@@ -218,17 +218,21 @@ import Testing
     #expect(try scratch.open().contents().values.map { $0 } == [Array("parent".utf8)])
   }
 
-  /// In a child no helper thread may read parts of a long journal, because threads do not survive a
-  /// fork.
+  /// In a child no helper thread may read parts of a long journal or of a long list, because
+  /// threads of a forked child cannot wait for each other.
   @Test func `a forked child can open a store for itself, even a large store`() throws {
     let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
     let store = try scratch.create()
     for identifier in ["one", "two"] {
       try store.put(value, for: StoreKey(identifier, in: "worker"))
     }
+    try store.apply((0..<1100).map { .put(secret("v"), for: try name("item \($0)")) })
     let worker = try Worker("open-in-fork", scratch.path, scratch.writeKeyFile(), "one")
     let lines = worker.lines()
     #expect(worker.wait() == 0)
-    #expect(lines == ["parent ok", "child ok", "child ended with 0"])
+    #expect(
+      lines == [
+        "parent ok", "child lists 1102", "child ok", "child starts 0", "child ended with 0",
+      ])
   }
 }

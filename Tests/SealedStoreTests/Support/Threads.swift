@@ -18,3 +18,35 @@ func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) t
   group.wait()
   if let error = errors.value.first { throw error }
 }
+
+/// A thread of this process, as the kernel sees it.
+struct KernelThread: Sendable {
+  private let path: String
+
+  /// Returns the calling thread.
+  static func current() throws -> KernelThread {
+    let place = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+    return KernelThread(path: "/proc/\(place)/status")
+  }
+
+  /// How often it has waited, this time included; `nil` while it is awake, 0 when it has ended.
+  var waitCount: Int? {
+    guard let status = try? String(contentsOfFile: path, encoding: .utf8) else { return 0 }
+    let fields = Dictionary(
+      status.split(separator: "\n").map { line in
+        let parts = line.split(separator: ":", maxSplits: 1)
+        return (parts[0], parts.last?.trimmingCharacters(in: .whitespaces) ?? "")
+      }, uniquingKeysWith: { first, _ in first })
+    guard fields["State"]?.hasPrefix("S") == true else { return nil }
+    return fields["voluntary_ctxt_switches"].flatMap { Int($0) }
+  }
+}
+
+/// Returns whether all of some threads sleep at the same moment.
+///
+/// Then none of them has a lock that another one waits for: all wait for something else.
+func areAsleep(_ threads: [KernelThread]) -> Bool {
+  let before = threads.map(\.waitCount)
+  Thread.sleep(forTimeInterval: 0.01)
+  return !before.contains(nil) && threads.map(\.waitCount) == before
+}

@@ -240,6 +240,21 @@ import Testing
     #expect(number > 100)
   }
 
+  @Test func `a journal without its damage matches the anchor of an interrupted repair`() throws {
+    let store = try create()
+    for value in ["1", "2"] { try store.put(value, as: "a") }
+    let place = JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue
+    try scratch.flip("journal", at: place)
+    let disk = FaultyFileSystem { call in
+      call.kind == .rename && call.name == "journal" ? .fail(EIO) : nil
+    }
+    let damaged = try open(StoreEnvironment(fileSystem: disk, repairLease: .zero))
+    #expect(try code { _ = try damaged.repair() } == StoreError.io)
+    // The user puts the journal back from a backup.
+    try scratch.flip("journal", at: place)
+    #expect(try open().text("a") == "2")
+  }
+
   @Test(arguments: [JournalLayout.value, JournalLayout.chainValue])
   func `a repair that stops at any step keeps the store as readable as it was`(
     offset: Int

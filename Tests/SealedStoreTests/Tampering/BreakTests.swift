@@ -107,10 +107,24 @@ import Testing
     #expect(try opened.texts() == ["a": "old"])
   }
 
+  /// The length of the largest change and the largest reserve.
+  private static let largestRemainsByteCount = (1 << 30) + (32 << 10)
+
+  @Test func `as many bytes as the largest change and reserve take can be an unfinished write`()
+    throws
+  {
+    try store.put("1", as: "a")
+    let journal = try scratch.bytes(of: "journal")
+    try scratch.overwrite("journal", with: journal + [1])
+    let byteCount = journal.count + Self.largestRemainsByteCount
+    #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
+    #expect(try scratch.open().texts() == ["a": "1"])
+  }
+
   @Test func `more bytes than any change and reserve are damage, and are not searched`() throws {
     try store.put("1", as: "a")
-    let byteCount = try scratch.bytes(of: "journal").count
-    #expect(unsafe truncate(scratch.file("journal"), byteCount + (1 << 30) + (32 << 10) + 1) == 0)
+    let byteCount = try scratch.bytes(of: "journal").count + Self.largestRemainsByteCount + 1
+    #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
     let disk = FaultyFileSystem()
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
     #expect(try code { _ = try opened.texts() } == StoreError.corrupt)
@@ -165,25 +179,37 @@ import Testing
 
   @Test func `an error names the damaged file and the damage`() throws {
     for name in ["a", "b", "c"] { try store.put("1", as: name) }
-    let journal = try scratch.bytes(of: "journal")
-    func found() throws -> StoreError { try error { _ = try scratch.open().text("a") } }
+    let (journal, mark) = (try scratch.bytes(of: "journal"), try scratch.bytes(of: "mark"))
+    func expect(_ reason: String, in path: String) throws {
+      let found = try error { _ = try scratch.open().text("a") }
+      #expect(found.reason == reason)
+      #expect(found.store == path)
+    }
 
     let moved = scratch["mark"]
     try FileManager.default.moveItem(atPath: scratch.file("mark"), toPath: moved)
-    #expect(try found().store == scratch.path)
+    try expect("the mark is missing", in: scratch.path)
     try FileManager.default.moveItem(atPath: moved, toPath: scratch.file("mark"))
+    try scratch.flip("mark", at: 50)
+    try expect("the mark was changed", in: scratch.path)
+    try scratch.flip("mark", at: 50)
 
     let end = JournalLayout.start(ofRecord: 3)
     try scratch.overwrite("journal", with: Array(journal[..<end]))
-    var wrong = try found()
-    #expect(wrong.store == scratch.file("journal"))
-    #expect(
-      wrong.reason
-        == "the journal is shorter than was confirmed: it breaks off at byte \(end)")
+    try expect(
+      "the journal is shorter than was confirmed: it breaks off at byte \(end)",
+      in: scratch.file("journal"))
+    for count in [journal.count - end, 4096] {
+      try scratch.overwrite("journal", with: journal[..<end] + Array(repeating: 1, count: count))
+      try expect("the journal breaks off at byte \(end)", in: scratch.file("journal"))
+    }
 
-    try scratch.overwrite("journal", with: journal[..<end] + Array(repeating: 1, count: 4096))
-    wrong = try found()
-    #expect(wrong.store == scratch.file("journal"))
-    #expect(wrong.reason == "the journal breaks off at byte \(end)")
+    // This mark is from before the journal's last change, so it is not that of a crash.
+    try scratch.overwrite("journal", with: journal)
+    let opened = try scratch.open()
+    try opened.put("2", as: "a")
+    try opened.compact()
+    try scratch.overwrite("mark", with: mark)
+    try expect("the mark is that of another journal", in: scratch.path)
   }
 }

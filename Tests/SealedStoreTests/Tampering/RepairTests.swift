@@ -213,6 +213,36 @@ import Testing
     #expect(try scratch.open().texts() == sound)
   }
 
+  @Test func `a kept journal does not replace a kept journal with other damage`() throws {
+    var kept: [String: Data] = [:]
+    for number in 1...2 {
+      try scratch.flip(
+        "journal", at: JournalLayout.start(ofRecord: number) + JournalLayout.chainValue)
+      let damaged = try #require(FileManager.default.contents(atPath: scratch.file("journal")))
+      let path = try #require(repair().keptAt)
+      kept[path] = damaged
+      try store.restore("journal")
+      try store.restore("mark")
+    }
+    #expect(kept.count == 2)
+    for (path, damaged) in kept {
+      #expect(FileManager.default.contents(atPath: path) == damaged)
+    }
+  }
+
+  @Test func `a repair does not keep a journal that an interrupted repair kept before`() throws {
+    try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue)
+    let disk = FaultyFileSystem { call in
+      call.kind == .rename && call.name == "journal" ? .fail(EIO) : nil
+    }
+    let interrupted = try scratch.open(StoreEnvironment(fileSystem: disk, repairLease: .zero))
+    #expect(try code { _ = try interrupted.repair() } == StoreError.io)
+    let kept = try scratch.names().subtracting(storeFiles)
+    #expect(kept.count == 1)
+    #expect(try repair().lostRecordCount == 0)
+    #expect(try scratch.names().subtracting(storeFiles) == kept)
+  }
+
   @Test func `an unfinished write needs no repair`() throws {
     try scratch.overwrite("journal", with: journal + [UInt8](repeating: 3, count: 300))
     let notices = Notices()

@@ -58,6 +58,25 @@ import Testing
     #expect(left.values.allSatisfy { !$0.hasPrefix("newest") })
   }
 
+  @Test(arguments: [1, 2])
+  func `no record of a change that was never finished is restored from behind the mark`(
+    count: Int
+  ) throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("a", as: "a")
+    try store.put("b", as: "b")
+    let (mark, end) = (try other.bytes(of: "mark"), try other.bytes(of: "journal").count)
+    try store.apply(["a", "b", "c"].map { .put(secret("new \($0)"), for: try name($0)) })
+    let journal = try other.bytes(of: "journal")
+    try other.overwrite("journal", with: Array(journal[..<(end + count * recordByteCount)]))
+    try other.overwrite("mark", with: mark)
+    // With this damage, opening does not drop the change.
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.chainValue)
+    #expect(try other.open().repair().wasNeeded)
+    #expect(try other.open().texts() == ["a": "a", "b": "b"])
+  }
+
   @Test(arguments: [3, 4])
   func `without the mark, a last change that lost a record is not restored, and no other is lost`(
     lost: Int
@@ -242,12 +261,15 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "new a", "b": "b", "c": "new c", "d": "new d"])
   }
 
-  @Test func `a removal in a last change that was never finished has no effect`() throws {
+  /// The records of a long change are read in portions.
+  @Test(arguments: [1, 3000])
+  func `a removal in a last change that was never finished has no effect`(putCount: Int) throws {
     let other = try Scratch()
     let store = try other.create()
     try store.put("a", as: "a")
     try store.put("b", as: "b")
-    try store.apply([.remove(name("a")), .put(secret("c"), for: name("c"))])
+    let puts = try (0..<putCount).map { StoreChange.put(secret("c"), for: try name("c \($0)")) }
+    try store.apply([.remove(name("a"))] + puts)
     let journal = try other.bytes(of: "journal")
     try other.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
     try FileManager.default.removeItem(atPath: other.file("mark"))
