@@ -12,15 +12,35 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The blocking members read and write on the calling thread. Each has an `async` twin that blocks
-/// no thread of the cooperative pool.
-///
 /// Where the container is on a store (``StoreBackedContainer``), a change waits for a refresh that
 /// is about to store its item, in any process, and a refresh never replaces an item that was
 /// changed or removed meanwhile: a user who signed out stays signed out.
 ///
 /// Unchecked, because Swift cannot check a class that may be subclassed: all stored properties are
 /// constants of Sendable types. A subclass with state of its own must make the same promise.
+///
+/// ## Blocking and async members
+///
+/// The blocking members read and write on the calling thread. Each has an `async` twin that blocks
+/// no thread of the cooperative pool. One rule names the twins: they have the same name, and in an
+/// `async` function Swift picks the `async` one. Only members that iOS-SessionTools has are
+/// different: code that calls them in an `async` function must still compile, so their twins have
+/// other names.
+///
+/// | blocking | `async` |
+/// |---|---|
+/// | `containsItem()` | the same name |
+/// | `item()` | the same name |
+/// | ``state`` | ``currentState()`` |
+/// | ``updateItem(_:)`` | ``store(_:)`` |
+/// | ``deleteItem()`` | ``remove()`` |
+/// | ``UserSession/userDidLogIn(_:)`` | ``UserSession/logIn(_:)`` |
+/// | ``UserSession/userDidUpdate(_:)`` | ``UserSession/update(_:)`` |
+/// | ``UserSession/userDidLogOut(logoutError:)`` | ``UserSession/logOut(_:)`` |
+/// | ``UserSession/refresh(completion:)`` | ``Refreshable/refreshNow()`` |
+///
+/// At the top level of `main.swift` Swift picks the blocking one of two members of the same name,
+/// even after `await`.
 open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// The container of the item.
   public let container: AnySessionContainer<T>
