@@ -62,7 +62,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item whose
   ///   name is not valid here.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     let found = try await found()
     if let damage = found.damage { throw damage }
     return found.keys.filter { namespace == nil || $0.namespace == namespace }

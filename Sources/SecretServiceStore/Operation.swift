@@ -120,21 +120,22 @@ struct Operation: Sendable {
   }
 
   /// Returns the items of a namespace, or of all.
-  func items(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+  func items(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
     var items = try await smallItems(in: namespace)
     try await add(.large, in: namespace, to: &items)
     return items
   }
 
   /// Returns the items of a namespace, or of all, that can be read together.
-  func smallItems(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+  func smallItems(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
     var items: [StoreKey: SecretBytes] = [:]
     try await add(.small, in: namespace, to: &items)
     return items
   }
 
   private func add(
-    _ size: ItemAttributes.Size, in namespace: Namespace?, to items: inout [StoreKey: SecretBytes]
+    _ size: ItemAttributes.Size, in namespace: StoreNamespace?,
+    to items: inout [StoreKey: SecretBytes]
   ) async throws {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
     for line in try await lines(with: attributes, size, in: try await collection()).values {
@@ -148,7 +149,7 @@ struct Operation: Sendable {
   ///
   /// The secrets of small items contain their keys: asking for the attributes of each would take
   /// many times as long.
-  func keys(in namespace: Namespace?) async throws -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) async throws -> [StoreKey] {
     var keys = Set(try await smallItems(in: namespace).keys)
     let collection = try await collection()
     let large = ItemAttributes.inNamespace(namespace, size: .large)
@@ -161,7 +162,7 @@ struct Operation: Sendable {
   /// Returns the key in an item's attributes; `nil` when the item is gone.
   ///
   /// - Throws: `corrupt` when the attributes are not ours.
-  private func key(of path: String, in namespace: Namespace?) async throws -> StoreKey? {
+  private func key(of path: String, in namespace: StoreNamespace?) async throws -> StoreKey? {
     guard let attributes = try await provider.attributes(of: path, until: deadline) else {
       return nil
     }
@@ -205,7 +206,7 @@ struct Operation: Sendable {
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   private func item(
-    in line: KeptLine, of namespace: Namespace?
+    in line: KeptLine, of namespace: StoreNamespace?
   ) throws -> (key: StoreKey, value: SecretBytes) {
     let item = try line.item.get()
     guard namespace.map({ $0 == item.key.namespace }) ?? true else {

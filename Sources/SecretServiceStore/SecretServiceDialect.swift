@@ -78,7 +78,7 @@ extension SecretServiceDialect {
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
     let object = attributes["object"].map { "/\($0)" } ?? ""
     return try StoreKey(
-      "\(scheme)://\(user)\(server)\(port)\(object)", in: Namespace(service: "git"))
+      "\(scheme)://\(user)\(server)\(port)\(object)", in: StoreNamespace(service: "git"))
   }
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
@@ -87,7 +87,7 @@ extension SecretServiceDialect {
     name: "docker", attributes: ["docker_cli": "1"]
   ) { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
-    return try StoreKey("\(user)@\(server)", in: Namespace(service: "docker"))
+    return try StoreKey("\(user)@\(server)", in: StoreNamespace(service: "docker"))
   }
 
   /// Items stored with `secret-tool`, whose other attributes make the identifier.
@@ -120,7 +120,7 @@ extension SecretServiceDialect {
     let service = rest.removeValue(forKey: "service")
     let texts = rest.sorted { $0.key < $1.key }.map { "\(escaped($0.key))=\(escaped($0.value))" }
     guard !texts.isEmpty else { return nil }
-    return try StoreKey(texts.joined(separator: ", "), in: Namespace(service: service ?? name))
+    return try StoreKey(texts.joined(separator: ", "), in: StoreNamespace(service: service ?? name))
   }
 
   private static func escaped(_ text: String) -> String {
@@ -138,7 +138,7 @@ extension SecretServiceDialect {
       return nil
     }
     return try StoreKey(
-      identifier, in: Namespace(service: service, accessGroup: accessGroup))
+      identifier, in: StoreNamespace(service: service, accessGroup: accessGroup))
   }
 
   /// Returns whether there are no other attributes than the schema, which not every version writes.

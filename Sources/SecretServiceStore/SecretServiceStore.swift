@@ -58,7 +58,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await perform { operation in try await operation.keys(in: namespace) }
   }
 
@@ -68,7 +68,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func items(
-    in namespace: Namespace?
+    in namespace: StoreNamespace?
   ) async throws(StoreError) -> [StoreKey: SecretBytes] {
     try await perform { operation in try await operation.items(in: namespace) }
   }
@@ -76,7 +76,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns all keys and values of one namespace, or of all when `nil`; blocks.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func items(in namespace: Namespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
+  public func items(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
     try waiting { store async throws(StoreError) in try await store.items(in: namespace) }
   }
 

@@ -113,7 +113,7 @@ public struct MigrationMapping: Codable, Hashable, Sendable {
       case .assign(let name): InstallIdentifier(rawValue: name)
       }
     return key.moved(
-      to: try Namespace(
+      to: try StoreNamespace(
         service: rename?.newName ?? namespace.service, accessGroup: namespace.accessGroup,
         install: newInstall))
   }

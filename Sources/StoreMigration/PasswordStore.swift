@@ -36,7 +36,7 @@ public enum PasswordStore {
     }
   }
 
-  private static let namespace: Namespace = "pass"
+  private static let namespace: StoreNamespace = "pass"
 
   private static func list(_ path: String) throws(StoreError) -> StoreListing {
     var damage: StoreError?

@@ -86,7 +86,7 @@ public enum PlainItems {
         StoreError.undecodable, store: name,
         reason: "not a JSON object with service, identifier, and value or base64")
     }
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: line.service, accessGroup: line.group,
       install: line.install.map { InstallIdentifier(rawValue: $0) })
     return (try StoreKey(line.identifier, in: namespace), SecretBytes(value))

@@ -53,7 +53,7 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
   /// Returns the names of the items in one namespace, or of all items if it is `nil`.
   ///
   /// - Throws: What the closure `list` throws, or the reason why it could not list all items.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     let listing = try list()
     if let damage = listing.damage { throw damage }
     return listing.keys.filter { namespace == nil || $0.namespace == namespace }

@@ -201,7 +201,7 @@ private struct User: Codable, Equatable, Sendable {
 private func installsAreKeptApart(
   _ old: KeychainStorageContainer<User>, _ new: KeychainStorageContainer<User>
 ) async throws {
-  let service = try Namespace(service: "com.example.mail")
+  let service = try StoreNamespace(service: "com.example.mail")
   let (before, after) = (InstallIdentifier(rawValue: "old"), InstallIdentifier(rawValue: "new"))
   #expect(try await new.store.installs(of: service).map(\.install) == [before])
   let count = try await new.store.adopt(before, into: after, of: service)

@@ -14,7 +14,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: Namespace?) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] {
     listCount.update { $0 += 1 }
     return base.keys(in: namespace)
   }

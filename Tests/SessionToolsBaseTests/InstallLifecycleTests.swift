@@ -3,13 +3,13 @@ import Testing
 
 @Suite struct `the items of installations` {
   let store = MemoryStore()
-  let service: Namespace = "mail"
+  let service: StoreNamespace = "mail"
   let old = InstallIdentifier(rawValue: "old")
   let new = InstallIdentifier(rawValue: "new")
 
   private func put(
     _ text: String, for name: String, of install: InstallIdentifier?,
-    in service: Namespace? = nil
+    in service: StoreNamespace? = nil
   ) throws {
     let key = try StoreKey(name, in: (service ?? self.service).with(install: install))
     try store.put(SecretBytes(utf8: text), for: key)
@@ -29,7 +29,7 @@ import Testing
     try put("5", for: "a", of: InstallIdentifier(rawValue: "x"), in: "news")
     try put(
       "6", for: "a", of: InstallIdentifier(rawValue: "y"),
-      in: Namespace(service: "mail", accessGroup: "team"))
+      in: StoreNamespace(service: "mail", accessGroup: "team"))
     let expected = [(new, 1), (old, 2)]
     for summaries in [
       try await store.installs(of: service), try blockingInstalls(of: service.with(install: new)),
@@ -40,7 +40,7 @@ import Testing
     #expect(try await store.installs(of: "unused").isEmpty)
   }
 
-  private func blockingInstalls(of service: Namespace) throws -> [InstallSummary] {
+  private func blockingInstalls(of service: StoreNamespace) throws -> [InstallSummary] {
     try store.installs(of: service)
   }
 

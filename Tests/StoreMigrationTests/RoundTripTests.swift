@@ -16,7 +16,7 @@ import Testing
     let sizes = [0, 1, 31, 4096, 100_000]
     var items: Contents = [:]
     for number in 0..<count {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: services.randomElement(using: &random) ?? "",
         accessGroup: groups.randomElement(using: &random) ?? nil,
         install: installs.randomElement(using: &random) ?? nil)

@@ -23,7 +23,7 @@ extension `one at a time` {
       login.browser = browser
       let ending = Task { [login] in try await login.start() }
       _ = try await browser.address()
-      let key = try StoreKey("pending-login", in: Namespace(service: "test"))
+      let key = try StoreKey("pending-login", in: StoreNamespace(service: "test"))
       let kept = try #require(try await stage.store.value(for: key))
       if act == .open {
         try await wait(until: "the page is there") {
@@ -201,7 +201,7 @@ final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
     try await base.asyncApply(changes)
   }
 
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await base.asyncKeys(in: namespace)
   }
 }

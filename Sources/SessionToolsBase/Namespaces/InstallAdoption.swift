@@ -25,7 +25,7 @@ extension SecretStore {
   ///   ``SecretStore/apply(_:)``; `invalidName`.
   @discardableResult
   public func adopt(
-    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
     onConflict conflict: AdoptionConflict = .fail
   ) throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
@@ -49,7 +49,7 @@ extension SecretStore {
   /// - Throws: As the blocking twin.
   @discardableResult
   public func adopt(
-    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
     onConflict conflict: AdoptionConflict = .fail
   ) async throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
@@ -66,14 +66,14 @@ extension SecretStore {
 
 /// The list of changes that moves items from one installation to another.
 private struct InstallAdoption {
-  let source: Namespace
-  private let destination: Namespace
+  let source: StoreNamespace
+  private let destination: StoreNamespace
   private let conflict: AdoptionConflict
   private var puts: [StoreChange] = []
   private var removals: [StoreChange] = []
 
   init(
-    old: InstallIdentifier?, new: InstallIdentifier?, service: Namespace,
+    old: InstallIdentifier?, new: InstallIdentifier?, service: StoreNamespace,
     conflict: AdoptionConflict
   ) throws(StoreError) {
     source = try service.with(install: old)

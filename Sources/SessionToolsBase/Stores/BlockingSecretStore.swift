@@ -36,7 +36,7 @@ extension BlockingSecretStore {
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await onQueue { store throws(StoreError) in try store.keys(in: namespace) }
   }
 

@@ -180,7 +180,7 @@ extension FaultyStore {
   /// Returns the keys of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try begin(StoreCall(.keys, .blocking, namespace: namespace))
     return try store.keys(in: namespace)
   }
@@ -188,7 +188,7 @@ extension FaultyStore {
   /// Returns the keys of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await beginAsync(StoreCall(.keys, .async, namespace: namespace))
     return try await store.asyncKeys(in: namespace)
   }

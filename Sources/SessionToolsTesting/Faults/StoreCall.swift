@@ -32,10 +32,11 @@ public struct StoreCall: Hashable, Sendable {
   /// The names that were asked for or changed, in order; empty for `keys` and `changes`.
   public let keys: [StoreKey]
   /// The namespace that was listed; `nil` for all, and for other operations.
-  public let namespace: Namespace?
+  public let namespace: StoreNamespace?
 
   init(
-    _ operation: StoreOperation, _ face: Face, keys: [StoreKey] = [], namespace: Namespace? = nil
+    _ operation: StoreOperation, _ face: Face, keys: [StoreKey] = [],
+    namespace: StoreNamespace? = nil
   ) {
     self.operation = operation
     self.face = face

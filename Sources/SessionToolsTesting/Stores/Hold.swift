@@ -57,7 +57,7 @@ extension StoreKey {
   /// Returns a name that no other run of a check uses: stores of this process may share locks.
   static func fresh(_ identifier: String = "item") throws -> StoreKey {
     try StoreKey(
-      identifier, in: Namespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
+      identifier, in: StoreNamespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
   }
 }
 

@@ -47,7 +47,7 @@ struct StoreProbe: Sendable {
     }
   }
 
-  func keys(in namespace: Namespace? = nil) async throws -> [StoreKey] {
+  func keys(in namespace: StoreNamespace? = nil) async throws -> [StoreKey] {
     switch face {
     case .blocking: try await onOwnThread { [store] in try store.keys(in: namespace) }
     case .async: try await store.asyncKeys(in: namespace)
@@ -98,7 +98,7 @@ struct StoreProbe: Sendable {
   }
 
   /// Expects that the names listed are these, in ascending order.
-  func expectKeys(_ keys: [StoreKey], in namespace: Namespace? = nil) async throws {
+  func expectKeys(_ keys: [StoreKey], in namespace: StoreNamespace? = nil) async throws {
     let found = try await self.keys(in: namespace)
     let expected = keys.sorted()
     guard found != expected else { return }

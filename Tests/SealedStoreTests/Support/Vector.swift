@@ -99,7 +99,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
     guard let service = names[0], let identifier = names[3] else {
       throw ParsingError(line: text)
     }
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: service, accessGroup: names[1],
       install: names[2].map(InstallIdentifier.init(rawValue:)))
     let answer: Answer =

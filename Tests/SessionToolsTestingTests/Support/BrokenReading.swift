@@ -41,7 +41,7 @@ extension BrokenStore {
     return try read(key, face) != nil
   }
 
-  func list(_ namespace: Namespace?, _ face: Face) throws(StoreError) -> [StoreKey] {
+  func list(_ namespace: StoreNamespace?, _ face: Face) throws(StoreError) -> [StoreKey] {
     if defect == .looksEmptyWhenLocked, world.isLocked.isSet { return [] }
     try checkLock()
     var keys = memory(face).keys(in: nil)

@@ -95,10 +95,10 @@ extension BrokenStore {
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try change(changes, .async)
   }
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try list(namespace, .blocking)
   }
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try list(namespace, .async)
   }
 }

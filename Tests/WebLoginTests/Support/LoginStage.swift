@@ -37,8 +37,8 @@ struct LoginStage: Sendable {
   /// Returns whether a login is stored that has not ended.
   func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }
 
-  private static let namespace: Namespace = {
-    do { return try Namespace(service: "test") } catch { preconditionFailure("\(error)") }
+  private static let namespace: StoreNamespace = {
+    do { return try StoreNamespace(service: "test") } catch { preconditionFailure("\(error)") }
   }()
 }
 

@@ -27,7 +27,7 @@ extension StoreConformance {
       faces: [nil]
     ) { store in
       for number in 0..<20 {
-        let namespace = try Namespace(service: "conformance \(number)")
+        let namespace = try StoreNamespace(service: "conformance \(number)")
         let keys = try (0..<8).map { try StoreKey("\($0)", in: namespace) }
         let sample = Sample("text")
         let outcome = await store.cancelled(at: number) { store in

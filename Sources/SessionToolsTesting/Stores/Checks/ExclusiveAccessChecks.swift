@@ -105,7 +105,7 @@ extension StoreConformance {
       let key = try StoreKey.fresh("\u{e9}")
       let others = [
         try StoreKey("e\u{301}", in: key.namespace), try StoreKey("item", in: key.namespace),
-        key.moved(to: try Namespace(service: key.namespace.service, accessGroup: "group")),
+        key.moved(to: try StoreNamespace(service: key.namespace.service, accessGroup: "group")),
       ]
       let hold = try await store.hold(key)
       for other in others {
