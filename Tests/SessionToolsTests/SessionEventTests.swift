@@ -6,7 +6,7 @@ import Testing
 
 /// Other suites of the process run meanwhile, so each test looks only at its own session and store.
 @Suite(.serialized) struct `what a process observes` {
-  private struct Pass: Codable, Expiring, Sendable {
+  private struct Pass: Codable, ExpiringItem, Sendable {
     var text = "s3cret"
     var expirationDate: Date? = .distantPast
   }

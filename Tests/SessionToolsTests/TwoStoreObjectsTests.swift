@@ -4,7 +4,7 @@ import SessionToolsTesting
 import TestSupport
 import Testing
 
-private struct Token: Codable, Expiring, Sendable {
+private struct Token: Codable, ExpiringItem, Sendable {
   var number = 0
   var expirationDate: Date?
 

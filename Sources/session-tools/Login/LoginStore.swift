@@ -3,7 +3,7 @@ import SessionToolsBase
 import WebLogin
 
 /// A login as it is stored: the tokens, and the server and client to refresh them with.
-struct StoredLogin: Codable, Expiring, Sendable {
+struct StoredLogin: Codable, ExpiringItem, Sendable {
   var credential: OAuthCredential
   let issuer: String
   let clientID: String

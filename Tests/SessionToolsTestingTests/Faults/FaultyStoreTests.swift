@@ -348,7 +348,7 @@ import Testing
   }
 }
 
-private struct Pass: Codable, Expiring, Sendable {
+private struct Pass: Codable, ExpiringItem, Sendable {
   var number: Int
   var expirationDate: Date?
 }
