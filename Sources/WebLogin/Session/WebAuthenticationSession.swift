@@ -26,7 +26,7 @@ public struct WebAuthenticationSession: Sendable {
   /// The path of the address that the browser returns to, as registered at the server.
   public var redirectPath = "/callback"
   /// The browser's opener.
-  public var browser: any Browser = SystemBrowser()
+  public var browser: any LoginBrowser = SystemBrowser()
   /// The place where the login is stored meanwhile; without it, the login cannot be resumed.
   public var pending: PendingLoginPlace?
 

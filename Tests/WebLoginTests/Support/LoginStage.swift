@@ -43,12 +43,12 @@ struct LoginStage: Sendable {
 }
 
 /// Records the addresses to open, and opens them in a browser if there is one.
-final class WatchedBrowser: Browser {
-  private let browser: (any Browser)?
+final class WatchedBrowser: LoginBrowser {
+  private let browser: (any LoginBrowser)?
   private let addresses: AsyncStream<URL>
   private let arrivals: AsyncStream<URL>.Continuation
 
-  init(_ browser: (any Browser)? = nil) {
+  init(_ browser: (any LoginBrowser)? = nil) {
     self.browser = browser
     (addresses, arrivals) = AsyncStream.makeStream(of: URL.self)
   }
