@@ -126,7 +126,7 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
 }
 
 extension WebLoginError: SecretFreeError {}
-extension HTTPError: SecretFreeError {}
+extension OAuthHTTPError: SecretFreeError {}
 
 /// The error with which an authorization server refused (RFC 6749, sections 4.1.2.1 and 5.2).
 public struct ServerRefusal: Hashable, Sendable {

@@ -34,7 +34,7 @@ extension `one at a time` {
           tokenEndpoint: "https://a.example/token"), clientID: "app",
         authentication: authentication,
         http: ScriptedHTTP { request in
-          let response = HTTPResponse(
+          let response = OAuthHTTPResponse(
             400, #"{"error": "invalid_grant", "error_description": "SECRET is spent"}"#,
             ["x": "SECRET"])
           seen.update { $0 += [texts(of: request), texts(of: response)] }
@@ -57,7 +57,8 @@ extension `one at a time` {
         server: try AuthorizationServer(
           issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize",
           tokenEndpoint: "https://a.example/token"), clientID: "app",
-        http: ScriptedHTTP { _ in throw HTTPError(HTTPError.noAnswer, reason: "it broke") })
+        http: ScriptedHTTP { _ in throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
+        })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
       var login = WebAuthenticationSession(client: client, pending: PendingLoginPlace(container))
       login.browser = browser
@@ -87,7 +88,7 @@ extension `one at a time` {
           server: try AuthorizationServer(
             issuer: "https://a.example", authorizationEndpoint: nil,
             tokenEndpoint: "https://a.example/token"), clientID: "app",
-          http: ScriptedHTTP { _ in HTTPResponse(400, "{\"error\": \(text)}") })
+          http: ScriptedHTTP { _ in OAuthHTTPResponse(400, "{\"error\": \(text)}") })
         let error = await #expect(throws: WebLoginError.self) {
           try await client.refresh(
             OAuthCredential(accessToken: "a", refreshToken: "r", expirationDate: nil))
