@@ -12,7 +12,7 @@ public import SessionAuthentication
 ///
 /// > Warning: The person is not asked if the system's rules allow the action without a question.
 /// > That is always the case for root.
-public struct PolkitAuthenticator: Authenticator {
+public struct PolkitAuthenticator: UserAuthenticator {
   /// How long polkit may take for an answer that does not involve the person.
   private static let serviceTimeout = Duration.seconds(25)
   /// How long withdrawing a question may take.

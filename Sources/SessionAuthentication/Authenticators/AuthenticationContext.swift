@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It does for one place in a program what `LAContext` does, such as a page that asks again before
 /// a payment. It can always be used again. Its state is only in this process.
-public final class AuthenticationContext: Authenticator {
+public final class AuthenticationContext: UserAuthenticator {
   private struct Inside {
     var state = AuthenticationState.notDetermined
     /// The last success, and when it was.
@@ -14,7 +14,7 @@ public final class AuthenticationContext: Authenticator {
     var invalidationCount = 0
   }
 
-  private let authenticator: any Authenticator
+  private let authenticator: any UserAuthenticator
   private let reuseDuration: Duration
   private let clock: any SessionClock
   private let inside = Mutex(Inside())
@@ -30,7 +30,7 @@ public final class AuthenticationContext: Authenticator {
   ///     zero by default.
   ///   - clock: The clock that measures the time.
   public init(
-    _ authenticator: some Authenticator, reuseDuration: Duration = .zero,
+    _ authenticator: some UserAuthenticator, reuseDuration: Duration = .zero,
     clock: some SessionClock = SystemSessionClock()
   ) {
     self.authenticator = authenticator

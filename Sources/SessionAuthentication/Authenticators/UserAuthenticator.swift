@@ -3,7 +3,7 @@
 /// Most authenticators only answer yes or no, which is a presence check: after a no, the program
 /// can still read everything that they guard. It is protection only where a secret is derived from
 /// the person's input, as with ``PassphraseAuthenticator``.
-public protocol Authenticator: Sendable {
+public protocol UserAuthenticator: Sendable {
   /// How the person is authenticated.
   var method: AuthenticationMethod { get }
 
