@@ -62,7 +62,7 @@ let package = Package(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
-      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
+      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
     // Empty without the trait.
     .target(
       name: "SessionServiceAdapters",
@@ -75,7 +75,8 @@ let package = Package(
       name: "session-tools",
       dependencies: [
         "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
+        argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
@@ -142,7 +143,8 @@ let package = Package(
       name: "ProgramFuzzTargets",
       dependencies: [
         "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
+        argumentParser,
       ],
       path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

@@ -1,4 +1,4 @@
-import SessionTools
+import StoreMigration
 import Synchronization
 
 /// The progress of a migration: items, bytes, rate, and remaining time.

@@ -1,6 +1,6 @@
 import ArgumentParser
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// The output about a migration, planned or done, for a person or a program.
 struct MigrationOutput {

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import SealedStore
 import SecretServiceStore
-import SessionTools
+import SessionToolsBase
+import StoreMigration
 
 /// The source of a migration: a store, or the items of another program.
 enum ItemSource {

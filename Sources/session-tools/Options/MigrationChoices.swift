@@ -1,5 +1,5 @@
 public import ArgumentParser
-import SessionTools
+import StoreMigration
 
 /// The items to copy, their names in the target, and the policy for conflicts.
 struct ImportChoices: ParsableArguments {

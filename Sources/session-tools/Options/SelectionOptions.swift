@@ -1,5 +1,5 @@
 import ArgumentParser
-import SessionTools
+import StoreMigration
 
 /// The namespaces whose items are selected; all by default.
 struct NamespaceOptions: ParsableArguments {
