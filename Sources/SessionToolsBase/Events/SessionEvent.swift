@@ -119,7 +119,6 @@ package protocol SecretFreeError: Error, CustomStringConvertible {}
 
 extension StoreError: SecretFreeError {}
 extension SessionError: SecretFreeError {}
-extension RefreshHandlerError: SecretFreeError {}
 
 extension SessionEvent {
   /// Returns the reportable text of an error: its description if that holds no secret, otherwise
