@@ -235,7 +235,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
     SessionEvent.tell(
       .signedOut(
-        session: storageIdentifier, .loggedOut(reason: error.map { SessionEvent.reason($0) })))
+        session: storageIdentifier, .loggedOut(error.map { SessionEvent.reason($0) })))
     announce(.loggedOut(error), user)
   }
 
