@@ -1,11 +1,13 @@
-/// How to adopt an item when both installations have one of that name and the values differ.
-public enum AdoptionConflict: Sendable {
-  /// Changes nothing and throws `alreadyExists`.
-  case fail
-  /// Keeps the item of the new installation; the old item is removed.
-  case keepNew
-  /// Replaces the new item by the old one.
-  case keepOld
+extension InstallIdentifier {
+  /// How to adopt an item when both installations have one of that name and the values differ.
+  public enum AdoptionConflict: Sendable {
+    /// Changes nothing and throws `alreadyExists`.
+    case fail
+    /// Keeps the item of the new installation; the old item is removed.
+    case keepNew
+    /// Replaces the new item by the old one.
+    case keepOld
+  }
 }
 
 extension SecretStore {
@@ -26,7 +28,7 @@ extension SecretStore {
   @discardableResult
   public func adopt(
     _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
-    onConflict conflict: AdoptionConflict = .fail
+    onConflict conflict: InstallIdentifier.AdoptionConflict = .fail
   ) throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
@@ -50,7 +52,7 @@ extension SecretStore {
   @discardableResult
   public func adopt(
     _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
-    onConflict conflict: AdoptionConflict = .fail
+    onConflict conflict: InstallIdentifier.AdoptionConflict = .fail
   ) async throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
@@ -68,13 +70,13 @@ extension SecretStore {
 private struct InstallAdoption {
   let source: StoreNamespace
   private let destination: StoreNamespace
-  private let conflict: AdoptionConflict
+  private let conflict: InstallIdentifier.AdoptionConflict
   private var puts: [StoreChange] = []
   private var removals: [StoreChange] = []
 
   init(
     old: InstallIdentifier?, new: InstallIdentifier?, service: StoreNamespace,
-    conflict: AdoptionConflict
+    conflict: InstallIdentifier.AdoptionConflict
   ) throws(StoreError) {
     source = try service.with(install: old)
     destination = try service.with(install: new)

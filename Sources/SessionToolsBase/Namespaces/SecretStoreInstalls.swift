@@ -8,15 +8,25 @@ extension SecretStore {
   /// Items that belong to no installation are not counted.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``.
-  public func installs(of service: StoreNamespace) throws(StoreError) -> [InstallSummary] {
-    InstallSummary.all(in: try keys(of: service))
+  public func installs(of service: StoreNamespace) throws(StoreError) -> [InstallIdentifier: Int] {
+    Self.itemCounts(of: try keys(of: service))
   }
 
   /// Returns the installations that have items of a service, and how many each has.
   ///
   /// - Throws: As the blocking twin.
-  public func installs(of service: StoreNamespace) async throws(StoreError) -> [InstallSummary] {
-    InstallSummary.all(in: try await keys(of: service))
+  public func installs(
+    of service: StoreNamespace
+  ) async throws(StoreError) -> [InstallIdentifier: Int] {
+    Self.itemCounts(of: try await keys(of: service))
+  }
+
+  private static func itemCounts(of keys: [StoreKey]) -> [InstallIdentifier: Int] {
+    var counts: [InstallIdentifier: Int] = [:]
+    for case let install? in keys.map(\.namespace.install) {
+      counts[install, default: 0] += 1
+    }
+    return counts
   }
 
   /// Removes all items of one installation, in one change.
