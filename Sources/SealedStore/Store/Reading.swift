@@ -64,7 +64,7 @@ extension SealedFileStore {
   ///
   /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
   public func keys(
-    in namespace: StoreNamespace?, progress: StoreProgress?
+    in namespace: StoreNamespace?, progress: Progress?
   ) throws(StoreError) -> [StoreKey] {
     let (known, itemCount) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
@@ -83,7 +83,7 @@ extension SealedFileStore {
   /// Reads all keys, and keeps them if they are few.
   ///
   /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
-  func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
+  func readAllKeys(progress: Progress?) throws(StoreError) -> [StoreKey] {
     let (keys, mark) = try readKeys(in: nil, progress: progress)
     guard keys.count <= Self.largestKeptKeyCount else { return keys }
     withStateIfOpen { open in
@@ -94,7 +94,7 @@ extension SealedFileStore {
   }
 
   private func readKeys(
-    in namespace: StoreNamespace?, progress: StoreProgress?
+    in namespace: StoreNamespace?, progress: Progress?
   ) throws(StoreError) -> (keys: [StoreKey], asOf: Mark) {
     let (file, mark, ring, entries) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)

@@ -38,7 +38,7 @@ extension SealedFileStore {
   /// - Returns: The result.
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
-  public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
+  public func repair(progress: Progress? = nil) throws(StoreError) -> RepairReport {
     let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
       // Under the lock, so that no other process repairs between looking and doing.
       let before = try self.verify(holding: .exclusive)
@@ -72,7 +72,7 @@ extension SealedFileStore {
   }
 
   private func salvageJournal(
-    _ writer: inout WriterState, progress: StoreProgress?
+    _ writer: inout WriterState, progress: Progress?
   ) throws(StoreError) -> Salvage {
     let (header, keys, chained, end) = try withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
@@ -249,7 +249,7 @@ extension SealedFileStore {
   /// Surveys a journal with the first identifier for which any record opens.
   private func survey(
     _ file: OpenFile, _ range: Range<Int>, asFirstOf journals: [JournalIdentifier],
-    _ keys: KeyRing, _ progress: StoreProgress?
+    _ keys: KeyRing, _ progress: Progress?
   ) throws(StoreError) -> (JournalIdentifier, JournalSurvey) {
     var journals = journals[...]
     while true {

@@ -7,7 +7,7 @@ extension SealedFileStore {
   /// All slots still open the store.
   ///
   /// - Throws: As ``compact(progress:)``.
-  public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
+  public func rotate(progress: Progress? = nil) throws(StoreError) {
     try writing(needsHeader: true) { writer throws(StoreError) in
       try self.usingKeys { header, keys throws(StoreError) in
         try self.rotate(
@@ -42,7 +42,7 @@ extension SealedFileStore {
   ///   error of a source, or as ``compact(progress:)``.
   @discardableResult
   public func revoke(
-    keeping sources: [any KeySource], progress: StoreProgress? = nil,
+    keeping sources: [any KeySource], progress: Progress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     var given = GivenKeys(of: sources)
@@ -71,7 +71,7 @@ extension SealedFileStore {
 
   private func revoke(
     keeping given: GivenKeys, _ header: Header, _ writer: inout WriterState,
-    _ progress: StoreProgress?, _ confirm: (RevocationPlan) -> Bool
+    _ progress: Progress?, _ confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     let storeKey = try KeyBytes()
     environment.random.fill(storeKey)
@@ -134,7 +134,7 @@ extension SealedFileStore {
 
   private func rotate(
     from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ writer: inout WriterState,
-    _ progress: StoreProgress?
+    _ progress: Progress?
   ) throws(StoreError) {
     let dataKey = try KeyBytes()
     environment.random.fill(dataKey)
