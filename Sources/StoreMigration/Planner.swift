@@ -8,7 +8,7 @@ struct Planner {
   private let migration: Migration
   private let options: MigrationOptions
   private let digester: ItemDigester
-  private let progress: MigrationProgress?
+  private let progress: Migration.Progress?
   private let isWithinOneStore: Bool
   private let (before, after): (StoreTraits, StoreTraits)
 
@@ -29,7 +29,7 @@ struct Planner {
   /// - Throws: As reading the identities of the two stores.
   init(
     _ migration: Migration, _ options: MigrationOptions, _ digester: ItemDigester,
-    besides done: [StoreKey: StoreKey], _ progress: MigrationProgress?
+    besides done: [StoreKey: StoreKey], _ progress: Migration.Progress?
   ) throws(StoreError) {
     self.migration = migration
     self.options = options

@@ -101,7 +101,7 @@ import Testing
     options.allowsWeakerProtection = true
     let migration = Migration(
       from: store, to: target, journal: MemoryStore(), options: options)
-    let locking = MigrationProgress { phase, done, total, _ in
+    let locking: Migration.Progress = { phase, done, total, _ in
       if phase == .copying, done == total { store.lock() }
     }
     #expect(failure { try migration.run(progress: locking) } == "locked")
