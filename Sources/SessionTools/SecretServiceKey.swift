@@ -16,8 +16,8 @@ public import SessionToolsBase
 ///
 /// Calls block their thread while they wait for the service, for at most the time in the options.
 public struct SecretServiceKey: KeySource {
-  /// The scheme that references to such keys start with.
-  public static let scheme = "secret-service"
+  /// The scheme that references to such keys start with, and the colon after it.
+  private static let prefix = "secret-service:"
 
   /// The key's name.
   public let name: String
@@ -61,9 +61,8 @@ public struct SecretServiceKey: KeySource {
     reference: String, makeIfAbsent: Bool = false,
     options: SecretServiceOptions = SecretServiceOptions()
   ) {
-    let prefix = Self.scheme + ":"
-    guard reference.utf8.starts(with: prefix.utf8) else { return nil }
-    let parts = reference.unicodeScalars.dropFirst(prefix.unicodeScalars.count)
+    guard reference.utf8.starts(with: Self.prefix.utf8) else { return nil }
+    let parts = reference.unicodeScalars.dropFirst(Self.prefix.unicodeScalars.count)
       .split(separator: "/", omittingEmptySubsequences: false)
       .map { EscapedName.unescape(String($0), separator: "/") }
     switch parts.count {
@@ -96,7 +95,7 @@ public struct SecretServiceKey: KeySource {
   /// typed are written as `%` and two hexadecimal digits for each byte.
   public var reference: String {
     let parts = [collection.name, name].compactMap(\.self)
-    return Self.scheme + ":"
+    return Self.prefix
       + parts.map { EscapedName.escape($0, separator: "/") }.joined(separator: "/")
   }
 

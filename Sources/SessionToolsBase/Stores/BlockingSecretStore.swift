@@ -43,7 +43,7 @@ extension BlockingSecretStore {
   /// Runs a blocking operation of this store on ``queue`` and waits for it without blocking.
   ///
   /// - Throws: What the operation throws.
-  public func onQueue<Result: Sendable>(
+  package func onQueue<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
     try await withCheckedContinuation { continuation in
