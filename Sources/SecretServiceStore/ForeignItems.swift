@@ -4,7 +4,7 @@ import Synchronization
 /// The items of another program in the Secret Service, for reading and migrating them.
 ///
 /// Every change is refused, because the other program may not understand it. An item whose name is
-/// not valid here is not listed, and ``listing()`` reports why.
+/// not valid here is not listed, and a migration reports why.
 public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
   MigratableStore
 {
@@ -71,7 +71,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   /// Returns the names of the items, and an error for one that has no valid name here; blocks.
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``.
-  public func listing() throws(StoreError) -> StoreListing {
+  package func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in try await store.found() }
   }
 

@@ -161,14 +161,6 @@ struct Planner {
   }
 }
 
-extension SecretStore {
-  /// Returns the keys of all items, or, of a damaged store, all keys that it can list.
-  fileprivate func fullListing() throws(StoreError) -> StoreListing {
-    if let store = self as? any MigratableStore { return try store.listing() }
-    return StoreListing(keys: try keys(in: nil))
-  }
-}
-
 extension StoreKey {
   /// Whether the key names something that belongs to the library and not to its user.
   var isReserved: Bool {

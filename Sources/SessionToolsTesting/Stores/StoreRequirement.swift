@@ -14,8 +14,6 @@ public enum StoreRequirement: String, CaseIterable, Hashable, Sendable {
   case reopening
   /// The test provides ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
   case locking
-  /// The store is a `MigratableStore`.
-  case migration
 
   private static let largestStoredByteCount = 64 << 20
 
@@ -29,7 +27,6 @@ public enum StoreRequirement: String, CaseIterable, Hashable, Sendable {
     case .limitedValues: traits.largestValueByteCount <= Self.largestStoredByteCount
     case .reopening: subject.reopen != nil
     case .locking: subject.lock != nil && subject.unlock != nil
-    case .migration: subject.store is any MigratableStore
     }
   }
 }
