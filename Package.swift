@@ -41,7 +41,8 @@ let package = Package(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "SessionToolsBase", dependencies: ["CLinux"]),
     // Without a testing library, so that it works with any.
-    .target(name: "SessionToolsTesting", dependencies: ["SessionToolsBase"]),
+    .target(
+      name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),

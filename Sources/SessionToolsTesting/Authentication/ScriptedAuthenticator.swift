@@ -1,3 +1,4 @@
+public import SessionAuthentication
 import Synchronization
 
 /// An authenticator with prepared answers, for tests and for previews of a user interface.
