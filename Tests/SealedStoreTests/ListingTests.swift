@@ -16,8 +16,9 @@ import Testing
   }
 
   /// Lists the keys, and counts the reads of the journal for that.
-  private func list(_ namespace: StoreNamespace? = nil) throws -> (keys: [StoreKey], readCount: Int)
-  {
+  private func list(
+    _ namespace: StoreNamespace? = nil
+  ) throws -> (keys: [StoreKey], readCount: Int) {
     disk.setRule(nil)
     let keys = try store.keys(in: namespace)
     return (keys, disk.calls.count { $0.kind == .read && $0.name == "journal" })

@@ -78,8 +78,9 @@ private struct Verifier {
     self.open = open
   }
 
-  mutating func report(progress: SealedFileStore.Progress?) throws(StoreError) -> VerificationReport
-  {
+  mutating func report(
+    progress: SealedFileStore.Progress?
+  ) throws(StoreError) -> VerificationReport {
     try checkHeaders()
     try checkOtherFiles()
     let view: JournalView

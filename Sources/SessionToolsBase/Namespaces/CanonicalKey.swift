@@ -78,9 +78,9 @@ package struct CanonicalKeyReader {
     return StoreKey(name: name, namespace: namespace)
   }
 
-  private mutating func namespace(in buffer: ByteBuffer, _ rest: inout Range<Int>)
-    -> StoreNamespace?
-  {
+  private mutating func namespace(
+    in buffer: ByteBuffer, _ rest: inout Range<Int>
+  ) -> StoreNamespace? {
     if let (encoding, namespace) = last, encoding.byteCount <= rest.count {
       let same = rest.lowerBound..<rest.lowerBound + encoding.byteCount
       // No encoding of a namespace is a prefix of another one.

@@ -59,7 +59,8 @@ public struct OAuthHTTPResponse: Sendable {
   public subscript(name: String) -> String? { headers[name.lowercased()] }
 }
 
-extension OAuthHTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+extension OAuthHTTPRequest: CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
 {
   /// The method and the host.
   public var description: String { "[\(method) to \(url.host() ?? "nowhere")]" }

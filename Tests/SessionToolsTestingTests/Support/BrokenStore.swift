@@ -2,6 +2,8 @@ import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
 
+typealias CallKind = StoreConformance.CallKind
+
 /// A store with one defect or without.
 final class BrokenStore: SecretStore {
   let defect: Defect?
@@ -59,8 +61,8 @@ final class BrokenStore: SecretStore {
       protection: defect == .saysNothingOfProtection ? "" : "nothing")
   }
 
-  func memory(_ face: Face) -> MemoryStore {
-    defect == .keepsTwoMemories && face == .async ? world.otherMemory : world.memory
+  func memory(_ kind: CallKind) -> MemoryStore {
+    defect == .keepsTwoMemories && kind == .async ? world.otherMemory : world.memory
   }
 
   func checkLock(showing value: SecretBytes? = nil) throws(StoreError) {

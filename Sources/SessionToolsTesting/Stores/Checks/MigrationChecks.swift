@@ -10,7 +10,7 @@ private let identity = """
 
 extension StoreConformance {
   static let migrationChecks = [
-    Check("a migration finds every item", reading, faces: [nil]) { store in
+    Check("a migration finds every item", reading, kinds: [nil]) { store in
       let keys = try (0..<20).map { try StoreKey("\($0)", in: $0 < 10 ? "a" : "b") }
       let samples = keys.indices.map { Sample("number \($0)") }
       try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
@@ -27,7 +27,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "values read together equal those read one by one", reading, faces: [nil]
+      "values read together equal those read one by one", reading, kinds: [nil]
     ) { store in
       let keys = try (0..<20).map { try StoreKey("\($0)", in: "conformance") }
       let samples = keys.indices.map { Sample("number \($0)") }
@@ -46,7 +46,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "different stores have different identities", identity, faces: [nil],
+      "different stores have different identities", identity, kinds: [nil],
       trial: { trial in
         let stores = [try await trial.open(), try await trial.open()]
         // Some stores have no identity while they are empty.
@@ -59,7 +59,7 @@ extension StoreConformance {
           first == nil || first != second, "two identities of two stores", seen: "one identity")
       }),
     Check(
-      "objects of the same data have the same identity", identity, [.reopening], faces: [nil]
+      "objects of the same data have the same identity", identity, [.reopening], kinds: [nil]
     ) { store in
       try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
       let other = try await store.reopened()
