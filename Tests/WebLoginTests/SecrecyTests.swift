@@ -60,7 +60,7 @@ extension `one at a time` {
         http: ScriptedHTTP { _ in throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
         })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
-      var login = WebAuthenticationSession(client: client, pending: PendingLoginPlace(container))
+      var login = WebAuthenticationSession(client: client, pending: PendingLogin.Place(container))
       login.browser = browser
       let session = login
       let ending = Task { try await session.start() }

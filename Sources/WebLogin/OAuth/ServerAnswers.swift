@@ -45,7 +45,7 @@ extension WebLoginError {
       wasSent: wasSent, underlying: underlying)
   }
 
-  private struct Refusal: Decodable {
+  private struct RefusalBody: Decodable {
     let error: String
     var error_description: String?
   }
@@ -73,10 +73,10 @@ extension WebLoginError {
       self.init(unavailable: response)
       return
     }
-    guard let answer = try? JSONDecoder().decode(Refusal.self, from: response.body) else {
+    guard let body = try? JSONDecoder().decode(RefusalBody.self, from: response.body) else {
       return nil
     }
-    let refusal = ServerRefusal(error: answer.error, text: answer.error_description)
+    let refusal = Refusal(error: body.error, text: body.error_description)
     if ["temporarily_unavailable", "server_error"].contains(refusal.error) {
       self.init(
         Self.unavailable, "the authorization server cannot answer now", refusal: refusal,

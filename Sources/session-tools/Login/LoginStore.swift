@@ -39,8 +39,8 @@ struct LoginStore {
   }
 
   /// The storage of an unfinished login.
-  var pending: PendingLoginPlace {
-    PendingLoginPlace(
+  var pending: PendingLogin.Place {
+    PendingLogin.Place(
       items(of: PendingLogin.self, store), identifier: "org.session-tools.pending:\(name)")
   }
 

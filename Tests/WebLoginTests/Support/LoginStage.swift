@@ -32,7 +32,7 @@ struct LoginStage: Sendable {
     StoreContainer(store, namespace: Self.namespace)
   }
 
-  var pending: PendingLoginPlace { PendingLoginPlace(container) }
+  var pending: PendingLogin.Place { PendingLogin.Place(container) }
 
   /// Returns whether a login is stored that has not ended.
   func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }
