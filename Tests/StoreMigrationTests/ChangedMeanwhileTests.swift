@@ -10,7 +10,7 @@ import Testing
 @Suite(.onOwnThread) struct ChangedMeanwhileTests {
   private let theirs = SecretBytes(utf8: "theirs")
 
-  private func moving(_ conflicts: MigrationConflictPolicy = .fail) -> MigrationOptions {
+  private func moving(_ conflicts: MigrationOptions.ConflictPolicy = .fail) -> MigrationOptions {
     var options = MigrationOptions()
     options.deletesSource = true
     options.conflicts = conflicts

@@ -16,7 +16,8 @@ import Testing
     let before = world.contents
     var options = MigrationOptions()
     for (policy, action) in [
-      (MigrationConflictPolicy.fail, "conflict"), (.skip, "skip"), (.overwrite, "overwrite"),
+      (MigrationOptions.ConflictPolicy.fail, "conflict"), (.skip, "skip"),
+      (.overwrite, "overwrite"),
       (.keepBoth, "keep-both"),
     ] {
       options.conflicts = policy
@@ -192,7 +193,7 @@ import Testing
       ("a*c", "abc", true), ("a*c", "ab", false), ("?", "é", true), ("??", "a", false),
       ("a\\*", "a*", true), ("a\\*", "ab", false), ("*a*a*", "banana", true), ("**", "x", true),
     ] {
-      var selection = MigrationSelection()
+      var selection = MigrationOptions.Selection()
       selection.identifierPattern = pattern
       #expect(try selection.contains(key(text)) == isMatch, "\(pattern) \(text)")
     }

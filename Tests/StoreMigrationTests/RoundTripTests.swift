@@ -66,9 +66,10 @@ import Testing
     #expect(try second.contents() == theirs)
   }
 
-  @Test(arguments: MigrationConflictPolicy.allCases)
-  func `undoing restores both stores, whatever the policy`(_ policy: MigrationConflictPolicy) throws
-  {
+  @Test(arguments: MigrationOptions.ConflictPolicy.allCases)
+  func `undoing restores both stores, whatever the policy`(
+    _ policy: MigrationOptions.ConflictPolicy
+  ) throws {
     var random = SeededGenerator(seed: 5)
     let (first, second) = (try TestStore(.sealed), try TestStore(.sealed))
     let before = try items(&random, count: 30)
