@@ -9,20 +9,20 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   MigratableStore
 {
   /// The naming scheme of the program that owns the items.
-  public let dialect: SecretServiceDialect
+  public let dialect: Dialect
   private let store: SecretServiceStore
   /// The paths of the items that were listed last.
   private let paths = Mutex<[StoreKey: [String]]>([:])
 
   /// Describes a program's items; asks the service nothing.
   public convenience init(
-    _ dialect: SecretServiceDialect, collection: SecretServiceCollection = .default,
-    options: SecretServiceOptions = SecretServiceOptions()
+    _ dialect: Dialect, collection: SecretServiceStore.Collection = .default,
+    options: SecretServiceStore.Options = SecretServiceStore.Options()
   ) {
     self.init(dialect, SecretServiceStore(collection: collection, options: options))
   }
 
-  package init(_ dialect: SecretServiceDialect, _ store: SecretServiceStore) {
+  package init(_ dialect: Dialect, _ store: SecretServiceStore) {
     self.dialect = dialect
     self.store = store
   }

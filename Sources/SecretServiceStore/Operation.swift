@@ -21,7 +21,7 @@ struct Operation: Sendable {
   }
 
   /// Returns whether the collection exists and is unlocked.
-  func availability() async throws -> SecretServiceAvailability {
+  func availability() async throws -> SecretServiceStore.Availability {
     guard let path = try await provider.path(of: store.collection, until: deadline) else {
       return .noCollection
     }
@@ -44,7 +44,9 @@ struct Operation: Sendable {
   /// Unlocks a collection.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
-  func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
+  func unlock(
+    _ collection: String, asking prompts: SecretServiceStore.Options.Prompts
+  ) async throws {
     // An open wallet needs a prompt, but asks no question.
     if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
       let isUnlocked = try await provider.unlock(
@@ -67,7 +69,7 @@ struct Operation: Sendable {
   }
 
   private func unlocking(
-    _ prompts: SecretServiceOptions.Prompts, else refusal: StoreError,
+    _ prompts: SecretServiceStore.Options.Prompts, else refusal: StoreError,
     _ body: (_ promptDeadline: Deadline?) async throws -> Bool?
   ) async throws {
     guard let isUnlocked = try await asking(prompts, body) else { throw refusal }
@@ -83,7 +85,7 @@ struct Operation: Sendable {
   ///
   /// The call receives the deadline for the person's answer, or `nil` when no one may be asked.
   func asking<Result>(
-    _ prompts: SecretServiceOptions.Prompts,
+    _ prompts: SecretServiceStore.Options.Prompts,
     _ body: (_ promptDeadline: Deadline?) async throws -> Result
   ) async throws -> Result {
     guard prompts == .ifNeeded else { return try await body(nil) }

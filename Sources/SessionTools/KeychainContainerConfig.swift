@@ -16,7 +16,7 @@ public struct KeychainContainerConfig: Sendable {
   public let protection: KeychainProtection
   /// The options for the Secret Service, if the protection uses it: whether a person may be asked
   /// to unlock it, and how long to wait.
-  public var secretServiceOptions = SecretServiceOptions()
+  public var secretServiceOptions = SecretServiceStore.Options()
 
   /// Describes a keychain.
   ///

@@ -25,7 +25,7 @@ public struct PolkitAuthenticator: UserAuthenticator {
   ///
   /// - Parameters:
   ///   - action: The identifier of an action, such as `com.example.mail.unlock`, whose policy file
-  ///     the administrator has installed; ``PolkitPolicy`` gives its content.
+  ///     the administrator has installed; ``PolkitAuthenticator/Policy`` gives its content.
   ///   - busAddress: The message bus with polkit; when `nil`, the system's, which
   ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   public init(action: String, busAddress: String? = nil) {

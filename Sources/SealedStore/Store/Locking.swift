@@ -76,14 +76,14 @@ extension SealedFileStore: LockableSecretStore {
       atRest: Self.atRest(known.map(\.parameters)))
   }
 
-  private static func protection(_ ways: [KeySlotParameters?]) -> String {
+  private static func protection(_ ways: [KeySlot.Parameters?]) -> String {
     let texts = ways.map { $0?.description ?? "a kind of key of a newer version" }
     return "sealed with XChaCha20-Poly1305; opens with "
       + (texts.isEmpty ? "nothing that can be read" : texts.joined(separator: ", or "))
   }
 
   /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.
-  private static func atRest(_ ways: [KeySlotParameters?]) -> AtRestProtection? {
+  private static func atRest(_ ways: [KeySlot.Parameters?]) -> AtRestProtection? {
     guard !ways.contains(nil) else { return nil }
     return ways.compactMap { way in
       switch way {
