@@ -41,7 +41,8 @@ let package = Package(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "SessionToolsBase", dependencies: ["CLinux"]),
     // Without a testing library, so that it works with any.
-    .target(name: "SessionToolsTesting", dependencies: ["SessionToolsBase"]),
+    .target(
+      name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
@@ -62,7 +63,7 @@ let package = Package(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
-      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase", "StoreMigration"]),
+      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
     // Empty without the trait.
     .target(
       name: "SessionServiceAdapters",
@@ -75,7 +76,8 @@ let package = Package(
       name: "session-tools",
       dependencies: [
         "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
+        argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
@@ -142,7 +144,8 @@ let package = Package(
       name: "ProgramFuzzTargets",
       dependencies: [
         "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "WebLogin", argumentParser,
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
+        argumentParser,
       ],
       path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

@@ -7,7 +7,7 @@ import Synchronization
 struct RefreshPath {
   let waiterCount: Int
 
-  private struct Token: Codable, Expiring, Sendable {
+  private struct Token: Codable, ExpiringItem, Sendable {
     let expirationDate: Date?
 
     static let expired = Token(expirationDate: Date.distantPast)

@@ -4,25 +4,25 @@ import Synchronization
 /// The items of another program in the Secret Service, for reading and migrating them.
 ///
 /// Every change is refused, because the other program may not understand it. An item whose name is
-/// not valid here is not listed, and ``listing()`` reports why.
+/// not valid here is not listed, and a migration reports why.
 public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
   MigratableStore
 {
   /// The naming scheme of the program that owns the items.
-  public let dialect: SecretServiceDialect
+  public let dialect: Dialect
   private let store: SecretServiceStore
   /// The paths of the items that were listed last.
   private let paths = Mutex<[StoreKey: [String]]>([:])
 
   /// Describes a program's items; asks the service nothing.
   public convenience init(
-    _ dialect: SecretServiceDialect, collection: SecretServiceCollection = .default,
-    options: SecretServiceOptions = SecretServiceOptions()
+    _ dialect: Dialect, collection: SecretServiceStore.Collection = .default,
+    options: SecretServiceStore.Options = SecretServiceStore.Options()
   ) {
     self.init(dialect, SecretServiceStore(collection: collection, options: options))
   }
 
-  package init(_ dialect: SecretServiceDialect, _ store: SecretServiceStore) {
+  package init(_ dialect: Dialect, _ store: SecretServiceStore) {
     self.dialect = dialect
     self.store = store
   }
@@ -65,7 +65,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item whose
   ///   name is not valid here.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     let found = try await found()
     if let damage = found.damage { throw damage }
     return found.keys.filter { namespace == nil || $0.namespace == namespace }
@@ -74,7 +74,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   /// Returns the names of the items, and an error for one that has no valid name here; blocks.
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``.
-  public func listing() throws(StoreError) -> StoreListing {
+  package func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in try await store.found() }
   }
 

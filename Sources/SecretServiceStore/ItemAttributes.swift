@@ -51,7 +51,7 @@ package enum ItemAttributes {
   }
 
   /// Returns the attributes of all items of a namespace and a size; of all namespaces when `nil`.
-  static func inNamespace(_ namespace: Namespace?, size: Size) -> [String: String] {
+  static func inNamespace(_ namespace: StoreNamespace?, size: Size) -> [String: String] {
     var attributes = [version: "1", Self.size: size.rawValue]
     if let namespace {
       attributes[service] = EscapedName.escape(namespace.service)
@@ -68,7 +68,7 @@ package enum ItemAttributes {
     guard let service = name(attributes[service]),
       let group = part(attributes[accessGroup]), let install = part(attributes[install]),
       let identifier = name(attributes[identifier]),
-      let namespace = try? Namespace(
+      let namespace = try? StoreNamespace(
         service: service, accessGroup: group,
         install: install.map { InstallIdentifier(rawValue: $0) }),
       let key = try? StoreKey(identifier, in: namespace),

@@ -112,7 +112,7 @@ package enum LibsecretFile {
   }
 }
 
-extension SecretServiceDialect {
+extension ForeignSecretServiceItems.Dialect {
   /// Returns the name from the first dialect that knows all attributes of an item, or else a name
   /// made of all attributes; `nil` for an item without attributes.
   ///

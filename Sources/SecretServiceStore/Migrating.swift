@@ -20,7 +20,7 @@ extension SecretServiceStore {
   /// The name of a damaged item is taken from its attributes.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func listing() throws(StoreError) -> StoreListing {
+  package func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in
       try await store.perform { operation in try await operation.listing() }
     }
@@ -29,7 +29,7 @@ extension SecretServiceStore {
   /// Reads small values of each namespace together; large ones must be read one by one.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func values(
+  package func values(
     ofFirst keys: ArraySlice<StoreKey>
   ) throws(StoreError) -> [SecretBytes?] {
     guard keys.count >= Self.smallestBulkCount else { return keys.map { _ in nil } }

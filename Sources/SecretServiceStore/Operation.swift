@@ -21,7 +21,7 @@ struct Operation: Sendable {
   }
 
   /// Returns whether the collection exists and is unlocked.
-  func availability() async throws -> SecretServiceAvailability {
+  func availability() async throws -> SecretServiceStore.Availability {
     guard let path = try await provider.path(of: store.collection, until: deadline) else {
       return .noCollection
     }
@@ -44,7 +44,9 @@ struct Operation: Sendable {
   /// Unlocks a collection.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
-  func unlock(_ collection: String, asking prompts: SecretServiceOptions.Prompts) async throws {
+  func unlock(
+    _ collection: String, asking prompts: SecretServiceStore.Options.Prompts
+  ) async throws {
     // An open wallet needs a prompt, but asks no question.
     if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
       let isUnlocked = try await provider.unlock(
@@ -67,7 +69,7 @@ struct Operation: Sendable {
   }
 
   private func unlocking(
-    _ prompts: SecretServiceOptions.Prompts, else refusal: StoreError,
+    _ prompts: SecretServiceStore.Options.Prompts, else refusal: StoreError,
     _ body: (_ promptDeadline: Deadline?) async throws -> Bool?
   ) async throws {
     guard let isUnlocked = try await asking(prompts, body) else { throw refusal }
@@ -83,7 +85,7 @@ struct Operation: Sendable {
   ///
   /// The call receives the deadline for the person's answer, or `nil` when no one may be asked.
   func asking<Result>(
-    _ prompts: SecretServiceOptions.Prompts,
+    _ prompts: SecretServiceStore.Options.Prompts,
     _ body: (_ promptDeadline: Deadline?) async throws -> Result
   ) async throws -> Result {
     guard prompts == .ifNeeded else { return try await body(nil) }
@@ -120,21 +122,22 @@ struct Operation: Sendable {
   }
 
   /// Returns the items of a namespace, or of all.
-  func items(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+  func items(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
     var items = try await smallItems(in: namespace)
     try await add(.large, in: namespace, to: &items)
     return items
   }
 
   /// Returns the items of a namespace, or of all, that can be read together.
-  func smallItems(in namespace: Namespace?) async throws -> [StoreKey: SecretBytes] {
+  func smallItems(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
     var items: [StoreKey: SecretBytes] = [:]
     try await add(.small, in: namespace, to: &items)
     return items
   }
 
   private func add(
-    _ size: ItemAttributes.Size, in namespace: Namespace?, to items: inout [StoreKey: SecretBytes]
+    _ size: ItemAttributes.Size, in namespace: StoreNamespace?,
+    to items: inout [StoreKey: SecretBytes]
   ) async throws {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
     for line in try await lines(with: attributes, size, in: try await collection()).values {
@@ -148,7 +151,7 @@ struct Operation: Sendable {
   ///
   /// The secrets of small items contain their keys: asking for the attributes of each would take
   /// many times as long.
-  func keys(in namespace: Namespace?) async throws -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) async throws -> [StoreKey] {
     var keys = Set(try await smallItems(in: namespace).keys)
     let collection = try await collection()
     let large = ItemAttributes.inNamespace(namespace, size: .large)
@@ -161,7 +164,7 @@ struct Operation: Sendable {
   /// Returns the key in an item's attributes; `nil` when the item is gone.
   ///
   /// - Throws: `corrupt` when the attributes are not ours.
-  private func key(of path: String, in namespace: Namespace?) async throws -> StoreKey? {
+  private func key(of path: String, in namespace: StoreNamespace?) async throws -> StoreKey? {
     guard let attributes = try await provider.attributes(of: path, until: deadline) else {
       return nil
     }
@@ -205,7 +208,7 @@ struct Operation: Sendable {
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
   private func item(
-    in line: KeptLine, of namespace: Namespace?
+    in line: KeptLine, of namespace: StoreNamespace?
   ) throws -> (key: StoreKey, value: SecretBytes) {
     let item = try line.item.get()
     guard namespace.map({ $0 == item.key.namespace }) ?? true else {

@@ -18,9 +18,9 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   public static let largestValueByteCount = 16 << 20
 
   /// The collection that the store uses.
-  public let collection: SecretServiceCollection
+  public let collection: Collection
   /// The store's options.
-  public let options: SecretServiceOptions
+  public let options: Options
   let bus: SessionBus
   let locks = RuntimeLocks()
   private let watcher = ServiceWatcher()
@@ -29,14 +29,14 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
 
   /// Makes a store on a collection; asks the service nothing.
   public convenience init(
-    collection: SecretServiceCollection = .default,
-    options: SecretServiceOptions = SecretServiceOptions()
+    collection: Collection = .default,
+    options: Options = Options()
   ) {
     self.init(collection: collection, options: options, bus: .current)
   }
 
   package init(
-    collection: SecretServiceCollection, options: SecretServiceOptions, bus: SessionBus
+    collection: Collection, options: Options, bus: SessionBus
   ) {
     self.collection = collection
     self.options = options
@@ -58,7 +58,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await perform { operation in try await operation.keys(in: namespace) }
   }
 
@@ -68,7 +68,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func items(
-    in namespace: Namespace?
+    in namespace: StoreNamespace?
   ) async throws(StoreError) -> [StoreKey: SecretBytes] {
     try await perform { operation in try await operation.items(in: namespace) }
   }
@@ -76,7 +76,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns all keys and values of one namespace, or of all when `nil`; blocks.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func items(in namespace: Namespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
+  public func items(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
     try waiting { store async throws(StoreError) in try await store.items(in: namespace) }
   }
 
@@ -136,7 +136,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   ///
   /// - Throws: `timedOut` when the service exists but does not answer, `cancelled`, `accessDenied`,
   ///   or `unavailable` when its answer is invalid.
-  public func availability() async throws(StoreError) -> SecretServiceAvailability {
+  public func availability() async throws(StoreError) -> Availability {
     do {
       return try await performAlsoAfterRestart { try await $0.availability() }
     } catch let error as DBusError where error.kind == .disconnected {

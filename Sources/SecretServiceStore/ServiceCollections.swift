@@ -7,7 +7,7 @@ extension Provider {
   ///
   /// - Throws: `DBusError`, or `unavailable` when several have the same label.
   func path(
-    of collection: SecretServiceCollection, until deadline: Deadline
+    of collection: SecretServiceStore.Collection, until deadline: Deadline
   ) async throws -> String? {
     let alias = collection.name ?? "default"
     let answer = try await call(

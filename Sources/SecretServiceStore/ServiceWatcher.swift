@@ -40,7 +40,7 @@ private struct ChangeRelay {
   /// How long the provider may take to answer questions about a change.
   private static let timeout = Duration.seconds(25)
 
-  private let collection: SecretServiceCollection
+  private let collection: SecretServiceStore.Collection
   private let observers: Observers
   private let bus: SessionBus
   private let connection: DBusConnection
@@ -48,7 +48,7 @@ private struct ChangeRelay {
   private var keys: [String: StoreKey?] = [:]
 
   init(
-    _ collection: SecretServiceCollection, _ observers: Observers, _ bus: SessionBus
+    _ collection: SecretServiceStore.Collection, _ observers: Observers, _ bus: SessionBus
   ) async throws(DBusError) {
     self.bus = bus
     self.collection = collection

@@ -74,7 +74,7 @@
         counter(of: end).increment()
       case .refreshTryFailed: failedTries.increment()
       case .refreshWaited(_, let duration): refreshWaitDuration.record(duration: duration)
-      case .signedOut(_, .loggedOut): signOuts.loggedOut.increment()
+      case .signedOut(_, .loggedOut), .signedOut(_, .unknown): signOuts.loggedOut.increment()
       case .signedOut(_, .rejected): signOuts.rejected.increment()
       case .lockWaited(_, let duration): lockWaitDuration.record(duration: duration)
       case .storeNotice: storeNotices.increment()

@@ -52,7 +52,7 @@ final class Keychain: BlockingSecretStore {
     try existing()?.contains(key) ?? false
   }
 
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try existing()?.keys(in: namespace) ?? []
   }
 

@@ -16,7 +16,7 @@ public struct KeychainContainerConfig: Sendable {
   public let protection: KeychainProtection
   /// The options for the Secret Service, if the protection uses it: whether a person may be asked
   /// to unlock it, and how long to wait.
-  public var secretServiceOptions = SecretServiceOptions()
+  public var secretServiceOptions = SecretServiceStore.Options()
 
   /// Describes a keychain.
   ///
@@ -55,13 +55,13 @@ public struct KeychainContainerConfig: Sendable {
   /// Returns the namespace of the items in the keychain.
   ///
   /// - Throws: `invalidName` when a name is empty or longer than 4,096 bytes.
-  func namespace() throws(StoreError) -> Namespace {
+  func namespace() throws(StoreError) -> StoreNamespace {
     let install: InstallIdentifier? =
       switch keychainLifecycle {
       case .unmanaged: nil
       case .currentInstall(let identifier): InstallIdentifier(rawValue: identifier)
       }
-    return try Namespace(
+    return try StoreNamespace(
       service: serviceName, accessGroup: accessGroupName, install: install)
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class KeychainKey: KeySource {
   private let path: String
   private let identifier: String
-  private let options: SecretServiceOptions
+  private let options: SecretServiceStore.Options
   private let provider: PassphraseProvider?
 
   /// - Parameters:
@@ -25,7 +25,7 @@ final class KeychainKey: KeySource {
     }
   }
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     switch slot {
     case .rawKey:
       return try KeyFile.standard(forStore: identifier).wrappingKey(for: slot)
@@ -41,12 +41,12 @@ final class KeychainKey: KeySource {
     }
   }
 
-  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     guard let provider, case .passphrase = slots.last else { return }
     try provider.passphrase(for: path).checkCost(of: slots)
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     preconditionFailure("only opens existing keychains")
   }
 }

@@ -16,13 +16,13 @@ public import SessionToolsBase
 ///
 /// Calls block their thread while they wait for the service, for at most the time in the options.
 public struct SecretServiceKey: KeySource {
-  /// The scheme that references to such keys start with.
-  public static let scheme = "secret-service"
+  /// The scheme that references to such keys start with, and the colon after it.
+  private static let prefix = "secret-service:"
 
   /// The key's name.
   public let name: String
   /// The collection it is in.
-  public let collection: SecretServiceCollection
+  public let collection: SecretServiceStore.Collection
 
   private let isMadeIfAbsent: Bool
   private let store: SecretServiceStore
@@ -36,8 +36,8 @@ public struct SecretServiceKey: KeySource {
   ///     key of that name. Opening a store never makes a key.
   ///   - options: How the service is used, such as whether a person may be asked.
   public init(
-    _ name: String, in collection: SecretServiceCollection = .default,
-    makeIfAbsent: Bool = false, options: SecretServiceOptions = SecretServiceOptions()
+    _ name: String, in collection: SecretServiceStore.Collection = .default,
+    makeIfAbsent: Bool = false, options: SecretServiceStore.Options = SecretServiceStore.Options()
   ) {
     self.init(
       name, isMadeIfAbsent: makeIfAbsent,
@@ -59,11 +59,10 @@ public struct SecretServiceKey: KeySource {
   ///   - options: As ``init(_:in:makeIfAbsent:options:)``.
   public init?(
     reference: String, makeIfAbsent: Bool = false,
-    options: SecretServiceOptions = SecretServiceOptions()
+    options: SecretServiceStore.Options = SecretServiceStore.Options()
   ) {
-    let prefix = Self.scheme + ":"
-    guard reference.utf8.starts(with: prefix.utf8) else { return nil }
-    let parts = reference.unicodeScalars.dropFirst(prefix.unicodeScalars.count)
+    guard reference.utf8.starts(with: Self.prefix.utf8) else { return nil }
+    let parts = reference.unicodeScalars.dropFirst(Self.prefix.unicodeScalars.count)
       .split(separator: "/", omittingEmptySubsequences: false)
       .map { EscapedName.unescape(String($0), separator: "/") }
     switch parts.count {
@@ -79,7 +78,7 @@ public struct SecretServiceKey: KeySource {
   }
 
   /// Returns the same key with other options.
-  public func with(_ options: SecretServiceOptions) -> SecretServiceKey {
+  public func with(_ options: SecretServiceStore.Options) -> SecretServiceKey {
     SecretServiceKey(
       name, isMadeIfAbsent: isMadeIfAbsent,
       store: SecretServiceStore(collection: collection, options: options))
@@ -96,7 +95,7 @@ public struct SecretServiceKey: KeySource {
   /// typed are written as `%` and two hexadecimal digits for each byte.
   public var reference: String {
     let parts = [collection.name, name].compactMap(\.self)
-    return Self.scheme + ":"
+    return Self.prefix
       + parts.map { EscapedName.escape($0, separator: "/") }.joined(separator: "/")
   }
 
@@ -104,7 +103,7 @@ public struct SecretServiceKey: KeySource {
   ///
   /// - Throws: `keyMissing` when the collection is unlocked and has no such key; `locked`,
   ///   `promptDismissed`, `unavailable`, `timedOut`, `corrupt` or `invalidName`.
-  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard slot == .namedKey(reference: reference) else { return nil }
     guard let key = try store.value(for: item()) else {
       throw StoreError(
@@ -118,9 +117,9 @@ public struct SecretServiceKey: KeySource {
   ///
   /// - Throws: As ``wrappingKey(for:)``, and `timedOut` when another process is making the key,
   ///   `outcomeUnknown`, `accessDenied`, `unsafePermissions` or `io`.
-  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     if isMadeIfAbsent { try makeIfAbsent() }
-    let parameters = KeySlotParameters.namedKey(reference: reference)
+    let parameters = KeySlot.Parameters.namedKey(reference: reference)
     guard let key = try wrappingKey(for: parameters) else {
       preconditionFailure("the slot names this key")
     }

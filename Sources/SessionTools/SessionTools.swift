@@ -1,4 +1,3 @@
 @_exported public import SealedStore
 @_exported public import SecretServiceStore
 @_exported public import SessionToolsBase
-@_exported public import StoreMigration

@@ -66,7 +66,7 @@ public struct Migration: Sendable {
   /// Returns the plan of what the migration would do now.
   ///
   /// - Throws: `store` when one of the two stores cannot be read as a whole.
-  public func plan(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationPlan {
+  public func plan(progress: Progress? = nil) throws(MigrationError) -> MigrationPlan {
     try storeErrors { () throws(StoreError) in
       var engine = try MigrationEngine(self, newHeader(), progress)
       return try engine.plan()
@@ -78,7 +78,7 @@ public struct Migration: Sendable {
   /// - Returns: The result. The journal is kept until `close()`, for undoing the migration.
   /// - Throws: `conflicts`, `weakerProtection`, `notRemovable` or `notClosed`, and nothing was
   ///   changed; `store`, and the journal has what was done.
-  public func run(progress: MigrationProgress? = nil) throws(MigrationError) -> MigrationReport {
+  public func run(progress: Progress? = nil) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       guard try header() == nil else { throw .notClosed }
       var engine = try storeErrors { () throws(StoreError) in
@@ -107,7 +107,7 @@ public struct Migration: Sendable {
   /// - Throws: `nothingBegun`, `undone`, `other` or `weakerProtection`, and nothing was changed;
   ///   `store`.
   public func resume(
-    progress: MigrationProgress? = nil
+    progress: Progress? = nil
   ) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       let header = try begunHeader()
@@ -131,8 +131,8 @@ public struct Migration: Sendable {
   /// - Returns: What this call restored, and the items that it left because they were changed.
   /// - Throws: `nothingBegun` or `other`, and nothing was changed; `store`.
   public func undo(
-    progress: MigrationProgress? = nil
-  ) throws(MigrationError) -> MigrationUndoReport {
+    progress: Progress? = nil
+  ) throws(MigrationError) -> UndoReport {
     try exclusively { () throws(MigrationError) in
       let header = try begunHeader()
       return try storeErrors { () throws(StoreError) in
@@ -310,10 +310,9 @@ extension Migration {
   ///
   /// - Throws: `cancelled`.
   func step(
-    _ progress: MigrationProgress?, _ phase: MigrationProgress.Phase, _ done: Int, _ total: Int,
-    _ byteCount: Int
+    _ progress: Progress?, _ phase: Phase, _ done: Int, _ total: Int, _ byteCount: Int
   ) throws(StoreError) {
-    progress?.report(phase, done, total, byteCount)
+    progress?(phase, done, total, byteCount)
     guard !isCancelled() else {
       throw StoreError(
         StoreError.cancelled, store: "migration", reason: "it was cancelled",

@@ -9,7 +9,7 @@ extension Migration {
   ///
   /// - Throws: As the blocking method; `store` with `cancelled`.
   public func plan(
-    progress: MigrationProgress? = nil
+    progress: Progress? = nil
   ) async throws(MigrationError) -> MigrationPlan {
     try await onThread { migration throws(MigrationError) in try migration.plan(progress: progress)
     }
@@ -19,7 +19,7 @@ extension Migration {
   ///
   /// - Throws: As the blocking method; `store` with `cancelled`.
   public func run(
-    progress: MigrationProgress? = nil
+    progress: Progress? = nil
   ) async throws(MigrationError) -> MigrationReport {
     try await onThread { migration throws(MigrationError) in try migration.run(progress: progress) }
   }
@@ -28,7 +28,7 @@ extension Migration {
   ///
   /// - Throws: As the blocking method; `store` with `cancelled`.
   public func resume(
-    progress: MigrationProgress? = nil
+    progress: Progress? = nil
   ) async throws(MigrationError) -> MigrationReport {
     try await onThread { migration throws(MigrationError) in
       try migration.resume(progress: progress)
@@ -39,8 +39,8 @@ extension Migration {
   ///
   /// - Throws: As the blocking method; `store` with `cancelled`.
   public func undo(
-    progress: MigrationProgress? = nil
-  ) async throws(MigrationError) -> MigrationUndoReport {
+    progress: Progress? = nil
+  ) async throws(MigrationError) -> UndoReport {
     try await onThread { migration throws(MigrationError) in try migration.undo(progress: progress)
     }
   }

@@ -6,7 +6,7 @@ struct MigrationEngine {
   let migration: Migration
   var header: MigrationJournal.Header
   let digester: ItemDigester
-  private let progress: MigrationProgress?
+  private let progress: Migration.Progress?
   /// The outcomes of items that are in no batch.
   var others: [MigrationReport.Entry] = []
   /// The outcomes of the items of each batch.
@@ -14,7 +14,7 @@ struct MigrationEngine {
   var byteCount = 0
 
   init(
-    _ migration: Migration, _ header: MigrationJournal.Header, _ progress: MigrationProgress?
+    _ migration: Migration, _ header: MigrationJournal.Header, _ progress: Migration.Progress?
   ) throws(StoreError) {
     self.migration = migration
     self.header = header
@@ -125,7 +125,7 @@ struct MigrationEngine {
   }
 
   func step(
-    _ phase: MigrationProgress.Phase, _ done: Int, _ total: Int
+    _ phase: Migration.Phase, _ done: Int, _ total: Int
   ) throws(StoreError) {
     try migration.step(progress, phase, done, total, byteCount)
   }

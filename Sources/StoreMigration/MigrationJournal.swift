@@ -12,7 +12,7 @@ import SessionToolsBase
 ///   about to be; `original 1/7` is the value that the source had, if the target has another.
 /// - `outcomes 1`, … record the outcomes of the items that are in no batch.
 struct MigrationJournal: Sendable {
-  static let namespace: Namespace = "org.session-tools.migration"
+  static let namespace: StoreNamespace = "org.session-tools.migration"
   static let version = 1
   /// The limit of one record, which has 9 MB with the longest names.
   private static let largestOutcomeCount = 200

@@ -6,11 +6,11 @@ public import SessionToolsBase
 /// continues as it was begun.
 public struct MigrationOptions: Codable, Hashable, Sendable {
   /// The items that are moved; all by default.
-  public var selection = MigrationSelection()
+  public var selection = Selection()
   /// The names of the items in the target; the same by default.
-  public var mapping = MigrationMapping()
+  public var mapping = Mapping()
   /// The policy for items if the target has another value under the name.
-  public var conflicts = MigrationConflictPolicy.fail
+  public var conflicts = ConflictPolicy.fail
   /// Whether the items are removed from the source, after all of them were verified.
   public var deletesSource = false
   /// Whether less may be needed to read the items in the target than in the source, and whether
@@ -21,101 +21,103 @@ public struct MigrationOptions: Codable, Hashable, Sendable {
   public init() {}
 }
 
-/// The policy for an item if the target has another value under its name.
-public enum MigrationConflictPolicy: String, Codable, CaseIterable, Sendable {
-  /// Begin nothing, and report which items these are.
-  case fail
-  /// Leave both as they are.
-  case skip
-  /// Replace the target's value with the source's; undoing restores it.
-  case overwrite
-  /// Add the item beside the other, under a name with a number: `token (2)`.
-  case keepBoth = "keep-both"
-}
-
-/// A selection of items: those that meet every condition that is set.
-public struct MigrationSelection: Codable, Hashable, Sendable {
-  /// Only items of this service.
-  public var service: String?
-  /// Only items of this access group.
-  public var accessGroup: String?
-  /// Only items of this installation.
-  public var install: String?
-  /// Only items whose identifier matches this pattern: `*` stands for any text, `?` for one
-  /// character, and a character after a backslash for itself.
-  public var identifierPattern: String?
-
-  /// Selects all items.
-  public init() {}
-
-  /// Returns whether an item is selected.
-  ///
-  /// Names are compared byte for byte, as everywhere.
-  public func contains(_ key: StoreKey) -> Bool {
-    let namespace = key.namespace
-    return Self.isSame(namespace.service, ifGiven: service)
-      && Self.isSame(namespace.accessGroup, ifGiven: accessGroup)
-      && Self.isSame(namespace.install?.rawValue, ifGiven: install)
-      && (identifierPattern.map { Pattern($0).matches(key.identifier) } ?? true)
+extension MigrationOptions {
+  /// The policy for an item if the target has another value under its name.
+  public enum ConflictPolicy: String, Codable, CaseIterable, Sendable {
+    /// Begin nothing, and report which items these are.
+    case fail
+    /// Leave both as they are.
+    case skip
+    /// Replace the target's value with the source's; undoing restores it.
+    case overwrite
+    /// Add the item beside the other, under a name with a number: `token (2)`.
+    case keepBoth = "keep-both"
   }
 
-  private static func isSame(_ part: String?, ifGiven wanted: String?) -> Bool {
-    guard let wanted else { return true }
-    return part.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
-  }
-}
+  /// A selection of items: those that meet every condition that is set.
+  public struct Selection: Codable, Hashable, Sendable {
+    /// Only items of this service.
+    public var service: String?
+    /// Only items of this access group.
+    public var accessGroup: String?
+    /// Only items of this installation.
+    public var install: String?
+    /// Only items whose identifier matches this pattern: `*` stands for any text, `?` for one
+    /// character, and a character after a backslash for itself.
+    public var identifierPattern: String?
 
-/// The names of the items in the target.
-public struct MigrationMapping: Codable, Hashable, Sendable {
-  /// Another name for a service.
-  public struct Rename: Codable, Hashable, Sendable {
-    /// The name in the source.
-    public let service: String
-    /// The name in the target.
-    public let newName: String
+    /// Selects all items.
+    public init() {}
 
-    /// States both names.
-    public init(service: String, newName: String) {
-      self.service = service
-      self.newName = newName
+    /// Returns whether an item is selected.
+    ///
+    /// Names are compared byte for byte, as everywhere.
+    public func contains(_ key: StoreKey) -> Bool {
+      let namespace = key.namespace
+      return Self.isSame(namespace.service, ifGiven: service)
+        && Self.isSame(namespace.accessGroup, ifGiven: accessGroup)
+        && Self.isSame(namespace.install?.rawValue, ifGiven: install)
+        && (identifierPattern.map { Pattern($0).matches(key.identifier) } ?? true)
+    }
+
+    private static func isSame(_ part: String?, ifGiven wanted: String?) -> Bool {
+      guard let wanted else { return true }
+      return part.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
     }
   }
 
-  /// The installation that items belong to in the target.
-  public enum Install: Codable, Hashable, Sendable {
-    /// The items belong to the same installation.
-    case keep
-    /// The items belong to no installation.
-    case drop
-    /// The items belong to this installation: assigns them, or adopts those of an old one.
-    case assign(String)
-  }
+  /// The names of the items in the target.
+  public struct Mapping: Codable, Hashable, Sendable {
+    /// Another name for a service.
+    public struct Rename: Codable, Hashable, Sendable {
+      /// The name in the source.
+      public let service: String
+      /// The name in the target.
+      public let newName: String
 
-  /// Services with another name in the target.
-  public var renames: [Rename] = []
-  /// The installation that items belong to in the target.
-  public var install = Install.keep
-
-  /// Creates a mapping that leaves all names as they are.
-  public init() {}
-
-  /// Returns the name of an item in the target.
-  ///
-  /// - Throws: `invalidName` when a part of it cannot be a name.
-  public func target(of key: StoreKey) throws(StoreError) -> StoreKey {
-    let namespace = key.namespace
-    let rename = renames.first { $0.service.utf8.elementsEqual(namespace.service.utf8) }
-    if rename == nil, install == .keep { return key }
-    let newInstall: InstallIdentifier? =
-      switch install {
-      case .keep: namespace.install
-      case .drop: nil
-      case .assign(let name): InstallIdentifier(rawValue: name)
+      /// States both names.
+      public init(service: String, newName: String) {
+        self.service = service
+        self.newName = newName
       }
-    return key.moved(
-      to: try Namespace(
-        service: rename?.newName ?? namespace.service, accessGroup: namespace.accessGroup,
-        install: newInstall))
+    }
+
+    /// The installation that items belong to in the target.
+    public enum Install: Codable, Hashable, Sendable {
+      /// The items belong to the same installation.
+      case keep
+      /// The items belong to no installation.
+      case drop
+      /// The items belong to this installation: assigns them, or adopts those of an old one.
+      case assign(String)
+    }
+
+    /// Services with another name in the target.
+    public var renames: [Rename] = []
+    /// The installation that items belong to in the target.
+    public var install = Install.keep
+
+    /// Creates a mapping that leaves all names as they are.
+    public init() {}
+
+    /// Returns the name of an item in the target.
+    ///
+    /// - Throws: `invalidName` when a part of it cannot be a name.
+    public func target(of key: StoreKey) throws(StoreError) -> StoreKey {
+      let namespace = key.namespace
+      let rename = renames.first { $0.service.utf8.elementsEqual(namespace.service.utf8) }
+      if rename == nil, install == .keep { return key }
+      let newInstall: InstallIdentifier? =
+        switch install {
+        case .keep: namespace.install
+        case .drop: nil
+        case .assign(let name): InstallIdentifier(rawValue: name)
+        }
+      return key.moved(
+        to: try StoreNamespace(
+          service: rename?.newName ?? namespace.service, accessGroup: namespace.accessGroup,
+          install: newInstall))
+    }
   }
 }
 

@@ -1,20 +1,14 @@
-/// A receiver of a migration's progress, which is called on the thread that does the work.
-public struct MigrationProgress: Sendable {
+extension Migration {
   /// The phases of a migration, in this order.
   public enum Phase: String, Sendable {
     case planning, copying, verifying, deleting, undoing
   }
 
-  /// Called now and then with the phase, how many items of it are done, how many there are, and how
-  /// many bytes of values were read for it.
+  /// A closure that receives the progress of a migration: the phase, how many items of it are done,
+  /// how many there are, and how many bytes of values were read for it.
   ///
-  /// While a migration is undone, these are batches instead of items.
-  public let report: @Sendable (Phase, _ done: Int, _ total: Int, _ byteCount: Int) -> Void
-
-  /// Creates a receiver that calls a closure.
-  public init(
-    _ report: @escaping @Sendable (Phase, _ done: Int, _ total: Int, _ byteCount: Int) -> Void
-  ) {
-    self.report = report
-  }
+  /// It is called now and then, on the thread that does the work. While a migration is undone,
+  /// batches are counted instead of items.
+  public typealias Progress =
+    @Sendable (_ phase: Phase, _ done: Int, _ total: Int, _ byteCount: Int) -> Void
 }

@@ -74,12 +74,14 @@ public struct MigrationReport: Sendable {
   }
 }
 
-/// The result of undoing a migration.
-public struct MigrationUndoReport: Sendable {
-  /// How many items of the target were restored to what they were before.
-  public internal(set) var restoredCount = 0
-  /// How many items were written back to the source.
-  public internal(set) var returnedCount = 0
-  /// The items that were left as they were found, each with the reason, such as a change since.
-  public internal(set) var left: [(key: StoreKey, reason: StoreError)] = []
+extension Migration {
+  /// The result of undoing a migration.
+  public struct UndoReport: Sendable {
+    /// How many items of the target were restored to what they were before.
+    public internal(set) var restoredCount = 0
+    /// How many items were written back to the source.
+    public internal(set) var returnedCount = 0
+    /// The items that were left as they were found, each with the reason, such as a change since.
+    public internal(set) var left: [(key: StoreKey, reason: StoreError)] = []
+  }
 }

@@ -7,9 +7,9 @@ import SessionToolsBase
 /// Every file is an item of the service `pass`: its path without `.gpg` is the identifier, and its
 /// entire content is the value. `gpg` opens the files, one process for each, and may ask for the
 /// passphrase of its key in its own window.
-public enum PasswordStore {
+package enum PasswordStore {
   /// The directory that `pass` uses: `$PASSWORD_STORE_DIR`, or `~/.password-store`.
-  public static var standardPath: String {
+  package static var standardPath: String {
     let environment = ProcessInfo.processInfo.environment
     return environment["PASSWORD_STORE_DIR"]
       ?? "\(UserDirectory.home(environment: environment))/.password-store"
@@ -21,7 +21,7 @@ public enum PasswordStore {
   /// - Returns: The items; listing them throws `unavailable` when there is no such directory,
   ///   reading one `undecodable` when `gpg` does not open it, `valueTooLarge` when it has more than
   ///   16 MiB, and `timedOut` when `gpg` takes more than two minutes.
-  public static func items(at path: String = standardPath) -> ReadOnlyItems {
+  package static func items(at path: String = standardPath) -> ReadOnlyItems {
     // The path may be a link to a directory that is synchronized with other machines.
     let path = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
     return ReadOnlyItems(
@@ -36,7 +36,7 @@ public enum PasswordStore {
     }
   }
 
-  private static let namespace: Namespace = "pass"
+  private static let namespace: StoreNamespace = "pass"
 
   private static func list(_ path: String) throws(StoreError) -> StoreListing {
     var damage: StoreError?

@@ -1,5 +1,5 @@
 import Foundation
-public import SessionToolsBase
+package import SessionToolsBase
 
 /// Items as JSON Lines, with their values in plain text.
 ///
@@ -8,7 +8,7 @@ public import SessionToolsBase
 ///
 /// Use this only for a program that takes nothing else, and keep no such file: someone who has the
 /// file has the values.
-public enum PlainItems {
+package enum PlainItems {
   private struct Line: Codable {
     let service: String
     let group: String?
@@ -23,7 +23,7 @@ public enum PlainItems {
   /// Foundation makes copies of the value, which are not wiped.
   ///
   /// - Throws: `unencodable`.
-  public static func line(
+  package static func line(
     for key: StoreKey, _ value: SecretBytes
   ) throws(StoreError) -> SecretBytes {
     let bytes = value.copyBytes()
@@ -51,7 +51,7 @@ public enum PlainItems {
   /// - Returns: The items.
   /// - Throws: `undecodable` with the number of the invalid line, `invalidName`, or `alreadyExists`
   ///   for a name that is in an earlier line.
-  public static func items(
+  package static func items(
     _ lines: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
     var items: [StoreKey: SecretBytes] = [:]
@@ -86,7 +86,7 @@ public enum PlainItems {
         StoreError.undecodable, store: name,
         reason: "not a JSON object with service, identifier, and value or base64")
     }
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: line.service, accessGroup: line.group,
       install: line.install.map { InstallIdentifier(rawValue: $0) })
     return (try StoreKey(line.identifier, in: namespace), SecretBytes(value))

@@ -8,7 +8,7 @@ struct Planner {
   private let migration: Migration
   private let options: MigrationOptions
   private let digester: ItemDigester
-  private let progress: MigrationProgress?
+  private let progress: Migration.Progress?
   private let isWithinOneStore: Bool
   private let protections: (before: StoreProtection, after: StoreProtection, isWeaker: Bool)
 
@@ -29,7 +29,7 @@ struct Planner {
   /// - Throws: As reading the identities of the two stores.
   init(
     _ migration: Migration, _ options: MigrationOptions, _ digester: ItemDigester,
-    besides done: [StoreKey: StoreKey], _ progress: MigrationProgress?
+    besides done: [StoreKey: StoreKey], _ progress: Migration.Progress?
   ) throws(StoreError) {
     self.migration = migration
     self.options = options
@@ -159,14 +159,6 @@ struct Planner {
       seen: MigrationPlan.Seen(
         digest: digester.digest(of: target, value),
         existing: existing.map { digester.digest(of: target, $0) }))
-  }
-}
-
-extension SecretStore {
-  /// Returns the keys of all items, or, of a damaged store, all keys that it can list.
-  fileprivate func fullListing() throws(StoreError) -> StoreListing {
-    if let store = self as? any MigratableStore { return try store.listing() }
-    return StoreListing(keys: try keys(in: nil))
   }
 }
 

@@ -1,18 +1,16 @@
-public import Dispatch
-public import SessionToolsBase
+package import Dispatch
+package import SessionToolsBase
 
-/// Items that something other than a store keeps, to be read and to be migrated.
-///
-/// Use it for items that your program kept in another way before: give it a list of names, and a
-/// closure that reads one value.
-public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, MigratableStore {
+/// Items that something other than a store keeps, to be read and to be migrated: a list of names,
+/// and a closure that reads one value.
+package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, MigratableStore {
   /// A closure that reads one value; it returns `nil` if there is no item of the name.
-  public typealias Read = @Sendable (StoreKey) throws(StoreError) -> SecretBytes?
+  package typealias Read = @Sendable (StoreKey) throws(StoreError) -> SecretBytes?
 
   /// The queue on which the `async` operations run.
-  public let queue = DispatchQueue(label: "session-tools.read-only-items")
+  package let queue = DispatchQueue(label: "session-tools.read-only-items")
   /// The traits of a read-only store, with the protection given to the initializer.
-  public let traits = StoreTraits(
+  package let traits = StoreTraits(
     isAtomic: false, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: false,
     largestValueByteCount: Int.max, isReadOnly: true)
   private let name: String
@@ -28,7 +26,7 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
   ///   - atRest: The least that someone with the disk needs to read them; `nil` if that is unknown.
   ///   - list: Returns the names of all items.
   ///   - read: Reads one value.
-  public init(
+  package init(
     name: String, protection: String, atRest: AtRestProtection? = nil,
     list: @escaping @Sendable () throws(StoreError) -> StoreListing, read: @escaping Read
   ) {
@@ -39,32 +37,32 @@ public final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Migr
   }
 
   /// Returns the protection given to the initializer.
-  public func protection() -> StoreProtection { protects }
+  package func protection() -> StoreProtection { protects }
 
   /// Returns the name of the items.
-  public func identity() -> String? { name }
+  package func identity() -> String? { name }
 
   /// Returns the names of all items.
   ///
   /// - Throws: What the closure `list` throws.
-  public func listing() throws(StoreError) -> StoreListing { try list() }
+  package func listing() throws(StoreError) -> StoreListing { try list() }
 
   /// Reads one value.
   ///
   /// - Throws: What the closure `read` throws.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key) }
+  package func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key) }
 
   /// Returns the names of the items in one namespace, or of all items if it is `nil`.
   ///
   /// - Throws: What the closure `list` throws, or the reason why it could not list all items.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  package func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     let listing = try list()
     if let damage = listing.damage { throw damage }
     return listing.keys.filter { namespace == nil || $0.namespace == namespace }
   }
 
   /// The error that every change throws.
-  public var refusal: StoreError {
+  package var refusal: StoreError {
     StoreError(StoreError.accessDenied, store: name, reason: "these items are read-only")
   }
 }

@@ -3,8 +3,8 @@ import SessionToolsBase
 
 extension MigrationEngine {
   /// Restores everything, the last batch first.
-  mutating func undo() throws(StoreError) -> MigrationUndoReport {
-    var report = MigrationUndoReport()
+  mutating func undo() throws(StoreError) -> Migration.UndoReport {
+    var report = Migration.UndoReport()
     // Items that were left because others had changed them stay as they are.
     if header.phase == .undone { return report }
     try change(to: .undoing)
@@ -17,7 +17,7 @@ extension MigrationEngine {
   }
 
   private mutating func undoBatch(
-    _ number: Int, _ report: inout MigrationUndoReport
+    _ number: Int, _ report: inout Migration.UndoReport
   ) throws(StoreError) {
     let removals = try journal.removals(number)
     let largestCount = Self.largestChangeCount(migration.source, migration.target)
@@ -77,7 +77,7 @@ extension MigrationEngine {
 
   /// Writes items back to the source and compares them, and then restores the target.
   private func write(
-    _ returns: inout Returns, _ report: inout MigrationUndoReport
+    _ returns: inout Returns, _ report: inout Migration.UndoReport
   ) throws(StoreError) {
     try change(migration.source, returns.toSource) { item throws(StoreError) in
       try migration.source.contains(item.key) ? nil : .put(item.value, for: item.key)

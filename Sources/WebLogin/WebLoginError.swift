@@ -22,7 +22,7 @@ public struct WebLoginError: Error, Sendable {
   /// What to do about it: one sentence without its full stop, if there is something to do.
   public let remedy: String?
   /// The server's error, if it is the cause.
-  public let refusal: ServerRefusal?
+  public let refusal: Refusal?
   /// How long the server asked to wait, if it did.
   public let retryAfter: Duration?
   /// The error of the HTTP client or another library behind it, if there is one.
@@ -33,7 +33,7 @@ public struct WebLoginError: Error, Sendable {
   let wasSent: Bool
 
   init(
-    _ code: Code, _ reason: String, remedy: String? = nil, refusal: ServerRefusal? = nil,
+    _ code: Code, _ reason: String, remedy: String? = nil, refusal: Refusal? = nil,
     retryAfter: Duration? = nil, wasSent: Bool = true, underlying: (any Error)? = nil
   ) {
     self.code = code
@@ -126,26 +126,28 @@ extension WebLoginError: CustomStringConvertible, CustomReflectable {
 }
 
 extension WebLoginError: SecretFreeError {}
-extension HTTPError: SecretFreeError {}
+extension OAuthHTTPError: SecretFreeError {}
 
-/// The error with which an authorization server refused (RFC 6749, sections 4.1.2.1 and 5.2).
-public struct ServerRefusal: Hashable, Sendable {
-  /// The error, such as `access_denied` or `invalid_grant`; `unknown` if it does not have the form
-  /// that the RFC prescribes.
-  public let error: String
-  /// A text for developers, if the server gave one: at most 1,000 characters, of any kind.
-  ///
-  /// Descriptions leave it out, because a server may quote what it was sent.
-  public let text: String?
+extension WebLoginError {
+  /// The error with which an authorization server refused (RFC 6749, sections 4.1.2.1 and 5.2).
+  public struct Refusal: Hashable, Sendable {
+    /// The error, such as `access_denied` or `invalid_grant`; `unknown` if it does not have the
+    /// form that the RFC prescribes.
+    public let error: String
+    /// A text for developers, if the server gave one: at most 1,000 characters, of any kind.
+    ///
+    /// Descriptions leave it out, because a server may quote what it was sent.
+    public let text: String?
 
-  init(error: String, text: String?) {
-    let isPlain = error.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
-    self.error = isPlain && (1...100).contains(error.utf8.count) ? error : "unknown"
-    self.text = text.map { String($0.prefix(1000)) }
+    init(error: String, text: String?) {
+      let isPlain = error.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+      self.error = isPlain && (1...100).contains(error.utf8.count) ? error : "unknown"
+      self.text = text.map { String($0.prefix(1000)) }
+    }
   }
 }
 
-extension ServerRefusal: CustomStringConvertible, CustomReflectable {
+extension WebLoginError.Refusal: CustomStringConvertible, CustomReflectable {
   /// The error, without the text.
   public var description: String { error }
 

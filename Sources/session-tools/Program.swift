@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 import WebLogin
 
 /// The program, from its arguments to its exit status.

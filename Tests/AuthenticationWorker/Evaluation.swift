@@ -4,14 +4,14 @@ import SessionToolsBase
 import TestSupport
 
 /// Evaluates an authenticator, writes the outcome, and waits for a line that confirms it.
-func evaluate(_ authenticator: some Authenticator) async {
+func evaluate(_ authenticator: some UserAuthenticator) async {
   await sayOutcome(of: authenticator, AuthenticationRequest(reason: "try it"))
   _ = StandardInput.line()
 }
 
 /// Evaluates an authenticator and writes the outcome; a line of input cancels the evaluation.
 func evaluateUntilLine(
-  _ authenticator: some Authenticator, _ request: AuthenticationRequest
+  _ authenticator: some UserAuthenticator, _ request: AuthenticationRequest
 ) async {
   let task = Task { await sayOutcome(of: authenticator, request) }
   // Read on a thread of its own, because reading blocks.
@@ -25,7 +25,7 @@ func evaluateUntilLine(
 }
 
 private func sayOutcome(
-  of authenticator: some Authenticator, _ request: AuthenticationRequest
+  of authenticator: some UserAuthenticator, _ request: AuthenticationRequest
 ) async {
   do throws(AuthenticationError) {
     say("authenticated \(try await authenticator.evaluate(request))")

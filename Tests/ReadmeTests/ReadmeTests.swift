@@ -30,7 +30,8 @@ import Testing
   @Test func `at the top level of a program, accounts are listed without blocking`() throws {
     let start = """
       import SessionTools
-      let accounts = try Accounts(container: StoreContainer<String>(MemoryStore(), service: "mail"))
+      let accounts = try UserAccounts(
+        container: StoreContainer<String>(MemoryStore(), service: "mail"))
 
       """
     let waiting = try typecheck(start + "print(try await accounts.all().count)")

@@ -240,9 +240,11 @@ private struct FailingKey: KeySource {
     StoreError(StoreError.keyMissing, store: "test", reason: "there is no key")
   }
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? { throw failure }
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    throw failure
+  }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     throw failure
   }
 }
@@ -252,12 +254,12 @@ private struct CountingKey: KeySource {
   let key: RawKey
   let questions = Locked<[String]>([])
 
-  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? {
     questions.withLock { $0.append("open") }
     return key.wrappingKey(for: slot)
   }
 
-  func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     questions.withLock { $0.append("make") }
     return key.makeSlot()
   }

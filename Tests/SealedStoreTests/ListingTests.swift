@@ -16,7 +16,9 @@ import Testing
   }
 
   /// Lists the keys, and counts the reads of the journal for that.
-  private func list(_ namespace: Namespace? = nil) throws -> (keys: [StoreKey], readCount: Int) {
+  private func list(
+    _ namespace: StoreNamespace? = nil
+  ) throws -> (keys: [StoreKey], readCount: Int) {
     disk.setRule(nil)
     let keys = try store.keys(in: namespace)
     return (keys, disk.calls.count { $0.kind == .read && $0.name == "journal" })
@@ -26,7 +28,7 @@ import Testing
     let first = try list()
     #expect(first.keys.count == 300)
     #expect(first.readCount > 0)
-    for namespace in [nil, "com.example.test"] as [Namespace?] {
+    for namespace in [nil, "com.example.test"] as [StoreNamespace?] {
       let again = try list(namespace)
       #expect(again.keys == first.keys)
       #expect(again.readCount == 0)

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func `keys are listed by namespace and in ascending order`() throws {
-    let other = try Namespace(service: "other", accessGroup: "group")
+    let other = try StoreNamespace(service: "other", accessGroup: "group")
     for identifier in ["b", "a", "ab", "é", "Z"] {
       try store.put(secret(identifier), for: StoreKey(identifier, in: "service"))
     }
@@ -104,11 +104,11 @@ import Testing
   @Test func `namespaces that differ in any part never share an item`() throws {
     let long = String(repeating: "n", count: 4096)
     let namespaces = try [
-      Namespace(service: "a"), Namespace(service: "a", accessGroup: "b"),
-      Namespace(service: "a", install: InstallIdentifier(rawValue: "b")),
-      Namespace(service: "a", accessGroup: "b", install: InstallIdentifier(rawValue: "b")),
-      Namespace(service: "ab"), Namespace(service: "a", accessGroup: "bb"),
-      Namespace(service: long, accessGroup: long, install: InstallIdentifier(rawValue: long)),
+      StoreNamespace(service: "a"), StoreNamespace(service: "a", accessGroup: "b"),
+      StoreNamespace(service: "a", install: InstallIdentifier(rawValue: "b")),
+      StoreNamespace(service: "a", accessGroup: "b", install: InstallIdentifier(rawValue: "b")),
+      StoreNamespace(service: "ab"), StoreNamespace(service: "a", accessGroup: "bb"),
+      StoreNamespace(service: long, accessGroup: long, install: InstallIdentifier(rawValue: long)),
     ]
     for (number, namespace) in namespaces.enumerated() {
       for identifier in ["b", "bb", long] {
@@ -129,9 +129,9 @@ import Testing
   @Test(arguments: ["", String(repeating: "x", count: 4097), String(repeating: "é", count: 2049)])
   func `a name that is empty or longer than 4096 bytes is refused`(identifier: String) throws {
     #expect(try code { _ = try name(identifier) } == StoreError.invalidName)
-    #expect(try code { _ = try Namespace(service: identifier) } == StoreError.invalidName)
+    #expect(try code { _ = try StoreNamespace(service: identifier) } == StoreError.invalidName)
     #expect(
-      try code { _ = try Namespace(service: "a", accessGroup: identifier) }
+      try code { _ = try StoreNamespace(service: "a", accessGroup: identifier) }
         == StoreError.invalidName)
   }
 

@@ -196,7 +196,7 @@ private final class Told: Sendable {
     var told: Told?
     do {
       let store = SecretServiceStore(
-        collection: .default, options: SecretServiceOptions(),
+        collection: .default, options: SecretServiceStore.Options(),
         bus: SessionBus(address: "unix:path=/nonexistent/bus"))
       told = Told(store.changes())
     }

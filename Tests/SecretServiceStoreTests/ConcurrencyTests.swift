@@ -94,7 +94,7 @@ import Testing
         group.addTask { [address = bus.address] in
           await #expect(processExitsWith: .success) {
             [address = address as String, number = number as Int, rounds = rounds as Int] in
-            var options = SecretServiceOptions()
+            var options = SecretServiceStore.Options()
             options.timeout = patience
             let store = SecretServiceStore(
               collection: .default, options: options, bus: SessionBus(address: address))

@@ -12,7 +12,9 @@ import Testing
   private typealias Texts = [String: String]
 
   /// Returns the items of a dialect: `service / group / identifier`, and the values.
-  private func texts(_ dialect: SecretServiceDialect, on bus: PrivateBus) async throws -> Texts {
+  private func texts(
+    _ dialect: ForeignSecretServiceItems.Dialect, on bus: PrivateBus
+  ) async throws -> Texts {
     let items = ForeignSecretServiceItems(dialect, bus.store())
     var texts: Texts = [:]
     for key in try await items.keys(in: nil) {

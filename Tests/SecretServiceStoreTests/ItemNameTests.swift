@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `attributes of which one is missing or wrong are not a key`() throws {
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: "service", accessGroup: "group", install: InstallIdentifier(rawValue: "install"))
     let attributes = ItemAttributes.all(of: try StoreKey("item", in: namespace), size: .small)
     let named = [

@@ -112,11 +112,7 @@ import Testing
       async let code = failure {
         defer { reporter.finish() }
         do {
-          return try await migration.run(
-            progress: MigrationProgress { _, _, _, _ in
-              reporter.yield()
-            }
-          ).isComplete
+          return try await migration.run(progress: { _, _, _, _ in reporter.yield() }).isComplete
         } catch MigrationError.store(let error) {
           throw error
         }

@@ -202,9 +202,9 @@ private struct User: Codable, Equatable, Sendable {
 private func installsAreKeptApart(
   _ old: KeychainStorageContainer<User>, _ new: KeychainStorageContainer<User>
 ) async throws {
-  let service = try Namespace(service: "com.example.mail")
+  let service = try StoreNamespace(service: "com.example.mail")
   let (before, after) = (InstallIdentifier(rawValue: "old"), InstallIdentifier(rawValue: "new"))
-  #expect(try await new.store.installs(of: service).map(\.install) == [before])
+  #expect(try await new.store.installs(of: service) == [before: 1])
   let count = try await new.store.adopt(before, into: after, of: service)
   #expect(count == 1)
   #expect(try new.item(forIdentifier: "user") == User(name: "Ada"))
@@ -212,7 +212,7 @@ private func installsAreKeptApart(
   try old.storeItem(User(name: "Bob"), forIdentifier: "user")
   _ = try await new.store.purge(before, of: service)
   #expect(try old.item(forIdentifier: "user") == nil)
-  #expect(try await new.store.installs(of: service).map(\.install) == [after])
+  #expect(try await new.store.installs(of: service) == [after: 1])
 }
 
 /// Counts how often a passphrase was asked for.

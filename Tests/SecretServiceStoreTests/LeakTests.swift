@@ -102,7 +102,7 @@ struct LeakTests {
     ) {
       [address = bus.address as String, rounds = rounds as Int] in
       let key = try StoreKey("item", in: "service")
-      var options = SecretServiceOptions.patient
+      var options = SecretServiceStore.Options.patient
       options.prompts = .ifNeeded
       let store = SecretServiceStore(
         collection: .default, options: options, bus: SessionBus(address: address))

@@ -26,7 +26,7 @@ import Testing
   private func items(count: Int) throws -> Contents {
     var items: Contents = [:]
     for number in 0..<count {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: number.isMultiple(of: 2) ? "mail" : "web é",
         accessGroup: number.isMultiple(of: 3) ? "group" : nil)
       let byteCount = number == 7 ? 100_000 : number * 3

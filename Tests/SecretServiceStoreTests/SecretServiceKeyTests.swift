@@ -12,7 +12,7 @@ import Testing
     "vault", "a/b", "100 %", " space ", "über/⚿\u{202E}", "line\nbreak", "secret-service:x", "%2f",
   ])
   func `a reference names the same key again`(name: String) throws {
-    for collection in [SecretServiceCollection.default, .named("login"), .named("a/b %")] {
+    for collection in [SecretServiceStore.Collection.default, .named("login"), .named("a/b %")] {
       let key = SecretServiceKey(name, in: collection)
       let again = try #require(SecretServiceKey(reference: key.reference))
       #expect(again.name.utf8.elementsEqual(name.utf8))

@@ -28,7 +28,7 @@ import Testing
 
   @Test func `without a bus`() async {
     let store = SecretServiceStore(
-      collection: .default, options: SecretServiceOptions(),
+      collection: .default, options: SecretServiceStore.Options(),
       bus: SessionBus(address: "unix:path=/nonexistent/bus"))
     await expectEveryCallFails(with: StoreError.unavailable, store)
   }

@@ -14,7 +14,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: Namespace?) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] {
     listCount.update { $0 += 1 }
     return base.keys(in: namespace)
   }
@@ -23,12 +23,12 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 @Suite(.timeLimit(.minutes(20))) struct `several accounts` {
   let store = MemoryStore()
   let poster = Recorder()
-  let accounts: Accounts<User>
+  let accounts: UserAccounts<User>
   let ada: AccountIdentifier
   let bob: AccountIdentifier
 
   init() throws {
-    accounts = try Accounts(
+    accounts = try UserAccounts(
       container: StoreContainer<User>(store, service: "mail"), notificationPoster: poster)
     ada = try AccountIdentifier("ada")
     bob = try AccountIdentifier("bob")
@@ -47,7 +47,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `signing in lists no names, however many accounts there are`() async throws {
     let counting = ListCountingStore()
-    let accounts = try Accounts(container: StoreContainer<User>(counting, service: "mail"))
+    let accounts = try UserAccounts(container: StoreContainer<User>(counting, service: "mail"))
     for number in 0..<20 {
       let account = try AccountIdentifier("\(number)")
       try await accounts.signIn(User(id: "\(number)"), as: account)
@@ -134,7 +134,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     try await accounts.signIn(User(id: "a"), as: ada)
     #expect(await current.next() == ada)
     // As if by another process.
-    let others = try Accounts<User>(container: accounts.container)
+    let others = try UserAccounts<User>(container: accounts.container)
     try await others.signIn(User(id: "b"), as: bob)
     #expect(await current.next() == bob)
     try await others.remove(bob)
@@ -142,7 +142,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   }
 
   @Test func `a store that cannot be read is an error, and never no account`() async throws {
-    let locked = try Accounts(
+    let locked = try UserAccounts(
       container: StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"))
     await expectFailure(StoreError.locked) { try await locked.all() }
     await expectFailure(StoreError.locked) { try await locked.current() }
@@ -152,7 +152,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `each account is refreshed separately`() async throws {
     let server = TokenServer()
-    let accounts = try Accounts(
+    let accounts = try UserAccounts(
       container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
     try await accounts.signIn(server.token(in: .zero, number: 10), as: ada)
     try await accounts.signIn(server.token(in: .zero, number: 20), as: bob)
@@ -174,7 +174,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   @Test(arguments: [1000, 10_000])
   func `many are signed in by one change, each as if alone`(count: Int) async throws {
     let faulty = FaultyStore(store)
-    let accounts = try Accounts(
+    let accounts = try UserAccounts(
       container: StoreContainer<User>(faulty, service: "mail"), notificationPoster: poster)
     let users = try users(count)
     try await accounts.signIn(users)
@@ -213,14 +213,14 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   @Test func `an observer finds all users stored`() async throws {
     let (store, counts) = (store, Shared<[Int]>([]))
     let poster = Recorder { _ in counts.update { $0.append(store.keys(in: nil).count) } }
-    let accounts = try Accounts(container: accounts.container, notificationPoster: poster)
+    let accounts = try UserAccounts(container: accounts.container, notificationPoster: poster)
     try await accounts.signIn(users(3))
     #expect(counts.current == [3, 3, 3])
   }
 
   @Test func `users who sign in are not replaced by a refresh that is under way`() async throws {
     let server = TokenServer()
-    let accounts = try Accounts(
+    let accounts = try UserAccounts(
       container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
     try await accounts.signIn(server.token(in: .zero), as: ada)
     let (ada, bob) = (ada, bob)
@@ -241,7 +241,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   @Test func `either all users are signed in or none, and a failure is not announced`() async throws
   {
     let faulty = FaultyStore(store)
-    let accounts = try Accounts(
+    let accounts = try UserAccounts(
       container: StoreContainer<User>(faulty, service: "mail"), notificationPoster: poster)
     faulty.inject(.failing(StoreError.noSpace), into: [.apply])
     await expectFailure(StoreError.noSpace) { try await accounts.signIn(users(10)) }

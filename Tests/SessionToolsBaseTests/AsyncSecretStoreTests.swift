@@ -47,7 +47,7 @@ private final class ActorStore: AsyncSecretStore {
     try await items.apply(changes)
   }
 
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await items.read { values in
       values.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
     }

@@ -34,7 +34,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     base.apply(changes)
   }
 
-  func keys(in namespace: Namespace?) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] {
     note("keys")
     return base.keys(in: namespace)
   }

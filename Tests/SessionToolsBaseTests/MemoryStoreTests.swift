@@ -50,7 +50,7 @@ import Testing
 
   @Test func `keys are those of one namespace or of all, in order`() throws {
     let installed = try StoreKey(
-      "one", in: Namespace(service: "service", install: InstallIdentifier(rawValue: "i")))
+      "one", in: StoreNamespace(service: "service", install: InstallIdentifier(rawValue: "i")))
     for key in [two, installed, one] { try store.put(SecretBytes(utf8: "x"), for: key) }
     #expect(store.keys(in: nil) == [two, one, installed])
     #expect(store.keys(in: "service") == [one])

@@ -20,8 +20,8 @@ private let malformedEncodings: [[UInt8]] = [
 
   @Test func `composed and decomposed text are different names`() throws {
     #expect(composed == decomposed, "Swift regards them as equal")
-    #expect(try Namespace(service: composed) != Namespace(service: decomposed))
-    let namespace: Namespace = "service"
+    #expect(try StoreNamespace(service: composed) != StoreNamespace(service: decomposed))
+    let namespace: StoreNamespace = "service"
     #expect(try StoreKey(composed, in: namespace) != StoreKey(decomposed, in: namespace))
     #expect(InstallIdentifier(rawValue: composed) != InstallIdentifier(rawValue: decomposed))
     let keys: Set = [
@@ -36,23 +36,23 @@ private let malformedEncodings: [[UInt8]] = [
 
   @Test func `moving a letter from one part to the next makes another key`() throws {
     let first = try StoreKey(
-      "x", in: Namespace(service: "s", install: InstallIdentifier(rawValue: "a")))
+      "x", in: StoreNamespace(service: "s", install: InstallIdentifier(rawValue: "a")))
     let texts = [("a", "bc"), ("ab", "c"), ("abc", nil)]
     let keys = try texts.map { service, group in
-      try StoreKey("x", in: Namespace(service: service, accessGroup: group))
+      try StoreKey("x", in: StoreNamespace(service: service, accessGroup: group))
     }
     #expect(Set(keys).count == 3)
     #expect(Set(keys.map(\.canonicalBytes)).count == 3)
-    let asGroup = try StoreKey("x", in: Namespace(service: "s", accessGroup: "a"))
+    let asGroup = try StoreKey("x", in: StoreNamespace(service: "s", accessGroup: "a"))
     #expect(first != asGroup && first.canonicalBytes != asGroup.canonicalBytes)
   }
 
   @Test(arguments: ["", String(repeating: "a", count: 4097), String(repeating: "é", count: 2049)])
   func `a part that is empty or longer than 4,096 bytes is refused`(text: String) throws {
-    expectFailure(StoreError.invalidName) { try Namespace(service: text) }
-    expectFailure(StoreError.invalidName) { try Namespace(service: "s", accessGroup: text) }
+    expectFailure(StoreError.invalidName) { try StoreNamespace(service: text) }
+    expectFailure(StoreError.invalidName) { try StoreNamespace(service: "s", accessGroup: text) }
     expectFailure(StoreError.invalidName) {
-      try Namespace(service: "s", install: InstallIdentifier(rawValue: text))
+      try StoreNamespace(service: "s", install: InstallIdentifier(rawValue: text))
     }
     expectFailure(StoreError.invalidName) { try StoreKey(text, in: "s") }
   }
@@ -60,7 +60,7 @@ private let malformedEncodings: [[UInt8]] = [
   @Test(arguments: [1, 4095, 4096])
   func `a part of 1 to 4,096 bytes is accepted`(byteCount: Int) throws {
     let text = String(repeating: "a", count: byteCount)
-    let key = try StoreKey(text, in: Namespace(service: text, accessGroup: text))
+    let key = try StoreKey(text, in: StoreNamespace(service: text, accessGroup: text))
     #expect(key.identifier == text)
     #expect(key.namespace.accessGroup == text)
     #expect(StoreKey(canonicalBytes: key.canonicalBytes) == key)
@@ -68,7 +68,7 @@ private let malformedEncodings: [[UInt8]] = [
 
   @Test(arguments: ["/", "..", "\n", "\0", " ", "é", "e\u{301}", "🗝️", "\u{FEFF}"])
   func `any text is kept byte for byte`(text: String) throws {
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: text, accessGroup: text, install: InstallIdentifier(rawValue: text))
     let key = try StoreKey(text, in: namespace)
     #expect(Array(key.identifier.utf8) == Array(text.utf8))
@@ -78,7 +78,7 @@ private let malformedEncodings: [[UInt8]] = [
   }
 
   @Test func `the canonical encoding is that of the format`() throws {
-    let key = try StoreKey("id", in: Namespace(service: "s", accessGroup: "gr"))
+    let key = try StoreKey("id", in: StoreNamespace(service: "s", accessGroup: "gr"))
     #expect(
       key.canonicalBytes
         == [1, 1, 0, 0, 0, 0x73, 1, 2, 0, 0, 0, 0x67, 0x72, 0, 1, 2, 0, 0, 0, 0x69, 0x64])
@@ -91,7 +91,7 @@ private let malformedEncodings: [[UInt8]] = [
   @Test func `a truncation, an extension or a flag other than 0 and 1 is not an encoding`() throws {
     let key = try StoreKey(
       "id",
-      in: Namespace(
+      in: StoreNamespace(
         service: "s", accessGroup: "g", install: InstallIdentifier(rawValue: "i")))
     let bytes = key.canonicalBytes
     for count in 0..<bytes.count {
@@ -109,8 +109,8 @@ private let malformedEncodings: [[UInt8]] = [
   }
 
   @Test func `keys are ordered by their parts, absent ones first`() throws {
-    let plain: Namespace = "b"
-    let grouped = try Namespace(service: "b", accessGroup: "a")
+    let plain: StoreNamespace = "b"
+    let grouped = try StoreNamespace(service: "b", accessGroup: "a")
     let installed = try plain.with(install: InstallIdentifier(rawValue: "a"))
     let ordered = [
       try StoreKey("z", in: "a"), try StoreKey("a", in: plain), try StoreKey("b", in: plain),
@@ -120,12 +120,13 @@ private let malformedEncodings: [[UInt8]] = [
   }
 
   @Test func `a key's description has its parts`() throws {
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: "mail", accessGroup: "team", install: InstallIdentifier(rawValue: "i1"))
     #expect(
       try StoreKey("user", in: namespace).description
         == "user of mail, group team, install i1")
     #expect(try StoreKey("user", in: "mail").moved(to: namespace).namespace == namespace)
-    #expect(try namespace.with(install: nil) == Namespace(service: "mail", accessGroup: "team"))
+    #expect(
+      try namespace.with(install: nil) == StoreNamespace(service: "mail", accessGroup: "team"))
   }
 }

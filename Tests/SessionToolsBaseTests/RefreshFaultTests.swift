@@ -9,7 +9,7 @@ import Testing
   enum Kind: CaseIterable {
     case failing, locked, madeButNotSaid, notMadeAndNotSaid
 
-    var fault: Fault {
+    var fault: FaultyStore.Fault {
       switch self {
       case .failing: .failing()
       case .locked: .failing(StoreError.locked)

@@ -332,7 +332,7 @@ import Testing
   @Test func `a short-lived item with an issue date is refreshed once by all processes`()
     async throws
   {
-    struct Dated: Codable, Expiring, Sendable {
+    struct Dated: Codable, ExpiringItem, Sendable {
       let number: Int
       let issueDate: Date?
       let expirationDate: Date?

@@ -36,8 +36,8 @@ extension RefreshError {
   fileprivate var word: String {
     switch self {
     case .noToken: "noToken"
-    case .unableToRefresh(let error as RefreshHandlerError):
-      error == .missing ? "missing" : "abandoned"
+    case .unableToRefresh(SessionError.noRefreshHandler): "missing"
+    case .unableToRefresh(SessionError.abandoned): "abandoned"
     case .unableToRefresh(let error as TestError): error.text
     case .unableToRefresh: "?"
     }
@@ -229,9 +229,14 @@ extension RefreshError {
     #expect(error?.word == "abandoned")
   }
 
-  @Test func `its errors say what to do`() {
-    #expect("\(RefreshHandlerError.missing)".contains("refreshHandler"))
-    #expect("\(RefreshHandlerError.abandoned)".contains("without calling"))
+  @Test func `its errors say what to do`() async {
+    for (session, text) in [
+      (session(), "set its refreshHandler"), (session { _ in }, "without calling"),
+    ] {
+      let error = await #expect(throws: RefreshError.self) { try await session.refreshNow() }
+      guard case .unableToRefresh(let cause)? = error else { continue }
+      #expect("\(cause)".contains("session user: ") && "\(cause)".contains(text))
+    }
   }
 }
 

@@ -43,7 +43,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try await base.apply(changes)
   }
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await base.keys(in: namespace)
   }
 }

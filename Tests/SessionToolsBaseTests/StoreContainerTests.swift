@@ -122,7 +122,7 @@ private struct ListenedStore: BlockingSecretStore, ForwardingStore {
 
   func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: Namespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
 
   func changes() -> AsyncStream<StoreEvent> { observers.stream() }
 }

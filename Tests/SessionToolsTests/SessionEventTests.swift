@@ -6,7 +6,7 @@ import Testing
 
 /// Other suites of the process run meanwhile, so each test looks only at its own session and store.
 @Suite(.serialized) struct `what a process observes` {
-  private struct Pass: Codable, Expiring, Sendable {
+  private struct Pass: Codable, ExpiringItem, Sendable {
     var text = "s3cret"
     var expirationDate: Date? = .distantPast
   }
@@ -87,7 +87,7 @@ import Testing
     _ = try? await rejected.validItem()
     #expect(
       seen["rejected"].dropFirst(2) == [
-        .signedOut(session: "rejected", .rejected(reason: "TalkativeError"))
+        .signedOut(session: "rejected", .rejected("TalkativeError"))
       ])
     #expect(seen.texts("rejected")[1] == "ended: the server permanently rejected the item")
 
@@ -97,8 +97,8 @@ import Testing
     try left.didLogOut(TalkativeError())
     #expect(
       seen["left"] == [
-        .signedOut(session: "left", .loggedOut(reason: nil)),
-        .signedOut(session: "left", .loggedOut(reason: "TalkativeError")),
+        .signedOut(session: "left", .loggedOut(nil)),
+        .signedOut(session: "left", .loggedOut("TalkativeError")),
       ])
   }
 

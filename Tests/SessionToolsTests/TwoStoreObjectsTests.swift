@@ -4,7 +4,7 @@ import SessionToolsTesting
 import TestSupport
 import Testing
 
-private struct Token: Codable, Expiring, Sendable {
+private struct Token: Codable, ExpiringItem, Sendable {
   var number = 0
   var expirationDate: Date?
 
@@ -56,7 +56,7 @@ private struct Token: Codable, Expiring, Sendable {
     async throws
   {
     let accounts = try stores.map {
-      try Accounts(container: StoreContainer<String>($0, service: "mail"))
+      try UserAccounts(container: StoreContainer<String>($0, service: "mail"))
     }
     let names = try (0..<200).map { try AccountIdentifier("user \($0)") }
     for round in 0..<10 {

@@ -99,7 +99,7 @@ final class DyingStore: BlockingSecretStore, ForwardingStore {
     try counted { () throws(StoreError) in try base.apply(changes) }
   }
 
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try base.keys(in: namespace)
   }
 }

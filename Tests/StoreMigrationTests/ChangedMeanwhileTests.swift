@@ -10,7 +10,7 @@ import Testing
 @Suite(.onOwnThread) struct ChangedMeanwhileTests {
   private let theirs = SecretBytes(utf8: "theirs")
 
-  private func moving(_ conflicts: MigrationConflictPolicy = .fail) -> MigrationOptions {
+  private func moving(_ conflicts: MigrationOptions.ConflictPolicy = .fail) -> MigrationOptions {
     var options = MigrationOptions()
     options.deletesSource = true
     options.conflicts = conflicts
@@ -101,7 +101,7 @@ import Testing
     options.allowsWeakerProtection = true
     let migration = Migration(
       from: store, to: target, journal: MemoryStore(), options: options)
-    let locking = MigrationProgress { phase, done, total, _ in
+    let locking: Migration.Progress = { phase, done, total, _ in
       if phase == .copying, done == total { store.lock() }
     }
     #expect(failure { try migration.run(progress: locking) } == "locked")
@@ -338,5 +338,5 @@ private struct UnidentifiedStore: BlockingSecretStore, ForwardingStore {
 
   func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: Namespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
 }

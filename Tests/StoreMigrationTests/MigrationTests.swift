@@ -16,7 +16,8 @@ import Testing
     let before = world.contents
     var options = MigrationOptions()
     for (policy, action) in [
-      (MigrationConflictPolicy.fail, "conflict"), (.skip, "skip"), (.overwrite, "overwrite"),
+      (MigrationOptions.ConflictPolicy.fail, "conflict"), (.skip, "skip"),
+      (.overwrite, "overwrite"),
       (.keepBoth, "keep-both"),
     ] {
       options.conflicts = policy
@@ -96,8 +97,8 @@ import Testing
 
   @Test func `only selected items are migrated, under their mapped names`() throws {
     let (old, group) = (
-      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
-      try Namespace(service: "mail", accessGroup: "group")
+      try StoreNamespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
+      try StoreNamespace(service: "mail", accessGroup: "group")
     )
     let source = try items(["token": "1", "key": "2"], in: old)
       .merging(items(["token": "3"], in: group)) { $1 }
@@ -110,13 +111,13 @@ import Testing
     options.mapping.renames = [.init(service: "mail", newName: "post")]
     options.mapping.install = .assign("new")
     #expect(try world.migration(options).run().isComplete)
-    let new = try Namespace(service: "post", install: InstallIdentifier(rawValue: "new"))
+    let new = try StoreNamespace(service: "post", install: InstallIdentifier(rawValue: "new"))
     #expect(world.target.contents == (try items(["token": "1"], in: new)))
   }
 
   @Test func `two items that would have the same name are not both migrated`() throws {
     let namespaces = try ["1", "2"].map {
-      try Namespace(service: "mail", install: InstallIdentifier(rawValue: $0))
+      try StoreNamespace(service: "mail", install: InstallIdentifier(rawValue: $0))
     }
     let world = World(
       source: try items(["token": "1"], in: namespaces[0])
@@ -148,8 +149,8 @@ import Testing
 
   @Test func `items get other names within one store, and no copy is removed`() throws {
     let (old, new) = (
-      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
-      try Namespace(service: "mail", install: InstallIdentifier(rawValue: "new"))
+      try StoreNamespace(service: "mail", install: InstallIdentifier(rawValue: "old")),
+      try StoreNamespace(service: "mail", install: InstallIdentifier(rawValue: "new"))
     )
     let before = try items(["a": "1", "b": "2"], in: old)
       .merging(items(["a": "3", "c": "4"], in: new)) { $1 }
@@ -192,7 +193,7 @@ import Testing
       ("a*c", "abc", true), ("a*c", "ab", false), ("?", "é", true), ("??", "a", false),
       ("a\\*", "a*", true), ("a\\*", "ab", false), ("*a*a*", "banana", true), ("**", "x", true),
     ] {
-      var selection = MigrationSelection()
+      var selection = MigrationOptions.Selection()
       selection.identifierPattern = pattern
       #expect(try selection.contains(key(text)) == isMatch, "\(pattern) \(text)")
     }
@@ -200,7 +201,7 @@ import Testing
 
   @Test func `an interrupted migration within one store does not migrate its own copies`() throws {
     let before = try items(["a": "1", "b": "2", "c": "3"])
-    let target = try Namespace(service: "web")
+    let target = try StoreNamespace(service: "web")
     for (isAtomic, changeCount) in [true, false].flatMap({ isAtomic in
       (1..<12).map { (isAtomic, $0) }
     }) {

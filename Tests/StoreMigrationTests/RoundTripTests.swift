@@ -16,7 +16,7 @@ import Testing
     let sizes = [0, 1, 31, 4096, 100_000]
     var items: Contents = [:]
     for number in 0..<count {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: services.randomElement(using: &random) ?? "",
         accessGroup: groups.randomElement(using: &random) ?? nil,
         install: installs.randomElement(using: &random) ?? nil)
@@ -66,9 +66,10 @@ import Testing
     #expect(try second.contents() == theirs)
   }
 
-  @Test(arguments: MigrationConflictPolicy.allCases)
-  func `undoing restores both stores, whatever the policy`(_ policy: MigrationConflictPolicy) throws
-  {
+  @Test(arguments: MigrationOptions.ConflictPolicy.allCases)
+  func `undoing restores both stores, whatever the policy`(
+    _ policy: MigrationOptions.ConflictPolicy
+  ) throws {
     var random = SeededGenerator(seed: 5)
     let (first, second) = (try TestStore(.sealed), try TestStore(.sealed))
     let before = try items(&random, count: 30)

@@ -18,8 +18,8 @@ package struct NumberedChange: Sendable {
     self.number = number
   }
 
-  package static func namespace(of writer: String) throws(StoreError) -> Namespace {
-    try Namespace(service: "writer-\(writer)")
+  package static func namespace(of writer: String) throws(StoreError) -> StoreNamespace {
+    try StoreNamespace(service: "writer-\(writer)")
   }
 
   /// The changes to apply to a store.

@@ -88,11 +88,11 @@ private struct KeptKey: KeySource {
   let reference: String
   let key: WrappingKey
 
-  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? {
     slot == .namedKey(reference: reference) ? key : nil
   }
 
-  func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.namedKey(reference: reference), key)
   }
 }

@@ -36,8 +36,8 @@ func makeOldStores() throws {
 }
 
 private func makeValues(_ old: inout OldStore) throws {
-  let group = try Namespace(service: "com.example.mail", accessGroup: "com.example.shared")
-  let install = try Namespace(
+  let group = try StoreNamespace(service: "com.example.mail", accessGroup: "com.example.shared")
+  let install = try StoreNamespace(
     service: "com.example.mail", accessGroup: "com.example.shared",
     install: InstallIdentifier(rawValue: "9b0f6c1e-8a52-4d0e-9a57-1f1f3c1f6d10"))
   try old.put("plain", "a value")

@@ -161,7 +161,7 @@ extension `one at a time` {
     }
 
     @Test func `has a code that cannot be used a second time`() async throws {
-      let sent = Shared<HTTPRequest?>(nil)
+      let sent = Shared<OAuthHTTPRequest?>(nil)
       let stage = try LoginStage(
         http: WatchedHTTP { request in
           if request.fields["code"] != nil { sent.update { $0 = request } }
@@ -207,7 +207,7 @@ extension `one at a time` {
       let stage = try LoginStage(
         http: WatchedHTTP { request in
           if request.fields["code"] != nil {
-            throw HTTPError(HTTPError.noAnswer, reason: "it broke")
+            throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
           }
           return nil
         })
@@ -258,7 +258,7 @@ extension `one at a time` {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    private static func post(_ body: String, to url: URL) async throws -> HTTPResponse {
+    private static func post(_ body: String, to url: URL) async throws -> OAuthHTTPResponse {
       let answer = try await Program.run(
         "/usr/bin/python3",
         [
@@ -271,7 +271,7 @@ extension `one at a time` {
             print(error.read().decode())
           """, url.absoluteString,
         ], input: body, environment: [:])
-      return HTTPResponse(answer.contains("error") ? 400 : 200, answer)
+      return OAuthHTTPResponse(answer.contains("error") ? 400 : 200, answer)
     }
   }
 }

@@ -19,7 +19,7 @@ extension `one at a time` {
       let client = OAuthClient(
         server: server, clientID: "app",
         http: ScriptedHTTP { request in
-          HTTPResponse(
+          OAuthHTTPResponse(
             200, #"{"access_token": "\#(request.fields["code"] ?? "")", "token_type": "Bearer"}"#)
         })
       var login = WebAuthenticationSession(client: client)

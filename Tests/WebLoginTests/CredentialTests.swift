@@ -9,7 +9,7 @@ import WebLogin
 
   private func client(
     _ authentication: ClientAuthentication = .none,
-    _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    _ answer: @escaping @Sendable (OAuthHTTPRequest) async throws -> OAuthHTTPResponse
   ) throws -> OAuthClient {
     OAuthClient(
       server: try AuthorizationServer(
@@ -31,7 +31,7 @@ import WebLogin
     ] as [(String, TimeInterval?)])
   func `expires as the server says`(_ lifetime: String, _ seconds: TimeInterval?) async throws {
     let client = try client { _ in
-      HTTPResponse(
+      OAuthHTTPResponse(
         200, #"{"access_token": "new", "token_type": "bearer", "expires_in": \#(lifetime)}"#)
     }
     let new = try await client.refresh(Self.old)
@@ -45,7 +45,7 @@ import WebLogin
     let client = try client { _ in
       // The server takes three seconds to answer, and its clock is two hours ahead.
       clock.advance(by: .seconds(3))
-      return HTTPResponse(
+      return OAuthHTTPResponse(
         200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 60}"#,
         ["date": "Fri, 15 Jan 2027 10:00:03 GMT"])
     }
@@ -62,7 +62,7 @@ import WebLogin
 
   @Test func `is made of the fields of the answer`() async throws {
     let client = try client { _ in
-      HTTPResponse(
+      OAuthHTTPResponse(
         200,
         """
         {"access_token": "new", "token_type": "Bearer", "refresh_token": "next", "scope": "a b",
@@ -95,7 +95,7 @@ import WebLogin
   func `is not made of any other answer`(
     _ status: Int, _ body: String, _ code: WebLoginError.Code, _ isTransient: Bool
   ) async throws {
-    let client = try client { _ in HTTPResponse(status, body) }
+    let client = try client { _ in OAuthHTTPResponse(status, body) }
     let error = await #expect(throws: WebLoginError.self) { try await client.refresh(Self.old) }
     #expect(error?.code == code && error?.isTransient == isTransient)
   }
@@ -103,13 +103,13 @@ import WebLogin
   // MARK: - Requests
 
   @Test func `is requested with the client's authentication`() async throws {
-    let sent = Shared<[HTTPRequest]>([])
+    let sent = Shared<[OAuthHTTPRequest]>([])
     for authentication: ClientAuthentication in [
       .none, .basic(secret: SecretBytes(utf8: "p w")), .post(secret: SecretBytes(utf8: "p w")),
     ] {
       let client = try client(authentication) { request in
         sent.update { $0.append(request) }
-        return HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
+        return OAuthHTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
       }
       _ = try await client.refresh(Self.old)
     }
@@ -135,7 +135,8 @@ import WebLogin
 
   @Test func `is refreshed by its session`() async throws {
     let client = try client { _ in
-      HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 3600}"#)
+      OAuthHTTPResponse(
+        200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 3600}"#)
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(
@@ -144,7 +145,7 @@ import WebLogin
   }
 
   @Test func `is removed when its refresh token is no longer valid`() async throws {
-    let client = try client { _ in HTTPResponse(400, #"{"error": "invalid_grant"}"#) }
+    let client = try client { _ in OAuthHTTPResponse(400, #"{"error": "invalid_grant"}"#) }
     let session = try session(client, MemoryStore())
     try await session.logIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
@@ -154,11 +155,11 @@ import WebLogin
   }
 
   @Test(arguments: [
-    (HTTPResponse(401, #"{"error": "invalid_client"}"#), WebLoginError.refused),
-    (HTTPResponse(503, "", ["Retry-After": "600"]), WebLoginError.unavailable),
+    (OAuthHTTPResponse(401, #"{"error": "invalid_client"}"#), WebLoginError.refused),
+    (OAuthHTTPResponse(503, "", ["Retry-After": "600"]), WebLoginError.unavailable),
   ])
   func `is kept when the server refuses it for other reasons`(
-    _ response: HTTPResponse, _ code: WebLoginError.Code
+    _ response: OAuthHTTPResponse, _ code: WebLoginError.Code
   ) async throws {
     let client = try client { _ in response }
     let session = try session(client, MemoryStore())
@@ -172,7 +173,7 @@ import WebLogin
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {
     let client = try client { _ in
-      throw HTTPError(HTTPError.noAnswer, reason: "nothing is to be sent")
+      throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "nothing is to be sent")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(
@@ -185,10 +186,10 @@ import WebLogin
 
   @Test func `reports whether its request was sent`() async throws {
     let failures: [(any Error, wasSent: Bool)] = [
-      (HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network"), false),
-      (HTTPError(HTTPError.noAnswer, reason: "no answer"), true),
-      (HTTPError(HTTPError.timedOut, wasSent: false, reason: "too late"), false),
-      (HTTPError(HTTPError.timedOut, reason: "too late"), true),
+      (OAuthHTTPError(OAuthHTTPError.noAnswer, wasSent: false, reason: "no network"), false),
+      (OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "no answer"), true),
+      (OAuthHTTPError(OAuthHTTPError.timedOut, wasSent: false, reason: "too late"), false),
+      (OAuthHTTPError(OAuthHTTPError.timedOut, reason: "too late"), true),
       // An error of another client does not say whether the request was sent.
       (CancellationError(), true),
     ]
@@ -216,7 +217,7 @@ import WebLogin
       var account = try #require(try await container.asyncLoadItem(forIdentifier: "a"))
       account.name = "Ada King"
       try await container.asyncStoreItem(account, forIdentifier: "a")
-      return HTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
+      return OAuthHTTPResponse(200, #"{"access_token": "new", "token_type": "Bearer"}"#)
     }
     let session = UserSession(
       container: container, storageIdentifier: "a", refresher: client.refresher(of: \.credential))
@@ -235,7 +236,7 @@ import WebLogin
     let sent = Shared<[[String: String]]>([])
     let client = try client { request in
       sent.update { $0.append(request.fields) }
-      return HTTPResponse(200)
+      return OAuthHTTPResponse(200)
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)
@@ -247,7 +248,7 @@ import WebLogin
 
   @Test func `is removed even if the server cannot be reached`() async throws {
     let client = try client { _ in
-      throw HTTPError(HTTPError.noAnswer, wasSent: false, reason: "no network")
+      throw OAuthHTTPError(OAuthHTTPError.noAnswer, wasSent: false, reason: "no network")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)

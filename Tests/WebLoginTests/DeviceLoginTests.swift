@@ -47,11 +47,11 @@ extension `one at a time` {
 /// With a manual clock, so that no test waits.
 @Suite struct `the polls of a device` {
   private let clock = ManualClock()
-  private let answers: Shared<[HTTPResponse]>
+  private let answers: Shared<[OAuthHTTPResponse]>
   private let client: OAuthClient
 
   init() throws {
-    let answers = Shared<[HTTPResponse]>([])
+    let answers = Shared<[OAuthHTTPResponse]>([])
     self.answers = answers
     client = OAuthClient(
       server: try AuthorizationServer(
@@ -61,21 +61,22 @@ extension `one at a time` {
       clientID: "app",
       http: ScriptedHTTP { request in
         guard request.url.path() == "/token" else { return Self.codes }
-        guard request.fields["device_code"] == "secret" else { return HTTPResponse(400) }
-        return answers.update { $0.isEmpty ? HTTPResponse(500) : $0.removeFirst() }
+        guard request.fields["device_code"] == "secret" else { return OAuthHTTPResponse(400) }
+        return answers.update { $0.isEmpty ? OAuthHTTPResponse(500) : $0.removeFirst() }
       }, clock: clock)
   }
 
-  private static let codes = HTTPResponse(
+  private static let codes = OAuthHTTPResponse(
     200,
     """
     {"device_code": "secret", "user_code": "ABCD-EFGH", "verification_uri": "https://a.example/d",
      "expires_in": 120}
     """)
-  private static let token = HTTPResponse(200, #"{"access_token": "a", "token_type": "bearer"}"#)
+  private static let token = OAuthHTTPResponse(
+    200, #"{"access_token": "a", "token_type": "bearer"}"#)
 
-  private static func refusal(_ error: String) -> HTTPResponse {
-    HTTPResponse(400, #"{"error": "\#(error)"}"#)
+  private static func refusal(_ error: String) -> OAuthHTTPResponse {
+    OAuthHTTPResponse(400, #"{"error": "\#(error)"}"#)
   }
 
   @Test func `wait five seconds longer after each slow_down`() async throws {
@@ -101,7 +102,7 @@ extension `one at a time` {
 
   @Test func `come half as often if the server cannot be reached`() async throws {
     answers.update {
-      $0 = [HTTPResponse(503), HTTPResponse(429, "", ["Retry-After": "30"]), Self.token]
+      $0 = [OAuthHTTPResponse(503), OAuthHTTPResponse(429, "", ["Retry-After": "30"]), Self.token]
     }
     let authorization = try await client.authorizeDevice()
     async let credential = client.credential(for: authorization)
@@ -157,7 +158,7 @@ extension `one at a time` {
         tokenEndpoint: "https://a.example/token",
         deviceAuthorizationEndpoint: "https://a.example/device"), clientID: "app",
       http: ScriptedHTTP { _ in
-        HTTPResponse(
+        OAuthHTTPResponse(
           200,
           """
           {"device_code": "s", "user_code": \(text), "verification_uri": "https://a.example",

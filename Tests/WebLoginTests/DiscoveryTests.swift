@@ -15,13 +15,13 @@ import WebLogin
   }
 
   private func server(
-    _ issuer: String, _ answers: [String: HTTPResponse]
+    _ issuer: String, _ answers: [String: OAuthHTTPResponse]
   ) async throws(WebLoginError) -> AuthorizationServer {
     try await OAuthClient(
       issuer: issuer, clientID: "app",
       http: ScriptedHTTP { request in
         #expect(request.method == "GET" && request.body == nil)
-        return answers[request.url.absoluteString] ?? HTTPResponse(404, "<!doctype html>")
+        return answers[request.url.absoluteString] ?? OAuthHTTPResponse(404, "<!doctype html>")
       }
     ).server()
   }
@@ -38,7 +38,7 @@ import WebLogin
   func `is found where RFC 8414 and OpenID Connect put it`(
     _ issuer: String, _ place: String
   ) async throws {
-    let server = try await server(issuer, [place: HTTPResponse(200, Self.description(issuer))])
+    let server = try await server(issuer, [place: OAuthHTTPResponse(200, Self.description(issuer))])
     #expect(server.issuer == issuer)
     #expect(server.tokenEndpoint.absoluteString == "https://a.example/token")
     #expect(server.deviceAuthorizationEndpoint == nil && !server.namesItselfInResponses)
@@ -70,14 +70,14 @@ import WebLogin
   ) async throws {
     let place = "https://a.example/.well-known/oauth-authorization-server"
     let error = await #expect(throws: WebLoginError.self) {
-      try await server("https://a.example", [place: HTTPResponse(200, text)])
+      try await server("https://a.example", [place: OAuthHTTPResponse(200, text)])
     }
     #expect(error?.code == code)
   }
 
   @Test func `is retried later if the server is busy`() async throws {
     let place = "https://a.example/.well-known/oauth-authorization-server"
-    let busy = HTTPResponse(503, "", ["retry-after": "7"])
+    let busy = OAuthHTTPResponse(503, "", ["retry-after": "7"])
     let error = await #expect(throws: WebLoginError.self) {
       try await server("https://a.example", [place: busy])
     }
@@ -99,7 +99,7 @@ import WebLogin
       issuer: "https://a.example", clientID: "app",
       http: ScriptedHTTP { _ in
         count.update { $0 += 1 }
-        return HTTPResponse(200, Self.description("https://a.example"))
+        return OAuthHTTPResponse(200, Self.description("https://a.example"))
       })
     _ = try await client.server()
     _ = try await client.server()

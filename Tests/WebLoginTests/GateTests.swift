@@ -1,6 +1,7 @@
 import OAuthTestSupport
 import SessionAuthentication
 import SessionToolsBase
+import SessionToolsTesting
 import TestSupport
 import TestThreads
 import Testing

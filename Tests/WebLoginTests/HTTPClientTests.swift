@@ -22,19 +22,19 @@ import WebLogin
 
   private func send(
     _ path: String, by http: CurlHTTPClient = CurlHTTPClient()
-  ) async throws -> HTTPResponse {
+  ) async throws -> OAuthHTTPResponse {
     try await http.send(request(path))
   }
 
-  private func request(_ path: String) async throws -> HTTPRequest {
-    let caught = Shared<HTTPRequest?>(nil)
+  private func request(_ path: String) async throws -> OAuthHTTPRequest {
+    let caught = Shared<OAuthHTTPRequest?>(nil)
     let server = try AuthorizationServer(
       issuer: "test", authorizationEndpoint: nil, tokenEndpoint: "http://127.0.0.1:\(port)\(path)")
     let client = OAuthClient(
       server: server, clientID: "app",
       http: WatchedHTTP { request in
         caught.update { $0 = request }
-        return HTTPResponse(200)
+        return OAuthHTTPResponse(200)
       })
     _ = try? await client.refresh(
       OAuthCredential(accessToken: "a", refreshToken: "r", expirationDate: nil))
@@ -72,16 +72,16 @@ import WebLogin
   @Test func `sends nothing twice`() async throws {
     defer { server.kill() }
     _ = try await send("/one")
-    let error = await #expect(throws: HTTPError.self) { try await send("/drop") }
-    #expect(error?.code == HTTPError.noAnswer)
+    let error = await #expect(throws: OAuthHTTPError.self) { try await send("/drop") }
+    #expect(error?.code == OAuthHTTPError.noAnswer)
     #expect(error?.wasSent == true)
     #expect(try await seen() == ["/one", "/drop", "/seen"])
   }
 
   @Test func `reads no more than its limit`() async throws {
     defer { server.kill() }
-    let error = await #expect(throws: HTTPError.self) { try await send("/large") }
-    #expect(error?.code == HTTPError.tooLarge)
+    let error = await #expect(throws: OAuthHTTPError.self) { try await send("/large") }
+    #expect(error?.code == OAuthHTTPError.tooLarge)
     let large = CurlHTTPClient(largestByteCount: 6_000_000)
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
@@ -90,8 +90,8 @@ import WebLogin
   @Test(arguments: ["/endless", "/declared", "/fields"])
   func `reads no more of an endless answer than its limit`(_ path: String) async throws {
     defer { server.kill() }
-    let error = await #expect(throws: HTTPError.self) { try await send(path) }
-    #expect(error?.code == HTTPError.tooLarge)
+    let error = await #expect(throws: OAuthHTTPError.self) { try await send(path) }
+    #expect(error?.code == OAuthHTTPError.tooLarge)
     let sent = try #require(Int(String(decoding: try await send("/sent").body, as: UTF8.self)))
     #expect(sent < 32 << 20)
   }
@@ -99,10 +99,10 @@ import WebLogin
   @Test func `gives up in time and at once when it is cancelled`() async throws {
     defer { server.kill() }
     for path in ["/hang", "/trickle"] {
-      let error = await #expect(throws: HTTPError.self) {
+      let error = await #expect(throws: OAuthHTTPError.self) {
         try await send(path, by: CurlHTTPClient(timeout: .milliseconds(200)))
       }
-      #expect(error?.code == HTTPError.timedOut)
+      #expect(error?.code == OAuthHTTPError.timedOut)
       #expect(error?.wasSent == true)
     }
     let hanging = Task { try await send("/hang") }
@@ -122,8 +122,8 @@ import WebLogin
         return try await CurlHTTPClient().send(request)
       }
       task.cancel()
-      let error = await #expect(throws: HTTPError.self) { try await task.value }
-      #expect(error?.code == HTTPError.cancelled)
+      let error = await #expect(throws: OAuthHTTPError.self) { try await task.value }
+      #expect(error?.code == OAuthHTTPError.cancelled)
     }
     hanging.cancel()
     #expect(try await seen().count { $0 == "/cancelled" } == 0)
@@ -164,9 +164,9 @@ import WebLogin
     for timeout in [Duration.seconds(Int64.max), .seconds(1e12)] {
       #expect(try await send("/one", by: CurlHTTPClient(timeout: timeout)).status == 200)
     }
-    let error = await #expect(throws: HTTPError.self) {
+    let error = await #expect(throws: OAuthHTTPError.self) {
       try await send("/one", by: CurlHTTPClient(timeout: .seconds(-1)))
     }
-    #expect(error?.code == HTTPError.timedOut && error?.wasSent == false)
+    #expect(error?.code == OAuthHTTPError.timedOut && error?.wasSent == false)
   }
 }

@@ -23,7 +23,7 @@ extension `one at a time` {
       login.browser = browser
       let ending = Task { [login] in try await login.start() }
       _ = try await browser.address()
-      let key = try StoreKey("pending-login", in: Namespace(service: "test"))
+      let key = try StoreKey("pending-login", in: StoreNamespace(service: "test"))
       let kept = try #require(try await stage.store.value(for: key))
       if act == .open {
         try await wait(until: "the page is there") {
@@ -137,7 +137,7 @@ extension `one at a time` {
       // This login reads the pending login, and gets the port when the other has finished.
       let slow = SlowlyReadStore(stage.store, key)
       var late = stage.login(.open)
-      late.pending = PendingLoginPlace(try StoreContainer<PendingLogin>(slow, service: "test"))
+      late.pending = PendingLogin.Place(try StoreContainer<PendingLogin>(slow, service: "test"))
       let lateEnding = Task { [late] in try await late.resume() }
       await slow.waitForReader()
       let ending = Task { try await removing.resume() }
@@ -201,7 +201,7 @@ final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
     try await base.asyncApply(changes)
   }
 
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await base.asyncKeys(in: namespace)
   }
 }

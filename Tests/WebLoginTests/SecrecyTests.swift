@@ -34,7 +34,7 @@ extension `one at a time` {
           tokenEndpoint: "https://a.example/token"), clientID: "app",
         authentication: authentication,
         http: ScriptedHTTP { request in
-          let response = HTTPResponse(
+          let response = OAuthHTTPResponse(
             400, #"{"error": "invalid_grant", "error_description": "SECRET is spent"}"#,
             ["x": "SECRET"])
           seen.update { $0 += [texts(of: request), texts(of: response)] }
@@ -57,16 +57,17 @@ extension `one at a time` {
         server: try AuthorizationServer(
           issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize",
           tokenEndpoint: "https://a.example/token"), clientID: "app",
-        http: ScriptedHTTP { _ in throw HTTPError(HTTPError.noAnswer, reason: "it broke") })
+        http: ScriptedHTTP { _ in throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
+        })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
-      var login = WebAuthenticationSession(client: client, pending: PendingLoginPlace(container))
+      var login = WebAuthenticationSession(client: client, pending: PendingLogin.Place(container))
       login.browser = browser
       let session = login
       let ending = Task { try await session.start() }
       let address = try await browser.address()
       let pending = try #require(try await container.asyncLoadItem(forIdentifier: "pending-login"))
       let kept = try #require(
-        try await store.value(for: StoreKey("pending-login", in: Namespace(service: "test"))))
+        try await store.value(for: StoreKey("pending-login", in: StoreNamespace(service: "test"))))
       struct Kept: Decodable { let state, verifier: String }
       let secrets = try JSONDecoder().decode(Kept.self, from: Data(kept.copyBytes()))
       #expect(secrets.state == address.state, "these are the values to search for")
@@ -87,7 +88,7 @@ extension `one at a time` {
           server: try AuthorizationServer(
             issuer: "https://a.example", authorizationEndpoint: nil,
             tokenEndpoint: "https://a.example/token"), clientID: "app",
-          http: ScriptedHTTP { _ in HTTPResponse(400, "{\"error\": \(text)}") })
+          http: ScriptedHTTP { _ in OAuthHTTPResponse(400, "{\"error\": \(text)}") })
         let error = await #expect(throws: WebLoginError.self) {
           try await client.refresh(
             OAuthCredential(accessToken: "a", refreshToken: "r", expirationDate: nil))

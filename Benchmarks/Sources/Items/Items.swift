@@ -4,7 +4,7 @@ public import SessionToolsBase
 public enum Items {
   /// The length of each value.
   public static let valueByteCount = 512
-  private static let namespace: Namespace = "com.example.benchmark"
+  private static let namespace: StoreNamespace = "com.example.benchmark"
 
   /// Returns the key of an item.
   public static func key(_ number: Int) throws -> StoreKey {

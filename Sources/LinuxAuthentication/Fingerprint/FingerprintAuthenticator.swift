@@ -4,7 +4,7 @@ public import SessionAuthentication
 /// An authenticator that asks for a finger of the person, with fprintd.
 ///
 /// It is a presence check: fprintd answers yes or no.
-public struct FingerprintAuthenticator: Authenticator {
+public struct FingerprintAuthenticator: UserAuthenticator {
   /// How long fprintd may take to answer without a finger; a reader that was asleep needs some
   /// time.
   private static let serviceTimeout = Duration.seconds(25)

@@ -10,7 +10,7 @@ import SessionToolsBase
 /// It is a presence check: the answer is yes or no, and nothing is derived from the password.
 ///
 /// A wrong password takes as long as the modules require, commonly two seconds.
-public struct PAMAuthenticator: Authenticator {
+public struct PAMAuthenticator: UserAuthenticator {
   private static let lanes = BlockingLanes("session-tools.accounts", count: 1)
 
   private let file: PAMServiceFile

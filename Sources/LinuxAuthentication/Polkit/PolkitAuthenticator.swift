@@ -12,7 +12,7 @@ public import SessionAuthentication
 ///
 /// > Warning: The person is not asked if the system's rules allow the action without a question.
 /// > That is always the case for root.
-public struct PolkitAuthenticator: Authenticator {
+public struct PolkitAuthenticator: UserAuthenticator {
   /// How long polkit may take for an answer that does not involve the person.
   private static let serviceTimeout = Duration.seconds(25)
   /// How long withdrawing a question may take.
@@ -25,7 +25,7 @@ public struct PolkitAuthenticator: Authenticator {
   ///
   /// - Parameters:
   ///   - action: The identifier of an action, such as `com.example.mail.unlock`, whose policy file
-  ///     the administrator has installed; ``PolkitPolicy`` gives its content.
+  ///     the administrator has installed; ``PolkitAuthenticator/Policy`` gives its content.
   ///   - busAddress: The message bus with polkit; when `nil`, the system's, which
   ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   public init(action: String, busAddress: String? = nil) {

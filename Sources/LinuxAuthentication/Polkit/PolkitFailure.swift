@@ -40,10 +40,10 @@ enum PolkitFailure {
   }
 
   static func notRegistered(_ action: String) -> AuthenticationError {
-    let path = PolkitPolicy(action: action, message: "").path
+    let path = PolkitAuthenticator.Policy(action: action, message: "").path
     return AuthenticationError(
       AuthenticationError.misconfigured, "polkit does not know the action \(action)",
-      remedy: "Install \(path), whose content PolkitPolicy gives")
+      remedy: "Install \(path), whose content PolkitAuthenticator.Policy gives")
   }
 
   static func notAnAction(_ action: String) -> AuthenticationError {

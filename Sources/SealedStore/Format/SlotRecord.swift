@@ -14,7 +14,7 @@ struct SlotRecord: Equatable {
   let wrapped: [UInt8]
 
   /// The slot's parameters; `nil` for a kind that this version does not know.
-  var parameters: KeySlotParameters? { head.parameters }
+  var parameters: KeySlot.Parameters? { head.parameters }
 
   var byteCount: Int { head.byteCount + Self.commitmentByteCount + Self.wrappedByteCount }
 
@@ -58,7 +58,7 @@ struct SlotHead: Equatable {
   }
 
   /// - Throws: `invalidName` when a label or reference is too long, or a reference is empty.
-  init(_ parameters: KeySlotParameters) throws(StoreError) {
+  init(_ parameters: KeySlot.Parameters) throws(StoreError) {
     var smallest = 0
     switch parameters {
     case .rawKey(let label):
@@ -66,7 +66,7 @@ struct SlotHead: Equatable {
       parameterBytes = Array(label.utf8)
     case .passphrase(let parameters):
       kind = 2
-      let buffer = ByteBuffer(byteCount: 8 + PassphraseParameters.saltByteCount)
+      let buffer = ByteBuffer(byteCount: 8 + Passphrase.Parameters.saltByteCount)
       buffer.store(UInt32(parameters.passes), at: 0)
       buffer.store(UInt32(parameters.memoryByteCount / 1024), at: 4)
       buffer.copy(parameters.salt, to: 8)
@@ -85,7 +85,7 @@ struct SlotHead: Equatable {
   }
 
   /// The slot's parameters; `nil` for a kind that this version does not know.
-  var parameters: KeySlotParameters? {
+  var parameters: KeySlot.Parameters? {
     switch kind {
     case 1: text.map { .rawKey(label: $0) }
     case 2: passphraseParameters.map { .passphrase($0) }
@@ -96,13 +96,13 @@ struct SlotHead: Equatable {
 
   private var text: String? { String(validating: parameterBytes, as: UTF8.self) }
 
-  private var passphraseParameters: PassphraseParameters? {
-    guard parameterBytes.count == 8 + PassphraseParameters.saltByteCount else { return nil }
+  private var passphraseParameters: Passphrase.Parameters? {
+    guard parameterBytes.count == 8 + Passphrase.Parameters.saltByteCount else { return nil }
     let buffer = ByteBuffer(parameterBytes)
-    return PassphraseParameters(
+    return Passphrase.Parameters(
       passes: Int(buffer.load(UInt32.self, at: 0)),
       memoryByteCount: Int(buffer.load(UInt32.self, at: 4)) * 1024,
-      salt: buffer.bytes(8..<8 + PassphraseParameters.saltByteCount))
+      salt: buffer.bytes(8..<8 + Passphrase.Parameters.saltByteCount))
   }
 
   var byteCount: Int { 4 + parameterBytes.count }

@@ -38,7 +38,7 @@ struct ItemReader {
   ///   - body: The closure; a record is valid only until it returns.
   /// - Throws: `io`, the failure, or an error of the closure.
   func forEach(
-    _ entries: some Collection<ItemIndex.Entry>, progress: StoreProgress?,
+    _ entries: some Collection<ItemIndex.Entry>, progress: SealedFileStore.Progress?,
     failure: (ItemIndex.Entry) -> StoreError,
     _ body: (RecordOpener.OpenRecord, ItemIndex.Entry) throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -50,7 +50,7 @@ struct JournalSurvey {
   /// - Throws: `io`.
   init(
     _ file: OpenFile, in range: Range<Int>, journal: JournalIdentifier, keys: KeyRing,
-    progress: StoreProgress?
+    progress: SealedFileStore.Progress?
   ) throws(StoreError) {
     let opener = RecordOpener(journal: journal, keys: keys)
     var window = JournalWindow(file, spanning: range.count)

@@ -10,7 +10,7 @@ struct GivenKeys {
 
   private let sources: [any KeySource]
   /// The answers of each source, in the order of the sources.
-  private(set) var answers: [[KeySlotParameters: Answer]]
+  private(set) var answers: [[KeySlot.Parameters: Answer]]
 
   init(of sources: [any KeySource]) {
     self.sources = sources

@@ -33,7 +33,7 @@ public struct KeyFile: KeySource {
   ///
   /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could
   ///   read or write it, `invalidKey` when it does not have exactly 32 bytes, or `io`.
-  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
     return try key()
   }
@@ -41,7 +41,7 @@ public struct KeyFile: KeySource {
   /// Returns a raw key slot with the label "key file", after making the file if that was requested.
   ///
   /// - Throws: As ``wrappingKey(for:)`` and ``create(at:)``.
-  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     if isMadeIfAbsent {
       do throws(StoreError) {
         _ = try Self.create(at: path)

@@ -6,46 +6,51 @@ public struct KeySlot: Hashable, Sendable {
   /// The number of the slot, from 1; when a slot is removed, those behind it move up.
   public let number: Int
   /// The kind of key that opens the slot; `nil` for a kind that only a newer version knows.
-  public let parameters: KeySlotParameters?
+  public let parameters: Parameters?
 }
 
-/// The kind of key that opens a slot, and the data that is needed in addition to the secret itself.
-public enum KeySlotParameters: Hashable, Sendable {
-  /// 32 bytes that the caller has, from a key file, a credential or elsewhere.
-  case rawKey(label: String)
-  /// A passphrase.
-  case passphrase(PassphraseParameters)
-  /// 32 bytes that are kept elsewhere under a name.
-  case namedKey(reference: String)
-}
-
-/// The parameters that turn a passphrase into a key: Argon2id 1.3 with one lane (RFC 9106).
-public struct PassphraseParameters: Hashable, Sendable {
-  /// The length of a salt in bytes.
-  public static let saltByteCount = 16
-
-  /// The number of passes over the memory.
-  public let passes: Int
-  /// The memory that is used, in bytes; a multiple of 1,024.
-  public let memoryByteCount: Int
-  /// 16 random bytes that make equal passphrases give different keys.
-  public let salt: [UInt8]
-
-  /// Creates parameters.
-  ///
-  /// - Precondition: Passes and memory in KiB are not negative and fit 32 bits; the salt has
-  ///   16 bytes.
-  public init(passes: Int, memoryByteCount: Int, salt: [UInt8]) {
-    precondition(UInt32(exactly: passes) != nil, "passes fit 32 bits")
-    precondition(UInt32(exactly: memoryByteCount / 1024) != nil, "memory in KiB fits 32 bits")
-    precondition(salt.count == Self.saltByteCount, "a salt has 16 bytes")
-    self.passes = passes
-    self.memoryByteCount = memoryByteCount / 1024 * 1024
-    self.salt = salt
+extension KeySlot {
+  /// The kind of key that opens a slot, and the data that is needed in addition to the secret
+  /// itself.
+  public enum Parameters: Hashable, Sendable {
+    /// 32 bytes that the caller has, from a key file, a credential or elsewhere.
+    case rawKey(label: String)
+    /// A passphrase.
+    case passphrase(Passphrase.Parameters)
+    /// 32 bytes that are kept elsewhere under a name.
+    case namedKey(reference: String)
   }
 }
 
-extension KeySlotParameters: CustomStringConvertible {
+extension Passphrase {
+  /// The parameters that turn a passphrase into a key: Argon2id 1.3 with one lane (RFC 9106).
+  public struct Parameters: Hashable, Sendable {
+    /// The length of a salt in bytes.
+    public static let saltByteCount = 16
+
+    /// The number of passes over the memory.
+    public let passes: Int
+    /// The memory that is used, in bytes; a multiple of 1,024.
+    public let memoryByteCount: Int
+    /// 16 random bytes that make equal passphrases give different keys.
+    public let salt: [UInt8]
+
+    /// Creates parameters.
+    ///
+    /// - Precondition: Passes and memory in KiB are not negative and fit 32 bits; the salt has
+    ///   16 bytes.
+    public init(passes: Int, memoryByteCount: Int, salt: [UInt8]) {
+      precondition(UInt32(exactly: passes) != nil, "passes fit 32 bits")
+      precondition(UInt32(exactly: memoryByteCount / 1024) != nil, "memory in KiB fits 32 bits")
+      precondition(salt.count == Self.saltByteCount, "a salt has 16 bytes")
+      self.passes = passes
+      self.memoryByteCount = memoryByteCount / 1024 * 1024
+      self.salt = salt
+    }
+  }
+}
+
+extension KeySlot.Parameters: CustomStringConvertible {
   /// A description in one line, for people.
   public var description: String {
     switch self {

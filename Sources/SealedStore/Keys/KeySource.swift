@@ -3,7 +3,7 @@ public import SessionToolsBase
 /// Something that can open a key slot: a key file, a passphrase, a service that keeps keys.
 ///
 /// Conform a type of your own to keep a store's key wherever you like: give a
-/// ``KeySlotParameters/namedKey(reference:)`` slot its 32 bytes.
+/// ``KeySlot/Parameters/namedKey(reference:)`` slot its 32 bytes.
 ///
 /// A store asks its source when it is opened or unlocked, when it adds a slot for the source, and
 /// in a revocation that keeps the source's slot; never in reads and changes of items. A source may
@@ -21,7 +21,7 @@ public protocol KeySource: Sendable {
   /// - Throws: `keyMissing` when the slot is for this source and the key is missing, or another
   ///   error that kept the source from answering: the store then tries other slots. `wrongKey` or
   ///   `keyBlocked` when no other slot may be tried.
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey?
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey?
 
   /// Checks that this source is willing to make the keys for all of these slots in one opening.
   ///
@@ -32,17 +32,17 @@ public protocol KeySource: Sendable {
   /// must not block: it may be called while other processes wait.
   ///
   /// - Throws: `invalidKey` when the slots cost more than is allowed.
-  func checkCost(of slots: [KeySlotParameters]) throws(StoreError)
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError)
 
   /// Returns the parameters of a new slot for this source, and the key it is wrapped with.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey)
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)
 }
 
 extension KeySource {
   /// Allows any slots.
-  public func checkCost(of slots: [KeySlotParameters]) {}
+  public func checkCost(of slots: [KeySlot.Parameters]) {}
 }
 
 /// A key of 32 bytes that wraps a store's key; kept in guarded memory and wiped with it.

@@ -51,7 +51,7 @@ package struct MeasuredCost: Hashable, Sendable {
     let start = processorTime
     let isDerived = Sodium.deriveKey(
       passphrase: SecretBytes(utf8: "trial"),
-      salt: [UInt8](repeating: 0, count: PassphraseParameters.saltByteCount),
+      salt: [UInt8](repeating: 0, count: Passphrase.Parameters.saltByteCount),
       passes: UInt32(passes.lowerBound), memoryByteCount: smallestMemoryByteCount, into: key)
     guard isDerived else { throw noMemory }
     return processorTime - start

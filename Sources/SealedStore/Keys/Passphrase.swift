@@ -109,7 +109,7 @@ public struct Passphrase: KeySource {
   ///
   /// - Throws: `invalidKey` when the slot is outside of the limits, and `unavailable` when there is
   ///   not enough memory.
-  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .passphrase(let parameters) = slot else { return nil }
     try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
     return try key(parameters)
@@ -118,7 +118,7 @@ public struct Passphrase: KeySource {
   /// Checks that the limits allow trying all of these slots in one opening.
   ///
   /// - Throws: `invalidKey` when one of the slots, or their sum, is outside of the limits.
-  public func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+  public func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     var total = 0
     for case .passphrase(let parameters) in slots {
       try check(passes: parameters.passes, memoryByteCount: parameters.memoryByteCount)
@@ -150,7 +150,7 @@ public struct Passphrase: KeySource {
     }
   }
 
-  private func key(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey {
+  private func key(_ parameters: Passphrase.Parameters) throws(StoreError) -> WrappingKey {
     guard let key = try derive(parameters) else {
       throw StoreError(
         StoreError.unavailable, store: Self.slotName,
@@ -164,11 +164,11 @@ public struct Passphrase: KeySource {
   ///
   /// - Throws: `invalidKey` when the cost is outside of the limits, and `unavailable` when there is
   ///   not enough memory.
-  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
-    let salt = SystemRandomSource().bytes(PassphraseParameters.saltByteCount)
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+    let salt = SystemRandomSource().bytes(Passphrase.Parameters.saltByteCount)
     if case .fixed(let passes, let memoryByteCount) = cost {
       try check(passes: passes, memoryByteCount: memoryByteCount)
-      let parameters = PassphraseParameters(
+      let parameters = Passphrase.Parameters(
         passes: passes, memoryByteCount: memoryByteCount, salt: salt)
       return (.passphrase(parameters), try key(parameters))
     }
@@ -177,17 +177,17 @@ public struct Passphrase: KeySource {
 
   private func makeMeasuredSlot(
     salt: [UInt8]
-  ) throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  ) throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     for cost in try MeasuredCost.measured() {
       try check(passes: cost.passes, memoryByteCount: cost.memoryByteCount)
-      let parameters = PassphraseParameters(
+      let parameters = Passphrase.Parameters(
         passes: cost.passes, memoryByteCount: cost.memoryByteCount, salt: salt)
       if let key = try derive(parameters) { return (.passphrase(parameters), key) }
     }
     throw MeasuredCost.noMemory
   }
 
-  private func derive(_ parameters: PassphraseParameters) throws(StoreError) -> WrappingKey? {
+  private func derive(_ parameters: Passphrase.Parameters) throws(StoreError) -> WrappingKey? {
     let key = try KeyBytes()
     let isDerived = Sodium.deriveKey(
       passphrase: normalized, salt: parameters.salt, passes: UInt32(parameters.passes),

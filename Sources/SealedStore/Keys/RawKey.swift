@@ -26,12 +26,12 @@ public struct RawKey: KeySource {
   }
 
   /// Returns the key for every raw key slot, whatever its label.
-  public func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? {
+  public func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? {
     if case .rawKey = slot { key } else { nil }
   }
 
   /// Returns a raw key slot with the label.
-  public func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) {
+  public func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.rawKey(label: label), key)
   }
 }

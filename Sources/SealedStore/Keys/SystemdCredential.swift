@@ -23,7 +23,7 @@ public struct SystemdCredential: KeySource {
   /// - Throws: `keyMissing` when the service was given no such credential,
   ///   `unsafePermissions` when the world could read it, `invalidKey` when it does not have exactly
   ///   32 bytes, `invalidName` when the name is not a credential's name, or `io`.
-  public func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
     return try key()
   }
@@ -31,7 +31,7 @@ public struct SystemdCredential: KeySource {
   /// Returns a raw key slot labeled with the credential's name.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
-  public func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.rawKey(label: "systemd credential \(name)"), try key())
   }
 

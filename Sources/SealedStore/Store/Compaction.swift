@@ -28,7 +28,7 @@ extension SealedFileStore {
   /// - Throws: `locked`, `timedOut`, `corrupt` when a live record cannot be opened, or `noSpace`,
   ///   and nothing was changed; `outcomeUnknown`, `accessDenied` or `io`.
   @discardableResult
-  public func compact(progress: StoreProgress? = nil) throws(StoreError) -> Int {
+  public func compact(progress: Progress? = nil) throws(StoreError) -> Int {
     try writing { writer throws(StoreError) in
       try writer.rewrite(progress: progress)
     }
@@ -100,7 +100,7 @@ extension SealedFileStore {
 
 extension StoreWriter {
   @discardableResult
-  fileprivate func rewrite(progress: StoreProgress?) throws(StoreError) -> Int {
+  fileprivate func rewrite(progress: SealedFileStore.Progress?) throws(StoreError) -> Int {
     let (header, keys, old) = try store.withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
@@ -145,7 +145,7 @@ extension StoreWriter {
   /// - Throws: As ``writeJournal(_:of:head:keys:progress:)``, and `locked`.
   func rewriteJournal(
     after predecessor: MarkDigest, version: UInt64, store: StoreIdentifier, keys: KeyRing,
-    progress: StoreProgress?
+    progress: SealedFileStore.Progress?
   ) throws(StoreError) -> JournalView {
     let (file, journal, oldKeys, entries) = try self.store.withState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
@@ -166,7 +166,7 @@ extension StoreWriter {
   /// - Throws: `corrupt` when an item does not open, `noSpace`, `accessDenied` or `io`.
   func writeJournal(
     _ entries: [ItemIndex.Entry], of reader: ItemReader, head: JournalHead, keys: KeyRing,
-    progress: StoreProgress?
+    progress: SealedFileStore.Progress?
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(

@@ -128,7 +128,7 @@ extension SealedFileStore {
   }
 
   private static func write(
-    _ slot: (parameters: KeySlotParameters, key: WrappingKey), to directory: PrivateDirectory,
+    _ slot: (parameters: KeySlot.Parameters, key: WrappingKey), to directory: PrivateDirectory,
     identifier store: StoreIdentifier, anchor: StoreAnchor.Keeper?, environment: StoreEnvironment
   ) throws(StoreError) {
     let random = environment.random
@@ -169,9 +169,9 @@ extension SealedFileStore {
 
 /// A key source that opens a store that was just made, so that the store's own is not asked again.
 private struct NewSlotKey: KeySource {
-  let slot: (parameters: KeySlotParameters, key: WrappingKey)
+  let slot: (parameters: KeySlot.Parameters, key: WrappingKey)
 
-  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? { self.slot.key }
+  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { self.slot.key }
 
-  func makeSlot() -> (parameters: KeySlotParameters, key: WrappingKey) { slot }
+  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { slot }
 }

@@ -133,7 +133,7 @@ extension SealedFileStore {
   }
 
   private func wrap(
-    _ storeKey: KeyBytes, in slot: (parameters: KeySlotParameters, key: WrappingKey),
+    _ storeKey: KeyBytes, in slot: (parameters: KeySlot.Parameters, key: WrappingKey),
     of header: Header
   ) throws(StoreError) -> SlotRecord {
     try Header.wrap(
@@ -143,7 +143,7 @@ extension SealedFileStore {
 
   /// Refuses a slot that would not be tried after all the others.
   private func checkCost(
-    of slot: KeySlotParameters, beside others: [SlotRecord], for key: some KeySource
+    of slot: KeySlot.Parameters, beside others: [SlotRecord], for key: some KeySource
   ) throws(StoreError) {
     let tried = others.compactMap(\.parameters).filter { other in
       // A slot that is refused by itself is not tried, and costs nothing.

@@ -24,7 +24,7 @@ extension SealedFileStore {
   /// Returns the keys of all items, including damaged ones if a record with the name still opens.
   ///
   /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
-  public func listing() throws(StoreError) -> StoreListing {
+  package func listing() throws(StoreError) -> StoreListing {
     do throws(StoreError) {
       // All names are read again, and kept ones are not used: damage must be reported.
       return StoreListing(keys: try readAllKeys(progress: nil))
@@ -56,7 +56,7 @@ extension SealedFileStore {
   /// journal.
   ///
   /// - Throws: `locked`, `corrupt` when one of them was changed, `accessDenied` or `io`.
-  public func values(
+  package func values(
     ofFirst keys: ArraySlice<StoreKey>
   ) throws(StoreError) -> [SecretBytes?] {
     var positions: [UInt64: Int] = [:]

@@ -56,15 +56,15 @@ extension SealedFileStore {
   ///
   /// - Throws: `locked`, `corrupt` when anything that could be an item was changed,
   ///   `accessDenied` or `io`.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try keys(in: namespace, progress: nil)
   }
 
   /// Returns the keys of one namespace, or of all, in ascending order, and reports progress.
   ///
-  /// - Throws: As ``keys(in:)-(Namespace?)``.
+  /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
   public func keys(
-    in namespace: Namespace?, progress: StoreProgress?
+    in namespace: StoreNamespace?, progress: Progress?
   ) throws(StoreError) -> [StoreKey] {
     let (known, itemCount) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
@@ -82,8 +82,8 @@ extension SealedFileStore {
 
   /// Reads all keys, and keeps them if they are few.
   ///
-  /// - Throws: As ``keys(in:)-(Namespace?)``.
-  func readAllKeys(progress: StoreProgress?) throws(StoreError) -> [StoreKey] {
+  /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
+  func readAllKeys(progress: Progress?) throws(StoreError) -> [StoreKey] {
     let (keys, mark) = try readKeys(in: nil, progress: progress)
     guard keys.count <= Self.largestKeptKeyCount else { return keys }
     withStateIfOpen { open in
@@ -94,7 +94,7 @@ extension SealedFileStore {
   }
 
   private func readKeys(
-    in namespace: Namespace?, progress: StoreProgress?
+    in namespace: StoreNamespace?, progress: Progress?
   ) throws(StoreError) -> (keys: [StoreKey], asOf: Mark) {
     let (file, mark, ring, entries) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
@@ -135,7 +135,7 @@ extension SealedFileStore {
 
   /// Reads the names of some items, in ascending order.
   private func readNames(
-    of entries: ArraySlice<ItemIndex.Entry>, in namespace: Namespace?,
+    of entries: ArraySlice<ItemIndex.Entry>, in namespace: StoreNamespace?,
     of journal: JournalIdentifier, _ file: OpenFile, _ ring: KeyRing
   ) throws(StoreError) -> [StoreKey] {
     var keys: [StoreKey] = []

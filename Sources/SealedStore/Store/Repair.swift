@@ -38,7 +38,7 @@ extension SealedFileStore {
   /// - Returns: The result.
   /// - Throws: `locked`, `timedOut`, `corrupt` when the journal is missing or no part of it is
   ///   this store's, `noSpace`, `outcomeUnknown`, `accessDenied` or `io`.
-  public func repair(progress: StoreProgress? = nil) throws(StoreError) -> RepairReport {
+  public func repair(progress: Progress? = nil) throws(StoreError) -> RepairReport {
     let (before, salvage) = try holdingWriterLock { writer throws(StoreError) in
       // Under the lock, so that no other process repairs between looking and doing.
       let before = try self.verify(holding: .exclusive)
@@ -73,7 +73,7 @@ extension StoreWriter {
     var keptAt: String?
   }
 
-  fileprivate func salvageJournal(progress: StoreProgress?) throws(StoreError) -> Salvage {
+  fileprivate func salvageJournal(progress: SealedFileStore.Progress?) throws(StoreError) -> Salvage {
     let (header, keys, chained, end) = try store.withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
@@ -249,7 +249,7 @@ extension StoreWriter {
   /// Surveys a journal with the first identifier for which any record opens.
   private func survey(
     _ file: OpenFile, _ range: Range<Int>, asFirstOf journals: [JournalIdentifier],
-    _ keys: KeyRing, _ progress: StoreProgress?
+    _ keys: KeyRing, _ progress: SealedFileStore.Progress?
   ) throws(StoreError) -> (JournalIdentifier, JournalSurvey) {
     var journals = journals[...]
     while true {

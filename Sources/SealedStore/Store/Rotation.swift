@@ -7,7 +7,7 @@ extension SealedFileStore {
   /// All slots still open the store.
   ///
   /// - Throws: As ``compact(progress:)``.
-  public func rotate(progress: StoreProgress? = nil) throws(StoreError) {
+  public func rotate(progress: Progress? = nil) throws(StoreError) {
     try writing(needsHeader: true) { writer throws(StoreError) in
       try writer.usingKeys { writer, header, keys throws(StoreError) in
         try writer.rotate(from: header, slots: header.slots, storeKey: keys.storeKey, progress)
@@ -41,7 +41,7 @@ extension SealedFileStore {
   ///   error of a source, or as ``compact(progress:)``.
   @discardableResult
   public func revoke(
-    keeping sources: [any KeySource], progress: StoreProgress? = nil,
+    keeping sources: [any KeySource], progress: Progress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     var given = GivenKeys(of: sources)
@@ -71,7 +71,7 @@ extension SealedFileStore {
 
 extension StoreWriter {
   fileprivate mutating func revoke(
-    keeping given: GivenKeys, _ header: Header, _ progress: StoreProgress?,
+    keeping given: GivenKeys, _ header: Header, _ progress: SealedFileStore.Progress?,
     _ confirm: (SealedFileStore.RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
     let storeKey = try KeyBytes()
@@ -135,7 +135,7 @@ extension StoreWriter {
   }
 
   fileprivate mutating func rotate(
-    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ progress: StoreProgress?
+    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ progress: SealedFileStore.Progress?
   ) throws(StoreError) {
     let dataKey = try KeyBytes()
     environment.random.fill(dataKey)

@@ -15,7 +15,7 @@ extension KeyFile {
   }
 
   /// The directory of the key files that ``standard(forStore:)`` returns.
-  public static var standardDirectory: String {
+  package static var standardDirectory: String {
     "\(UserDirectory.data.path)/session-tools/keys"
   }
 }

@@ -42,7 +42,7 @@ enum StoreUnlocking {
     in header: Header, source: any KeySource, path: String
   ) throws(StoreError) -> (KeyBytes, Int?) {
     var refusal: StoreError?
-    var tried: [KeySlotParameters] = []
+    var tried: [KeySlot.Parameters] = []
     for (position, slot) in header.slots.enumerated() {
       guard let parameters = slot.parameters else { continue }
       let key: WrappingKey

@@ -13,13 +13,13 @@ extension SealedFileStore {
   /// - Throws: `locked`, `wrongKey` when the keys were replaced meanwhile, `corrupt` when
   ///   neither header nor copy can be used, `unsupportedVersion`, `unsafePermissions`,
   ///   `timedOut` when another process holds the lock for too long, `accessDenied` or `io`.
-  public func verify(progress: StoreProgress? = nil) throws(StoreError) -> VerificationReport {
+  public func verify(progress: Progress? = nil) throws(StoreError) -> VerificationReport {
     try verify(holding: .none, progress: progress)
   }
 
   /// Verifies for a caller that may hold the writer's lock.
   func verify(
-    holding hold: WriterHold, progress: StoreProgress? = nil
+    holding hold: WriterHold, progress: Progress? = nil
   ) throws(StoreError) -> VerificationReport {
     let found = try loaded(holding: hold)
     defer { found.keys.endUse() }
@@ -78,7 +78,9 @@ private struct Verifier {
     self.open = open
   }
 
-  mutating func report(progress: StoreProgress?) throws(StoreError) -> VerificationReport {
+  mutating func report(
+    progress: SealedFileStore.Progress?
+  ) throws(StoreError) -> VerificationReport {
     try checkHeaders()
     try checkOtherFiles()
     let view: JournalView

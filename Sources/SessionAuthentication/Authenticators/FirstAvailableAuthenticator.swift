@@ -2,11 +2,11 @@
 ///
 /// It asks the next one when the person wants another way, or when the question could not be shown.
 /// It never continues after a refusal: a finger that does not match is an answer.
-public struct FirstAvailableAuthenticator: Authenticator {
-  private let authenticators: [any Authenticator]
+public struct FirstAvailableAuthenticator: UserAuthenticator {
+  private let authenticators: [any UserAuthenticator]
 
   /// Makes an authenticator of several, in the order in which they are tried.
-  public init(_ authenticators: [any Authenticator]) {
+  public init(_ authenticators: [any UserAuthenticator]) {
     self.authenticators = authenticators
   }
 

@@ -11,7 +11,7 @@ public import SessionToolsBase
 /// let gate = AuthenticationGate(PassphraseAuthenticator(of: store, prompt: dialog)) { … }
 /// gate.attach(.keys(of: store))
 /// ```
-public struct PassphraseAuthenticator: Authenticator {
+public struct PassphraseAuthenticator: UserAuthenticator {
   private let store: any LockableSecretStore
   private let prompt: any AuthenticationPrompt
   private let largestTryCount: Int

@@ -71,7 +71,7 @@ public final class AuthenticationGate: Sendable {
   ///   - clock: The clock that measures the time.
   ///   - request: Makes the request for each evaluation.
   public convenience init(
-    _ authenticator: some Authenticator, lifetime: Duration? = nil,
+    _ authenticator: some UserAuthenticator, lifetime: Duration? = nil,
     configuration: GateConfiguration = GateConfiguration(),
     clock: some SessionClock = SystemSessionClock(),
     request: @escaping @Sendable () -> AuthenticationRequest

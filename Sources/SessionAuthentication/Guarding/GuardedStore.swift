@@ -91,14 +91,14 @@ public struct GuardedStore: SecretStore, WrappingStore {
   /// Returns the keys of one namespace, or of all, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try base.keys(in: namespace)
   }
 
   /// Returns the keys of one namespace, or of all, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await base.keys(in: namespace)
   }
 

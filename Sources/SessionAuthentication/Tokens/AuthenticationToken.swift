@@ -19,16 +19,11 @@ extension AuthenticationToken {
   public var expiration: BootInstant? { nil }
 }
 
-/// A token that can be stored, such as by a command that is a new process each time.
-///
-/// Store it safely: a program that can write it can forge one. A decoded token is as old as the
-/// encoded one, and is valid only until the machine restarts.
-public protocol EncodableAuthenticationToken: AuthenticationToken, Codable {}
-
 /// A token that lasts until the gate locks, or the machine restarts.
 ///
-/// A stored token stays valid until the restart: remove it when the gate locks.
-public struct PermanentToken: EncodableAuthenticationToken, Hashable {
+/// It can be stored, as ``ExpiringToken`` can. A stored token stays valid until the restart: remove
+/// it when the gate locks.
+public struct PermanentToken: AuthenticationToken, Codable, Hashable {
   /// When the person was authenticated.
   public let issued: BootInstant
 
@@ -44,7 +39,11 @@ public struct PermanentToken: EncodableAuthenticationToken, Hashable {
 }
 
 /// A token that lasts for a while, including the time that the machine sleeps.
-public struct ExpiringToken: EncodableAuthenticationToken, Hashable {
+///
+/// It can be stored, such as by a command that is a new process each time. Store it safely: a
+/// program that can write it can forge one. A decoded token is as old as the encoded one, and is
+/// valid only until the machine restarts.
+public struct ExpiringToken: AuthenticationToken, Codable, Hashable {
   /// When the person was authenticated.
   public let issued: BootInstant
   /// How long it is valid.

@@ -3,7 +3,7 @@
 /// There is no list apart from the items: an account exists when it has an item.
 struct AccountBook: Sendable {
   let store: any SecretStore
-  let namespace: Namespace
+  let namespace: StoreNamespace
   /// The identifier under which each account's user is stored.
   let userIdentifier: String
 

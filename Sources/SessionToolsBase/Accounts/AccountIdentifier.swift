@@ -46,7 +46,7 @@ extension AccountIdentifier {
   /// Returns the key of one of the account's items.
   ///
   /// - Throws: `invalidName` when the identifier is empty or too long.
-  func key(_ identifier: String, in namespace: Namespace) throws(StoreError) -> StoreKey {
+  func key(_ identifier: String, in namespace: StoreNamespace) throws(StoreError) -> StoreKey {
     let identifier = try Name(identifier, as: "item identifier")
     return try StoreKey(
       Self.prefix + Self.escaped(text) + "/" + Self.escaped(identifier.text), in: namespace)

@@ -1,16 +1,21 @@
 import Synchronization
 
 /// A completion that is called exactly once: later calls are ignored, and releasing it uncalled
-/// calls it with ``RefreshHandlerError/abandoned``.
+/// calls it with ``SessionError/abandoned``.
 final class SingleCompletion: Sendable {
   /// Unchecked: only the one thread that takes it out of the mutex calls it.
   private struct Held: @unchecked Sendable {
     let call: RefreshCompletion
   }
 
+  private let name: String
   private let completion: Mutex<Held?>
 
-  init(_ completion: @escaping RefreshCompletion) {
+  /// - Parameters:
+  ///   - name: The name of the session, or of the type, that is refreshed.
+  ///   - completion: The completion to call.
+  init(of name: String, _ completion: @escaping RefreshCompletion) {
+    self.name = name
     self.completion = Mutex(Held(call: completion))
   }
 
@@ -20,6 +25,10 @@ final class SingleCompletion: Sendable {
   }
 
   deinit {
-    self(.unableToRefresh(error: RefreshHandlerError.abandoned))
+    self(
+      .unableToRefresh(
+        error: SessionError(
+          SessionError.abandoned, session: name,
+          "the refresh handler ended without calling its completion")))
   }
 }

@@ -13,7 +13,7 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
   /// The store that keeps the bytes.
   public let store: any SecretStore
   /// The namespace in which the identifiers are unique.
-  public let namespace: Namespace
+  public let namespace: StoreNamespace
   /// The account that owns the items; `nil` where users are not distinguished.
   public let account: AccountIdentifier?
   /// How an item becomes bytes, and back.
@@ -21,7 +21,7 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
 
   /// Makes a container of one namespace of a store, or of one account's items in it.
   public init(
-    _ store: some SecretStore, namespace: Namespace, account: AccountIdentifier? = nil,
+    _ store: some SecretStore, namespace: StoreNamespace, account: AccountIdentifier? = nil,
     coding: ItemCoding<Item> = .json
   ) {
     self.store = store
@@ -56,7 +56,7 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
   ) throws(StoreError) {
     self.init(
       store,
-      namespace: try Namespace(service: service, accessGroup: accessGroup, install: install),
+      namespace: try StoreNamespace(service: service, accessGroup: accessGroup, install: install),
       coding: coding)
   }
 

@@ -27,7 +27,7 @@ public enum SessionEvent: Hashable, Sendable {
   /// This process signed a user out, for this reason.
   ///
   /// Sign-outs by other processes are reported only in the session's `states`.
-  case signedOut(session: String, SignOut)
+  case signedOut(session: String, SignOutReason<String>)
 
   /// A task or thread waited for a lock of a store, and then got it, no longer needed it, or timed
   /// out.
@@ -50,14 +50,6 @@ public enum SessionEvent: Hashable, Sendable {
     case rejected
     /// It failed, for this reason; the item is unchanged.
     case failed(reason: String)
-  }
-
-  /// Why a user was signed out.
-  public enum SignOut: Hashable, Sendable {
-    /// The program signed the user out, with the error that caused it, if it gave one.
-    case loggedOut(reason: String?)
-    /// The server rejected the session's refresh permanently.
-    case rejected(reason: String)
   }
 }
 
@@ -119,7 +111,6 @@ package protocol SecretFreeError: Error, CustomStringConvertible {}
 
 extension StoreError: SecretFreeError {}
 extension SessionError: SecretFreeError {}
-extension RefreshHandlerError: SecretFreeError {}
 
 extension SessionEvent {
   /// Returns the reportable text of an error: its description if that holds no secret, otherwise
@@ -162,17 +153,6 @@ extension SessionEvent.RefreshEnd: CustomStringConvertible {
     case .notNeeded: "the item was already valid"
     case .rejected: "the server permanently rejected the item"
     case .failed(let reason): "a refresh has failed: \(reason)"
-    }
-  }
-}
-
-extension SessionEvent.SignOut: CustomStringConvertible {
-  /// Why the user was signed out, for a person.
-  public var description: String {
-    switch self {
-    case .loggedOut(nil): "the user was signed out"
-    case .loggedOut(let reason?): "the user was signed out because of an error: \(reason)"
-    case .rejected(let reason): "the user was signed out by the server: \(reason)"
     }
   }
 }

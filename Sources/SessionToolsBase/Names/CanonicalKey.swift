@@ -63,7 +63,7 @@ extension Name {
 ///
 /// Most keys of a store have the namespace of the key before, which is then reused.
 package struct CanonicalKeyReader {
-  private var last: (encoding: ByteBuffer, namespace: Namespace)?
+  private var last: (encoding: ByteBuffer, namespace: StoreNamespace)?
 
   package init() {}
 
@@ -78,7 +78,9 @@ package struct CanonicalKeyReader {
     return StoreKey(name: name, namespace: namespace)
   }
 
-  private mutating func namespace(in buffer: ByteBuffer, _ rest: inout Range<Int>) -> Namespace? {
+  private mutating func namespace(
+    in buffer: ByteBuffer, _ rest: inout Range<Int>
+  ) -> StoreNamespace? {
     if let (encoding, namespace) = last, encoding.byteCount <= rest.count {
       let same = rest.lowerBound..<rest.lowerBound + encoding.byteCount
       // No encoding of a namespace is a prefix of another one.
@@ -92,7 +94,7 @@ package struct CanonicalKeyReader {
       let group = Self.part(in: buffer, &rest, as: "access group"),
       let install = Self.part(in: buffer, &rest, as: "install identifier")
     else { return nil }
-    let namespace = Namespace(service: service, group: group, install: install)
+    let namespace = StoreNamespace(service: service, group: group, install: install)
     last = (ByteBuffer(buffer.bytes(start..<rest.lowerBound)), namespace)
     return namespace
   }

@@ -1,11 +1,13 @@
-/// How to adopt an item when both installations have one of that name and the values differ.
-public enum AdoptionConflict: Sendable {
-  /// Changes nothing and throws `alreadyExists`.
-  case fail
-  /// Keeps the item of the new installation; the old item is removed.
-  case keepNew
-  /// Replaces the new item by the old one.
-  case keepOld
+extension InstallIdentifier {
+  /// How to adopt an item when both installations have one of that name and the values differ.
+  public enum AdoptionConflict: Sendable {
+    /// Changes nothing and throws `alreadyExists`.
+    case fail
+    /// Keeps the item of the new installation; the old item is removed.
+    case keepNew
+    /// Replaces the new item by the old one.
+    case keepOld
+  }
 }
 
 extension SecretStore {
@@ -25,8 +27,8 @@ extension SecretStore {
   ///   ``SecretStore/apply(_:)``; `invalidName`.
   @discardableResult
   public func adopt(
-    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
-    onConflict conflict: AdoptionConflict = .fail
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
+    onConflict conflict: InstallIdentifier.AdoptionConflict = .fail
   ) throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
@@ -49,8 +51,8 @@ extension SecretStore {
   /// - Throws: As the blocking twin.
   @discardableResult
   public func adopt(
-    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: Namespace,
-    onConflict conflict: AdoptionConflict = .fail
+    _ old: InstallIdentifier?, into new: InstallIdentifier?, of service: StoreNamespace,
+    onConflict conflict: InstallIdentifier.AdoptionConflict = .fail
   ) async throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
@@ -66,15 +68,15 @@ extension SecretStore {
 
 /// The list of changes that moves items from one installation to another.
 private struct InstallAdoption {
-  let source: Namespace
-  private let destination: Namespace
-  private let conflict: AdoptionConflict
+  let source: StoreNamespace
+  private let destination: StoreNamespace
+  private let conflict: InstallIdentifier.AdoptionConflict
   private var puts: [StoreChange] = []
   private var removals: [StoreChange] = []
 
   init(
-    old: InstallIdentifier?, new: InstallIdentifier?, service: Namespace,
-    conflict: AdoptionConflict
+    old: InstallIdentifier?, new: InstallIdentifier?, service: StoreNamespace,
+    conflict: InstallIdentifier.AdoptionConflict
   ) throws(StoreError) {
     source = try service.with(install: old)
     destination = try service.with(install: new)

@@ -1,7 +1,7 @@
 /// The full name of an item: its namespace and its identifier.
 public struct StoreKey: Hashable, Sendable {
   /// The namespace in which the identifier is unique.
-  public let namespace: Namespace
+  public let namespace: StoreNamespace
   let name: Name
 
   /// Names an item.
@@ -10,12 +10,12 @@ public struct StoreKey: Hashable, Sendable {
   ///   - identifier: The item's name within its namespace; 1 to 4,096 bytes of UTF-8.
   ///   - namespace: The namespace in which the identifier is unique.
   /// - Throws: `invalidName` when the identifier is empty or too long.
-  public init(_ identifier: String, in namespace: Namespace) throws(StoreError) {
+  public init(_ identifier: String, in namespace: StoreNamespace) throws(StoreError) {
     self.namespace = namespace
     name = try Name(identifier, as: "item identifier")
   }
 
-  init(name: Name, namespace: Namespace) {
+  init(name: Name, namespace: StoreNamespace) {
     self.name = name
     self.namespace = namespace
   }
@@ -24,7 +24,7 @@ public struct StoreKey: Hashable, Sendable {
   public var identifier: String { name.text }
 
   /// Returns the key of the same identifier in another namespace.
-  public func moved(to namespace: Namespace) -> StoreKey {
+  public func moved(to namespace: StoreNamespace) -> StoreKey {
     StoreKey(name: name, namespace: namespace)
   }
 }

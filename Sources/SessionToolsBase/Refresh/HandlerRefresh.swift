@@ -45,7 +45,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     let (clock, timeout) = (refresher.clock, refresher.policy.handlerTimeout)
     let (handler, name) = (handler, session.storageIdentifier)
     let error = await withCheckedContinuation { continuation in
-      let answer = SingleCompletion { continuation.resume(returning: $0) }
+      let answer = SingleCompletion(of: name) { continuation.resume(returning: $0) }
       let timer = clock.after(timeout) { [weak answer] in
         answer?(
           .unableToRefresh(

@@ -122,7 +122,9 @@ private final class RefreshRound: Sendable {
       if let session = target as? any SharedRefreshable {
         sessions.append((position, session))
       } else {
-        let answer = SingleCompletion { round.finish(position, with: $0) }
+        let answer = SingleCompletion(of: "\(type(of: target))") {
+          round.finish(position, with: $0)
+        }
         target.refresh { answer($0) }
       }
     }

@@ -35,7 +35,7 @@ extension Refreshable {
   /// - Throws: The error that the refresh ended with.
   public func refreshNow() async throws(RefreshError) {
     let error = await withCheckedContinuation { continuation in
-      let answer = SingleCompletion { continuation.resume(returning: $0) }
+      let answer = SingleCompletion(of: "\(type(of: self))") { continuation.resume(returning: $0) }
       refresh { answer($0) }
     }
     if let error { throw error }

@@ -5,7 +5,7 @@
 public struct SessionError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
-  /// The session, by its storage identifier.
+  /// The session, by its storage identifier; of another ``Refreshable``, its type.
   public let session: String
   /// What happened: one sentence without its full stop.
   public let reason: String
@@ -54,6 +54,10 @@ extension SessionError {
   public static let reentrant = Code("reentrant")
   /// As many callers as the policy allows are already waiting: try again later.
   public static let tooManyWaiters = Code("tooManyWaiters")
+  /// The session has neither a refresher nor a refresh handler: set its `refreshHandler`.
+  public static let noRefreshHandler = Code("noRefreshHandler")
+  /// The refresh handler released its completion without calling it.
+  public static let abandoned = Code("abandoned")
 }
 
 extension SessionError.Code {

@@ -18,7 +18,7 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   /// - Throws: `notSignedIn`, `temporarilyFailed`, or what the store throws.
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     guard let refresher = session.refresher, let handler = refresher.refresh else {
-      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
+      throw RefreshError.unableToRefresh(error: session.noRefreshHandler)
     }
     let refresh = SessionRefresh(
       waiting: self, storage: try session.storage(), refresher: refresher, handler: handler)

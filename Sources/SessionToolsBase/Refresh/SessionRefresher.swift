@@ -46,17 +46,17 @@ public struct SessionRefresher<Item>: Sendable {
   /// - Parameters:
   ///   - policy: How often, how long and how early items are refreshed.
   ///   - clock: The clocks.
-  ///   - expiration: When an item expires, by the server's clock; by default as ``Expiring`` says,
-  ///     and never for an item that does not conform.
-  ///   - issue: When an item was issued, by the same clock; by default as ``Expiring`` says.
+  ///   - expiration: When an item expires, by the server's clock; by default as ``ExpiringItem``
+  ///     says, and never for an item that does not conform.
+  ///   - issue: When an item was issued, by the same clock; by default as ``ExpiringItem`` says.
   ///   - merge: Merges a refreshed item with one that was changed meanwhile. Needed where items
   ///     hold more than the tokens, such as a profile; without it, the changed item stays, and the
   ///     refreshed one is dropped.
   ///   - refresh: Refreshes an item.
   public init(
     policy: RefreshPolicy = RefreshPolicy(), clock: any SessionClock = SystemSessionClock(),
-    expiration: @escaping @Sendable (Item) -> Date? = { ($0 as? any Expiring)?.expirationDate },
-    issue: @escaping @Sendable (Item) -> Date? = { ($0 as? any Expiring)?.issueDate },
+    expiration: @escaping @Sendable (Item) -> Date? = { ($0 as? any ExpiringItem)?.expirationDate },
+    issue: @escaping @Sendable (Item) -> Date? = { ($0 as? any ExpiringItem)?.issueDate },
     merge: Merge? = nil, refresh: @escaping Handler
   ) {
     self.policy = policy
@@ -67,12 +67,12 @@ public struct SessionRefresher<Item>: Sendable {
     self.refresh = refresh
   }
 
-  /// Makes a refresher that cannot refresh, and only knows when ``Expiring`` items expire.
+  /// Makes a refresher that cannot refresh, and only knows when an ``ExpiringItem`` expires.
   init() {
     policy = RefreshPolicy()
     clock = SystemSessionClock()
-    expiration = { ($0 as? any Expiring)?.expirationDate }
-    issue = { ($0 as? any Expiring)?.issueDate }
+    expiration = { ($0 as? any ExpiringItem)?.expirationDate }
+    issue = { ($0 as? any ExpiringItem)?.issueDate }
     merge = nil
     refresh = nil
   }

@@ -21,7 +21,7 @@ final class SharedSessionState: Sendable {
     var limiter = RefreshLimiter()
     var judge = ExpiryJudge()
     var unsaved: UnsavedItem?
-    var reason = SignOutReason.unknown
+    var reason = SignOutReason<any Error>.unknown
     var changes: ContainerChanges?
   }
 
@@ -201,7 +201,7 @@ final class SharedSessionState: Sendable {
   // MARK: - The end
 
   /// Why no user is signed in, if that is so.
-  var reason: SignOutReason {
+  var reason: SignOutReason<any Error> {
     get { state.withLock { $0.reason } }
     set { state.withLock { $0.reason = newValue } }
   }
@@ -211,7 +211,7 @@ final class SharedSessionState: Sendable {
   /// The reason is set before the item is removed, for those who see the removal at once. A reason
   /// that is already known is kept.
   func leaving<Result>(
-    _ reason: SignOutReason, _ body: () async throws -> Result
+    _ reason: SignOutReason<any Error>, _ body: () async throws -> Result
   ) async throws -> Result {
     give(reason)
     do {
@@ -223,7 +223,9 @@ final class SharedSessionState: Sendable {
   }
 
   /// Removes the item for a reason.
-  func leaving<Result>(_ reason: SignOutReason, _ body: () throws -> Result) throws -> Result {
+  func leaving<Result>(
+    _ reason: SignOutReason<any Error>, _ body: () throws -> Result
+  ) throws -> Result {
     give(reason)
     do {
       return try body()
@@ -233,7 +235,7 @@ final class SharedSessionState: Sendable {
     }
   }
 
-  private func give(_ reason: SignOutReason) {
+  private func give(_ reason: SignOutReason<any Error>) {
     state.withLock { if case .unknown = $0.reason { $0.reason = reason } }
   }
 }
@@ -289,7 +291,7 @@ enum RefreshEnding: Sendable {
     case .wasRejected(let error, let session, let user):
       let reason: any Error = error.underlying ?? error
       SessionEvent.tell(
-        .signedOut(session: error.session, .rejected(reason: SessionEvent.reason(reason))))
+        .signedOut(session: error.session, .rejected(SessionEvent.reason(reason))))
       session.wasRejected(reason, user)
     }
   }

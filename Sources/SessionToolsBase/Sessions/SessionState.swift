@@ -3,7 +3,7 @@ public enum SessionState<Item> {
   /// A user is signed in, with this item.
   case signedIn(Item)
   /// The store is open and there is no item, for this reason if it is known.
-  case signedOut(SignOutReason)
+  case signedOut(SignOutReason<any Error>)
   /// The state is unknown: the store is locked, unreachable or damaged, or the item cannot be
   /// decoded.
   ///

@@ -1,10 +1,30 @@
 /// Why no user is signed in.
-public enum SignOutReason: Sendable {
+///
+/// The cause is the error itself in a ``SessionState``, and a text without secrets in a
+/// ``SessionEvent``.
+public enum SignOutReason<Cause> {
   /// The reason is not known in this process: no user has signed in yet, or the user was signed out
   /// by another process or before this one started.
+  ///
+  /// No event has this reason.
   case unknown
-  /// The user signed out, or was signed out, because of the error if there is one.
-  case loggedOut((any Error)?)
+  /// The user signed out, or was signed out, because of this if there is a cause.
+  case loggedOut(Cause?)
   /// The server permanently rejected the session's refresh.
-  case rejected(any Error)
+  case rejected(Cause)
+}
+
+extension SignOutReason: Sendable where Cause: Sendable {}
+extension SignOutReason: Equatable where Cause: Equatable {}
+extension SignOutReason: Hashable where Cause: Hashable {}
+
+extension SignOutReason: CustomStringConvertible where Cause == String {
+  /// Why the user was signed out, for a person.
+  public var description: String {
+    switch self {
+    case .unknown, .loggedOut(nil): "the user was signed out"
+    case .loggedOut(let cause?): "the user was signed out because of an error: \(cause)"
+    case .rejected(let cause): "the user was signed out by the server: \(cause)"
+    }
+  }
 }

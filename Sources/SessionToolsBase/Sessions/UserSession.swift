@@ -193,12 +193,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///
   /// Concurrent callers share one refresh. The error is `noToken` when no user is signed in, and
   /// otherwise `unableToRefresh` with what ``Session/validItem(_:)`` throws. A session with neither
-  /// a refresher nor a ``refreshHandler`` fails with ``RefreshHandlerError/missing``; a handler
-  /// that releases its completion without calling it, with ``RefreshHandlerError/abandoned``.
+  /// a refresher nor a ``refreshHandler`` fails with ``SessionError/noRefreshHandler``; a handler
+  /// that releases its completion without calling it, with ``SessionError/abandoned``.
   open func refresh(completion: @escaping RefreshCompletion) {
-    let answer = SingleCompletion(completion)
+    let answer = SingleCompletion(of: storageIdentifier, completion)
     guard refresher != nil || oldHandler != nil else {
-      answer(.unableToRefresh(error: RefreshHandlerError.missing))
+      answer(.unableToRefresh(error: noRefreshHandler))
       return
     }
     let session: any RefreshingSession = self
@@ -235,7 +235,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
     SessionEvent.tell(
       .signedOut(
-        session: storageIdentifier, .loggedOut(reason: error.map { SessionEvent.reason($0) })))
+        session: storageIdentifier, .loggedOut(error.map { SessionEvent.reason($0) })))
     announce(.loggedOut(error), user)
   }
 

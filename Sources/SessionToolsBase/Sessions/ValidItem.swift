@@ -248,7 +248,7 @@ extension Session {
           wish: wish),
         reader: nil, subject: nil)
     } else {
-      throw RefreshError.unableToRefresh(error: RefreshHandlerError.missing)
+      throw RefreshError.unableToRefresh(error: noRefreshHandler)
     }
     return try flight.wait(
       refresher.policy, by: refresher.clock, session: storageIdentifier, reader: reader)
@@ -265,6 +265,12 @@ extension Session {
 
   var notSignedIn: SessionError {
     SessionError(SessionError.notSignedIn, session: storageIdentifier, "no user is signed in")
+  }
+
+  var noRefreshHandler: SessionError {
+    SessionError(
+      SessionError.noRefreshHandler, session: storageIdentifier,
+      "it has no refresh handler: set its refreshHandler")
   }
 
   var programIsEnding: SessionError {

@@ -32,7 +32,7 @@ extension AsyncSecretStore {
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try waiting { store async throws(StoreError) in try await store.asyncKeys(in: namespace) }
   }
 

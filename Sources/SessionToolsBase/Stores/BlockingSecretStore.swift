@@ -36,14 +36,14 @@ extension BlockingSecretStore {
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await onQueue { store throws(StoreError) in try store.keys(in: namespace) }
   }
 
   /// Runs a blocking operation of this store on ``queue`` and waits for it without blocking.
   ///
   /// - Throws: What the operation throws.
-  public func onQueue<Result: Sendable>(
+  package func onQueue<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
     try await queue.blocking { () throws(StoreError) in try operation(self) }

@@ -52,7 +52,7 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   }
 
   /// Returns the keys of one namespace, or of all, in ascending order.
-  public func keys(in namespace: Namespace?) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) -> [StoreKey] {
     items.withLock { items in
       items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
     }

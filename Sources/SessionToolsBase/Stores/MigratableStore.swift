@@ -1,11 +1,9 @@
-/// A store that gives a migration more information than a plain store can.
+/// A store of this package that gives a migration more information than a plain store can.
 ///
 /// Other stores can be migrated too: item by item, and only if everything in them can be listed.
-/// But nothing is removed from a store without an identity: if source and target were two ways to
-/// the same items, removing an item from the source would remove its copy.
 ///
 /// All operations block as the store's other blocking operations do.
-public protocol MigratableStore: SecretStore {
+package protocol MigratableStore: SecretStore {
   /// Returns the keys of all items, or of those that can still be listed if some are damaged.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
@@ -26,27 +24,38 @@ extension MigratableStore {
   /// Returns the keys of a store that can list either all of them or none.
   ///
   /// - Throws: As ``SecretStore/keys(in:)``.
-  public func listing() throws(StoreError) -> StoreListing {
+  package func listing() throws(StoreError) -> StoreListing {
     StoreListing(keys: try keys(in: nil))
   }
 
   /// Returns no values: each is read by itself.
-  public func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
+  package func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
     []
   }
 }
 
+extension SecretStore {
+  /// Returns the keys of all items, or, of a damaged store that is migratable, all keys that it can
+  /// list.
+  ///
+  /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
+  package func fullListing() throws(StoreError) -> StoreListing {
+    if let store = self as? any MigratableStore { return try store.listing() }
+    return StoreListing(keys: try keys(in: nil))
+  }
+}
+
 /// A store's knowledge of its items when it cannot read all of them.
-public struct StoreListing: Sendable {
+package struct StoreListing: Sendable {
   /// The known names, in ascending order: reading one of them may report damage.
-  public let keys: [StoreKey]
+  package let keys: [StoreKey]
   /// Values that were read with the names, because that costs no more.
-  public let values: [StoreKey: SecretBytes]
+  package let values: [StoreKey: SecretBytes]
   /// Why there may be more items; `nil` when the list is complete.
-  public let damage: StoreError?
+  package let damage: StoreError?
 
   /// States the known items.
-  public init(
+  package init(
     keys: [StoreKey], values: [StoreKey: SecretBytes] = [:], damage: StoreError? = nil
   ) {
     self.keys = keys

@@ -93,13 +93,13 @@ public protocol SecretStore: Sendable {
   /// Blocks the thread while it reads.
   ///
   /// - Throws: As ``value(for:)``.
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey]
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey]
   /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// Suspends the task while it reads.
   ///
   /// - Throws: As ``asyncValue(for:)``.
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey]
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey]
 
   /// Runs a closure while no one else has exclusive access to the same name.
   ///

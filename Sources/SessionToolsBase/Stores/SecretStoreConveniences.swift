@@ -32,7 +32,7 @@ extension SecretStore {
   /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: As the blocking twin.
-  public func keys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  public func keys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try await asyncKeys(in: namespace)
   }
 }

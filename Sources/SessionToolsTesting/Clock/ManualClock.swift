@@ -3,7 +3,7 @@ public import SessionToolsBase
 
 /// Clocks that stand still until a test moves them.
 ///
-/// Give one to a `SessionRefresher`, or to a slow ``Fault``, and no test needs to wait:
+/// Give one to a `SessionRefresher`, or to a slow ``FaultyStore/Fault``, and no test needs to wait:
 ///
 /// ```swift
 /// let clock = ManualClock()

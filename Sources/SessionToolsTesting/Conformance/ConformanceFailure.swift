@@ -9,7 +9,7 @@ public struct ConformanceFailure: Error, Sendable {
   /// The promise of stores or containers that this one did not keep.
   public let promise: String
   /// The kind of calls that were made, if the check is run with both kinds.
-  public let face: Face?
+  public let callKind: StoreConformance.CallKind?
   /// A description of what was expected.
   public let expected: String
   /// A description of what was seen instead.
@@ -21,8 +21,21 @@ public struct ConformanceFailure: Error, Sendable {
 extension ConformanceFailure: CustomStringConvertible {
   /// A description of the whole failure in one line.
   public var description: String {
-    let calls = face.map { " (\($0) calls)" } ?? ""
+    let calls = callKind.map { " (\($0) calls)" } ?? ""
     return "\(check)\(calls): expected \(expected), seen: \(seen). The promise: \(promise)"
+  }
+}
+
+extension ConformanceFailure {
+  /// The failures of several checks that were run.
+  public struct List: Error, Sendable, CustomStringConvertible {
+    /// The failures, one for each check that failed.
+    public let failures: [ConformanceFailure]
+
+    /// A line for each failure.
+    public var description: String {
+      failures.map(\.description).joined(separator: "\n")
+    }
   }
 }
 
@@ -44,11 +57,12 @@ struct Finding: Error {
 
   /// Returns an error as the failure of a check.
   static func failure(
-    _ error: any Error, of check: String, promise: String, face: Face?
+    _ error: any Error, of check: String, promise: String, kind: CallKind?
   ) -> ConformanceFailure {
     let finding = error as? Finding ?? Finding(expected: "no error", seen: error)
     return ConformanceFailure(
-      check: check, promise: promise, face: face, expected: finding.expected, seen: finding.seen,
+      check: check, promise: promise, callKind: kind, expected: finding.expected,
+      seen: finding.seen,
       underlying: finding.underlying)
   }
 }

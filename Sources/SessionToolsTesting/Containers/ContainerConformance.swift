@@ -25,7 +25,7 @@ public enum ContainerConformance {
   ///   - checks: The checks; by default all that apply.
   ///   - patience: How long a check waits for an expected event before it fails.
   ///   - makeContainer: Returns a fresh, empty container each time.
-  /// - Throws: ``ConformanceFailures`` when checks fail, or what `makeContainer` throws.
+  /// - Throws: ``ConformanceFailure/List`` when checks fail, or what `makeContainer` throws.
   public static func run<Item>(
     _ checks: [Check]? = nil, patience: Duration = .seconds(300),
     on makeContainer: () async throws -> ContainerUnderTest<Item>
@@ -46,7 +46,7 @@ public enum ContainerConformance {
         failures.append(failure)
       }
     }
-    if !failures.isEmpty { throw ConformanceFailures(failures: failures) }
+    if !failures.isEmpty { throw ConformanceFailure.List(failures: failures) }
   }
 }
 
@@ -58,7 +58,7 @@ extension ContainerConformance {
     /// The promise of the protocol, as in its documentation.
     public let promise: String
     /// The abilities that a container needs for the check.
-    public let requirements: Set<ContainerRequirement>
+    public let requirements: Set<Requirement>
     private let body: @Sendable (any ContainerProbe) async throws -> Void
 
     /// The name, which no other check of containers has.
@@ -67,7 +67,7 @@ extension ContainerConformance {
     public var description: String { name }
 
     init(
-      _ name: String, _ promise: String, _ requirements: Set<ContainerRequirement> = [],
+      _ name: String, _ promise: String, _ requirements: Set<Requirement> = [],
       _ body: @escaping @Sendable (any ContainerProbe) async throws -> Void
     ) {
       self.name = name
@@ -109,7 +109,7 @@ extension ContainerConformance {
       } catch {
         // The finding is more important than an error of the cleanup.
         try? await cleanUp?()
-        throw Finding.failure(error, of: name, promise: promise, face: nil)
+        throw Finding.failure(error, of: name, promise: promise, kind: nil)
       }
       try await cleanUp?()
     }

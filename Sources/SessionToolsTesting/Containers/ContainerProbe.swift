@@ -42,10 +42,10 @@ protocol ContainerProbe {
 
 /// The newer calls of a container, of either kind.
 protocol ObservableProbe: Sendable {
-  func contains(_ identifier: String, by face: Face) async throws -> Bool
-  func load(_ identifier: String, by face: Face) async throws -> SampleItem?
-  func store(_ item: SampleItem, _ identifier: String, by face: Face) async throws
-  func remove(_ identifier: String, by face: Face) async throws
+  func contains(_ identifier: String, by kind: CallKind) async throws -> Bool
+  func load(_ identifier: String, by kind: CallKind) async throws -> SampleItem?
+  func store(_ item: SampleItem, _ identifier: String, by kind: CallKind) async throws
+  func remove(_ identifier: String, by kind: CallKind) async throws
   func changes(_ identifier: String) -> AsyncStream<Void>
 }
 
@@ -80,16 +80,16 @@ extension ObservableProbe {
   func expectItem(
     _ expected: SampleItem?, of identifier: String = "user", _ when: String
   ) async throws {
-    for face in Face.allCases {
-      let found = try await load(identifier, by: face)
+    for kind in CallKind.allCases {
+      let found = try await load(identifier, by: kind)
       try expect(
         found == expected,
-        "\(expected?.told ?? "nil") for \(identifier.told) \(when), by \(face) calls",
+        "\(expected?.told ?? "nil") for \(identifier.told) \(when), by \(kind) calls",
         seen: found.told)
-      let contains = try await contains(identifier, by: face)
+      let contains = try await contains(identifier, by: kind)
       try expect(
         contains == (expected != nil),
-        "containsItem to be \(expected != nil) for \(identifier.told) \(when), by \(face) calls",
+        "containsItem to be \(expected != nil) for \(identifier.told) \(when), by \(kind) calls",
         seen: "\(contains)")
     }
   }

@@ -93,18 +93,18 @@ private struct SharedItemProbe<Item: Equatable & Sendable>: ObservableProbe {
   let container: any ObservableSessionContainer<Item>
   let samples: ItemSamples<Item>
 
-  func contains(_ identifier: String, by face: Face) async throws -> Bool {
+  func contains(_ identifier: String, by kind: CallKind) async throws -> Bool {
     let container = container
-    return switch face {
+    return switch kind {
     case .blocking:
       try await onOwnThread { try container.containsItem(forIdentifier: identifier) }
     case .async: try await container.asyncContainsItem(forIdentifier: identifier)
     }
   }
 
-  func load(_ identifier: String, by face: Face) async throws -> SampleItem? {
+  func load(_ identifier: String, by kind: CallKind) async throws -> SampleItem? {
     let (container, samples) = (container, samples)
-    return switch face {
+    return switch kind {
     case .blocking:
       try await onOwnThread {
         try container.loadItem(forIdentifier: identifier, jsonDecoder: JSONDecoder())
@@ -116,9 +116,9 @@ private struct SharedItemProbe<Item: Equatable & Sendable>: ObservableProbe {
     }
   }
 
-  func store(_ item: SampleItem, _ identifier: String, by face: Face) async throws {
+  func store(_ item: SampleItem, _ identifier: String, by kind: CallKind) async throws {
     let (container, item) = (container, samples[item])
-    switch face {
+    switch kind {
     case .blocking:
       try await onOwnThread {
         try container.storeItem(item, forIdentifier: identifier, jsonEncoder: JSONEncoder())
@@ -129,9 +129,9 @@ private struct SharedItemProbe<Item: Equatable & Sendable>: ObservableProbe {
     }
   }
 
-  func remove(_ identifier: String, by face: Face) async throws {
+  func remove(_ identifier: String, by kind: CallKind) async throws {
     let container = container
-    switch face {
+    switch kind {
     case .blocking:
       try await onOwnThread { try container.removeItem(forIdentifier: identifier) }
     case .async: try await container.asyncRemoveItem(forIdentifier: identifier)

@@ -8,28 +8,29 @@ struct FaultScript {
   }
 
   private struct Rule {
-    let fault: Fault
-    let operations: Set<StoreOperation>
+    let fault: FaultyStore.Fault
+    let operations: Set<FaultyStore.Operation>
     let key: StoreKey?
     var skippedCount: Int
     /// How often the fault still happens; `nil` without limit.
     var leftCount: Int?
 
-    func concerns(_ call: StoreCall) -> Bool {
+    func concerns(_ call: FaultyStore.Call) -> Bool {
       leftCount != 0 && operations.contains(call.operation)
         && fault.concerns(call.operation) && (key.map(call.keys.contains) ?? true)
     }
   }
 
   var outage: Outage?
-  private(set) var calls: [StoreCall] = []
+  private(set) var calls: [FaultyStore.Call] = []
   private var rules: [Rule] = []
 
   /// How many faults are still to happen, not counting those without limit.
   var leftCount: Int { rules.reduce(0) { $0 + ($1.leftCount ?? 0) } }
 
   mutating func add(
-    _ fault: Fault, _ operations: Set<StoreOperation>, _ key: StoreKey?, after skippedCount: Int,
+    _ fault: FaultyStore.Fault, _ operations: Set<FaultyStore.Operation>, _ key: StoreKey?,
+    after skippedCount: Int,
     times: Int?
   ) {
     rules.append(
@@ -45,11 +46,11 @@ struct FaultScript {
   /// Records a call.
   ///
   /// - Returns: The effects on the call, in order.
-  mutating func begin(_ call: StoreCall) -> [Fault.Effect] {
+  mutating func begin(_ call: FaultyStore.Call) -> [FaultyStore.Fault.Effect] {
     calls.append(call)
     // During an outage, a call fails in no other way.
     guard outage == nil || call.operation == .changes else { return [] }
-    var effects: [Fault.Effect] = []
+    var effects: [FaultyStore.Fault.Effect] = []
     for position in rules.indices where rules[position].concerns(call) {
       if rules[position].skippedCount > 0 {
         rules[position].skippedCount -= 1

@@ -78,7 +78,7 @@ public final class FaultyStore: SecretStore {
   ///   - times: How often it happens; `nil` for every time until ``removeFaults()``.
   /// - Precondition: A store whose traits state that it is atomic cannot be torn.
   public func inject(
-    _ fault: Fault, into operations: Set<StoreOperation> = .all, of key: StoreKey? = nil,
+    _ fault: Fault, into operations: Set<Operation> = .all, of key: StoreKey? = nil,
     after count: Int = 0, times: Int? = 1
   ) {
     precondition(count >= 0 && times ?? 1 >= 1, "a fault happens once or more")
@@ -134,10 +134,10 @@ public final class FaultyStore: SecretStore {
   // MARK: - Calls
 
   /// Every call so far, in order, including calls that failed.
-  public var calls: [StoreCall] { script.update { $0.calls } }
+  public var calls: [Call] { script.update { $0.calls } }
 
   /// Returns how many calls of some operations there were.
-  public func callCount(of operations: Set<StoreOperation>) -> Int {
+  public func callCount(of operations: Set<Operation>) -> Int {
     script.update { $0.calls.count { operations.contains($0.operation) } }
   }
 
@@ -154,7 +154,7 @@ extension FaultyStore {
   ///
   /// - Throws: As the other store, or an injected error.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try begin(StoreCall(.value, .blocking, keys: [key]))
+    try begin(Call(.value, .blocking, keys: [key]))
     return try store.value(for: key)
   }
 
@@ -162,7 +162,7 @@ extension FaultyStore {
   ///
   /// - Throws: As the other store, or an injected error.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await beginAsync(StoreCall(.value, .async, keys: [key]))
+    try await beginAsync(Call(.value, .async, keys: [key]))
     return try await store.asyncValue(for: key)
   }
 
@@ -170,7 +170,7 @@ extension FaultyStore {
   ///
   /// - Throws: As the other store, or an injected error.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try begin(StoreCall(.contains, .blocking, keys: [key]))
+    try begin(Call(.contains, .blocking, keys: [key]))
     return try store.contains(key)
   }
 
@@ -178,23 +178,23 @@ extension FaultyStore {
   ///
   /// - Throws: As the other store, or an injected error.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await beginAsync(StoreCall(.contains, .async, keys: [key]))
+    try await beginAsync(Call(.contains, .async, keys: [key]))
     return try await store.asyncContains(key)
   }
 
   /// Returns the keys of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
-    try begin(StoreCall(.keys, .blocking, namespace: namespace))
+  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
+    try begin(Call(.keys, .blocking, namespace: namespace))
     return try store.keys(in: namespace)
   }
 
   /// Returns the keys of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
-    try await beginAsync(StoreCall(.keys, .async, namespace: namespace))
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+    try await beginAsync(Call(.keys, .async, namespace: namespace))
     return try await store.asyncKeys(in: namespace)
   }
 
@@ -204,7 +204,7 @@ extension FaultyStore {
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return try store.apply(changes) }
     try checkSizes(changes)
-    let end = try begin(StoreCall(.apply, .blocking, keys: changes.map(\.key)))
+    let end = try begin(Call(.apply, .blocking, keys: changes.map(\.key)))
     guard let end else { return try store.apply(changes) }
     try store.apply(Array(changes.prefix(end.changeCount ?? changes.count)))
     throw end.error
@@ -216,7 +216,7 @@ extension FaultyStore {
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     guard !changes.isEmpty else { return try await store.asyncApply(changes) }
     try checkSizes(changes)
-    let end = try await beginAsync(StoreCall(.apply, .async, keys: changes.map(\.key)))
+    let end = try await beginAsync(Call(.apply, .async, keys: changes.map(\.key)))
     guard let end else { return try await store.asyncApply(changes) }
     try await store.asyncApply(Array(changes.prefix(end.changeCount ?? changes.count)))
     throw end.error
@@ -228,7 +228,7 @@ extension FaultyStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try begin(StoreCall(.exclusiveAccess, .blocking, keys: [key]))
+    try begin(Call(.exclusiveAccess, .blocking, keys: [key]))
     return try store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
@@ -238,13 +238,13 @@ extension FaultyStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await beginAsync(StoreCall(.exclusiveAccess, .async, keys: [key]))
+    try await beginAsync(Call(.exclusiveAccess, .async, keys: [key]))
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 
   /// Returns a stream of the other store's changes, with `resynchronize` when an outage ends.
   public func changes() -> AsyncStream<StoreEvent> {
-    for effect in script.update({ $0.begin(StoreCall(.changes, .blocking)) }) {
+    for effect in script.update({ $0.begin(Call(.changes, .blocking)) }) {
       switch effect {
       case .clockJump(let duration, let clock): clock.jump(wallClockBy: duration)
       case .failure: return AsyncStream { $0.finish() }
@@ -281,7 +281,7 @@ extension FaultyStore {
   /// - Returns: How the call ends, if it goes wrong after it has begun.
   /// - Throws: The error of a call that goes wrong before it has begun.
   @discardableResult
-  private func begin(_ call: StoreCall) throws(StoreError) -> End? {
+  private func begin(_ call: Call) throws(StoreError) -> End? {
     let effects = script.update { $0.begin(call) }
     for case .delay(let duration, let clock) in effects { clock.block(for: duration) }
     return try end(of: effects)
@@ -292,7 +292,7 @@ extension FaultyStore {
   /// - Returns: How the call ends, if it goes wrong after it has begun.
   /// - Throws: The error of a call that goes wrong before it has begun.
   @discardableResult
-  private func beginAsync(_ call: StoreCall) async throws(StoreError) -> End? {
+  private func beginAsync(_ call: Call) async throws(StoreError) -> End? {
     let effects = script.update { $0.begin(call) }
     for case .delay(let duration, let clock) in effects {
       do {

@@ -1,45 +1,48 @@
 public import SessionToolsBase
 
-/// An operation of a store.
-public enum StoreOperation: String, CaseIterable, Hashable, Sendable {
-  /// Reading one value.
-  case value
-  /// Asking whether there is an item.
-  case contains
-  /// Listing keys.
-  case keys
-  /// Making changes.
-  case apply
-  /// Exclusive access to a name.
-  case exclusiveAccess
-  /// A stream of changes.
-  case changes
+extension FaultyStore {
+  /// An operation of a store.
+  public enum Operation: String, CaseIterable, Hashable, Sendable {
+    /// Reading one value.
+    case value
+    /// Asking whether there is an item.
+    case contains
+    /// Listing keys.
+    case keys
+    /// Making changes.
+    case apply
+    /// Exclusive access to a name.
+    case exclusiveAccess
+    /// A stream of changes.
+    case changes
+  }
+
+  /// One call of a faulty store, without the values that were put.
+  public struct Call: Hashable, Sendable {
+    /// The operation that was called.
+    public let operation: Operation
+    /// Whether the caller was a task or a blocked thread.
+    public let kind: StoreConformance.CallKind
+    /// The names that were asked for or changed, in order; empty for `keys` and `changes`.
+    public let keys: [StoreKey]
+    /// The namespace that was listed; `nil` for all, and for other operations.
+    public let namespace: StoreNamespace?
+
+    init(
+      _ operation: Operation, _ kind: StoreConformance.CallKind, keys: [StoreKey] = [],
+      namespace: StoreNamespace? = nil
+    ) {
+      self.operation = operation
+      self.kind = kind
+      self.keys = keys
+      self.namespace = namespace
+    }
+  }
 }
 
-extension Set<StoreOperation> {
+extension Set<FaultyStore.Operation> {
   /// Every operation.
-  public static var all: Self { Set(StoreOperation.allCases) }
+  public static var all: Self { Set(FaultyStore.Operation.allCases) }
   /// The operations that read: `value`, `contains` and `keys`.
   public static var reads: Self { [.value, .contains, .keys] }
-}
-
-/// One call of a ``FaultyStore``, without the values that were put.
-public struct StoreCall: Hashable, Sendable {
-  /// The operation that was called.
-  public let operation: StoreOperation
-  /// Whether the caller was a task or a blocked thread.
-  public let face: Face
-  /// The names that were asked for or changed, in order; empty for `keys` and `changes`.
-  public let keys: [StoreKey]
-  /// The namespace that was listed; `nil` for all, and for other operations.
-  public let namespace: Namespace?
-
-  init(
-    _ operation: StoreOperation, _ face: Face, keys: [StoreKey] = [], namespace: Namespace? = nil
-  ) {
-    self.operation = operation
-    self.face = face
-    self.keys = keys
-    self.namespace = namespace
-  }
 }

@@ -16,14 +16,14 @@ struct Hold: Sendable {
   ///
   /// - Throws: The error that the store throws instead of granting access.
   static func taken(
-    _ key: StoreKey, of store: any SecretStore, by face: Face, timeout: Duration
+    _ key: StoreKey, of store: any SecretStore, by kind: CallKind, timeout: Duration
   ) async throws -> Hold {
     let (entries, entry) = AsyncStream.makeStream(of: Void.self)
     let (releases, releaser) = AsyncStream.makeStream(of: Void.self)
     let isReleased = DispatchSemaphore(value: 0)
     let work = Task {
       defer { entry.finish() }
-      switch face {
+      switch kind {
       case .blocking:
         try await onOwnThread {
           try store.withExclusiveAccess(to: key, timeout: timeout) {
@@ -57,20 +57,20 @@ extension StoreKey {
   /// Returns a name that no other run of a check uses: stores of this process may share locks.
   static func fresh(_ identifier: String = "item") throws -> StoreKey {
     try StoreKey(
-      identifier, in: Namespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
+      identifier, in: StoreNamespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
   }
 }
 
 extension StoreProbe {
   /// Takes a name until the hold is ended.
-  func hold(_ key: StoreKey, by face: Face? = nil) async throws -> Hold {
-    try await Hold.taken(key, of: store, by: face ?? self.face, timeout: patience)
+  func hold(_ key: StoreKey, by kind: CallKind? = nil) async throws -> Hold {
+    try await Hold.taken(key, of: store, by: kind ?? self.kind, timeout: patience)
   }
 
   /// Takes a name for a moment.
-  func enter(_ key: StoreKey, timeout: Duration, by face: Face? = nil) async throws {
+  func enter(_ key: StoreKey, timeout: Duration, by kind: CallKind? = nil) async throws {
     let isEntered = Shared(false)
-    switch face ?? self.face {
+    switch kind ?? self.kind {
     case .blocking:
       try await onOwnThread { [store] in
         try store.withExclusiveAccess(to: key, timeout: timeout) {
@@ -89,12 +89,12 @@ extension StoreProbe {
 
   /// Expects that a name is free.
   func expectFree(_ key: StoreKey, _ when: String) async throws {
-    for face in Face.allCases {
+    for kind in CallKind.allCases {
       do {
-        try await enter(key, timeout: .zero, by: face)
+        try await enter(key, timeout: .zero, by: kind)
       } catch {
         throw Finding(
-          expected: "\(face) calls to get the name \(when)", seen: error.told, underlying: error)
+          expected: "\(kind) calls to get the name \(when)", seen: error.told, underlying: error)
       }
     }
   }

@@ -8,10 +8,10 @@ extension StoreConformance {
     /// The promise of `SecretStore`, as in its documentation.
     public let promise: String
     /// The abilities that a store needs for the check.
-    public let requirements: Set<StoreRequirement>
+    public let requirements: Set<Requirement>
     /// Whether the check is for read-only stores.
     public let isReadOnly: Bool
-    private let faces: [Face?]
+    private let kinds: [CallKind?]
     private let body: @Sendable (StoreTrial) async throws -> Void
 
     /// The name, which no other check of stores has.
@@ -20,25 +20,25 @@ extension StoreConformance {
     public var description: String { name }
 
     init(
-      _ name: String, _ promise: String, _ requirements: Set<StoreRequirement> = [],
-      isReadOnly: Bool = false, faces: [Face?] = Face.allCases,
+      _ name: String, _ promise: String, _ requirements: Set<Requirement> = [],
+      isReadOnly: Bool = false, kinds: [CallKind?] = CallKind.allCases,
       trial: @escaping @Sendable (StoreTrial) async throws -> Void
     ) {
       self.name = name
       self.promise = promise
       self.requirements = requirements
       self.isReadOnly = isReadOnly
-      self.faces = faces
+      self.kinds = kinds
       body = trial
     }
 
     /// Creates a check of one fresh store.
     init(
-      _ name: String, _ promise: String, _ requirements: Set<StoreRequirement> = [],
-      isReadOnly: Bool = false, faces: [Face?] = Face.allCases,
+      _ name: String, _ promise: String, _ requirements: Set<Requirement> = [],
+      isReadOnly: Bool = false, kinds: [CallKind?] = CallKind.allCases,
       _ body: @escaping @Sendable (StoreProbe) async throws -> Void
     ) {
-      self.init(name, promise, requirements, isReadOnly: isReadOnly, faces: faces) { trial in
+      self.init(name, promise, requirements, isReadOnly: isReadOnly, kinds: kinds) { trial in
         try await body(try await trial.open())
       }
     }
@@ -66,15 +66,15 @@ extension StoreConformance {
       patience: Duration = .seconds(300),
       on makeStore: @escaping @Sendable () async throws -> StoreUnderTest
     ) async throws {
-      for face in faces {
+      for kind in kinds {
         let trial = StoreTrial(
-          face: face ?? .async, patience: patience, on: makeStore, check: inspect)
+          kind: kind ?? .async, patience: patience, on: makeStore, check: inspect)
         do {
           try await body(trial)
         } catch {
           // The finding is more important than an error of the cleanup.
           try? await trial.cleanUp()
-          throw Finding.failure(error, of: name, promise: promise, face: face)
+          throw Finding.failure(error, of: name, promise: promise, kind: kind)
         }
         try await trial.cleanUp()
       }

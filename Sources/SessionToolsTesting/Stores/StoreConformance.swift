@@ -16,7 +16,7 @@ public enum StoreConformance {
   /// Every check of stores that take changes, including those for abilities that not every store
   /// has.
   public static let all: [Check] =
-    valueChecks + nameChecks + changeChecks + listChecks + keyChecks + faceChecks + streamChecks
+    valueChecks + nameChecks + changeChecks + listChecks + keyChecks + callKindChecks + streamChecks
     + exclusiveAccessChecks + cancellationChecks + concurrencyChecks + reopeningChecks
     + lockingChecks + errorChecks + traitChecks + migrationChecks
 
@@ -37,7 +37,7 @@ public enum StoreConformance {
   ///   - checks: The checks; by default all that apply.
   ///   - patience: How long a check waits for an expected event before it fails.
   ///   - makeStore: Returns a fresh, empty store each time.
-  /// - Throws: ``ConformanceFailures`` when checks fail, or what `makeStore` throws.
+  /// - Throws: ``ConformanceFailure/List`` when checks fail, or what `makeStore` throws.
   public static func run(
     _ checks: [Check]? = nil, patience: Duration = .seconds(300),
     on makeStore: @escaping @Sendable () async throws -> StoreUnderTest
@@ -58,17 +58,6 @@ public enum StoreConformance {
         failures.append(failure)
       }
     }
-    if !failures.isEmpty { throw ConformanceFailures(failures: failures) }
-  }
-}
-
-/// The failures of several checks that were run.
-public struct ConformanceFailures: Error, Sendable, CustomStringConvertible {
-  /// The failures, one for each check that failed.
-  public let failures: [ConformanceFailure]
-
-  /// A line for each failure.
-  public var description: String {
-    failures.map(\.description).joined(separator: "\n")
+    if !failures.isEmpty { throw ConformanceFailure.List(failures: failures) }
   }
 }

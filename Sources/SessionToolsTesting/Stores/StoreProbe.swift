@@ -4,12 +4,12 @@ import SessionToolsBase
 struct StoreProbe: Sendable {
   let subject: StoreUnderTest
   let store: any SecretStore
-  let face: Face
+  let kind: CallKind
   let patience: Duration
 
   /// The same store by the other kind of calls.
-  var byOtherFace: StoreProbe {
-    StoreProbe(subject: subject, store: store, face: face.other, patience: patience)
+  var byOtherKind: StoreProbe {
+    StoreProbe(subject: subject, store: store, kind: kind.other, patience: patience)
   }
 
   /// Returns another object of the same data.
@@ -18,7 +18,7 @@ struct StoreProbe: Sendable {
       preconditionFailure("a check that reopens says so in its requirements")
     }
     return StoreProbe(
-      subject: subject, store: try await reopen(), face: face, patience: patience)
+      subject: subject, store: try await reopen(), kind: kind, patience: patience)
   }
 
   func lock() async throws { try await subject.lock?() }
@@ -27,28 +27,28 @@ struct StoreProbe: Sendable {
   // MARK: - Operations
 
   func value(for key: StoreKey) async throws -> SecretBytes? {
-    switch face {
+    switch kind {
     case .blocking: try await onOwnThread { [store] in try store.value(for: key) }
     case .async: try await store.asyncValue(for: key)
     }
   }
 
   func contains(_ key: StoreKey) async throws -> Bool {
-    switch face {
+    switch kind {
     case .blocking: try await onOwnThread { [store] in try store.contains(key) }
     case .async: try await store.asyncContains(key)
     }
   }
 
   func apply(_ changes: [StoreChange]) async throws {
-    switch face {
+    switch kind {
     case .blocking: try await onOwnThread { [store] in try store.apply(changes) }
     case .async: try await store.asyncApply(changes)
     }
   }
 
-  func keys(in namespace: Namespace? = nil) async throws -> [StoreKey] {
-    switch face {
+  func keys(in namespace: StoreNamespace? = nil) async throws -> [StoreKey] {
+    switch kind {
     case .blocking: try await onOwnThread { [store] in try store.keys(in: namespace) }
     case .async: try await store.asyncKeys(in: namespace)
     }
@@ -98,7 +98,7 @@ struct StoreProbe: Sendable {
   }
 
   /// Expects that the names listed are these, in ascending order.
-  func expectKeys(_ keys: [StoreKey], in namespace: Namespace? = nil) async throws {
+  func expectKeys(_ keys: [StoreKey], in namespace: StoreNamespace? = nil) async throws {
     let found = try await self.keys(in: namespace)
     let expected = keys.sorted()
     guard found != expected else { return }

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// A program that opens addresses, started as a separate process.
-package struct DesktopOpener: Browser {
+package struct DesktopOpener: LoginBrowser {
   private let program: String
   /// Environment variables added to those of this process.
   private let environment: [String: String]

@@ -3,7 +3,7 @@ package import Foundation
 import Synchronization
 
 /// An opener that uses the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.
-package struct PortalOpener: Browser {
+package struct PortalOpener: LoginBrowser {
   private let bus: String?
 
   private static let name = "org.freedesktop.portal.Desktop"

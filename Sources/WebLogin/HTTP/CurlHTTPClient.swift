@@ -4,7 +4,7 @@
 /// All clients of a process share one thread, which sends up to 64 requests at the same time;
 /// further requests wait, which counts toward their timeout. Proxies are taken from the
 /// environment, as by `curl`, except for plain `http`, which is only for this machine.
-public struct CurlHTTPClient: HTTPClient {
+public struct CurlHTTPClient: OAuthHTTPClient {
   /// How long a request may take in all.
   public let timeout: Duration
   /// The largest body that is read, in bytes.
@@ -26,7 +26,7 @@ public struct CurlHTTPClient: HTTPClient {
   /// - Throws: `timedOut` after ``timeout``, `tooLarge` as soon as the server announces or sends
   ///   more, `noAnswer` when the server cannot be reached or the connection breaks, `cancelled` at
   ///   once when the task is cancelled.
-  public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+  public func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     // Limited, because libcurl counts in milliseconds.
     let longest = Duration.seconds(365 * 86_400)
     let transfer = CurlTransfer(

@@ -9,11 +9,11 @@ import Synchronization
 /// which is safe to share.
 @safe final class CurlTransfer: @unchecked Sendable {
   /// The answer, or the error in its place.
-  let answer = FirstAnswer<Result<HTTPResponse, HTTPError>>()
+  let answer = FirstAnswer<Result<OAuthHTTPResponse, OAuthHTTPError>>()
   /// When the answer must be complete.
   let deadline: ContinuousClock.Instant
 
-  private let request: HTTPRequest
+  private let request: OAuthHTTPRequest
   private let largestByteCount: Int
   /// The transfer ends when a server sends more header fields than this.
   private static let largestHeaderByteCount = 64 << 10
@@ -28,7 +28,7 @@ import Synchronization
   private var body = Data()
   private var isTooLarge = false
 
-  init(_ request: HTTPRequest, deadline: ContinuousClock.Instant, largestByteCount: Int) {
+  init(_ request: OAuthHTTPRequest, deadline: ContinuousClock.Instant, largestByteCount: Int) {
     self.request = request
     self.deadline = deadline
     self.largestByteCount = largestByteCount
@@ -44,7 +44,7 @@ import Synchronization
   /// Prepares the transfer for sending.
   ///
   /// - Throws: `noAnswer` when there is no memory, or libcurl does not support an option.
-  func prepare() throws(HTTPError) {
+  func prepare() throws(OAuthHTTPError) {
     let left = max(.milliseconds(1), deadline - .now)
     guard let handle = unsafe curl_easy_init() else { throw Self.withoutMemory }
     unsafe self.handle = handle
@@ -90,8 +90,9 @@ import Synchronization
       session_tools_curl_set_receivers(
         handle, receiveHeader, receiveBody, Unmanaged.passUnretained(self).toOpaque()))
     guard isReady else {
-      throw HTTPError(
-        HTTPError.noAnswer, wasSent: false, reason: "the request cannot be sent by this libcurl")
+      throw OAuthHTTPError(
+        OAuthHTTPError.noAnswer, wasSent: false,
+        reason: "the request cannot be sent by this libcurl")
     }
   }
 
@@ -99,13 +100,14 @@ import Synchronization
   func expire() {
     answer.give(
       .failure(
-        HTTPError(
-          HTTPError.timedOut, wasSent: false,
+        OAuthHTTPError(
+          OAuthHTTPError.timedOut, wasSent: false,
           reason: "the request waited for other requests until its timeout")))
   }
 
-  private static var withoutMemory: HTTPError {
-    HTTPError(HTTPError.noAnswer, wasSent: false, reason: "there is no memory for the request")
+  private static var withoutMemory: OAuthHTTPError {
+    OAuthHTTPError(
+      OAuthHTTPError.noAnswer, wasSent: false, reason: "there is no memory for the request")
   }
 
   // MARK: - Receiving
@@ -141,27 +143,28 @@ import Synchronization
     answer.give(result(code))
   }
 
-  private func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
+  private func result(_ code: CURLcode) -> Result<OAuthHTTPResponse, OAuthHTTPError> {
     if code == CURLE_OK {
       let status = unsafe session_tools_curl_number(handle, CURLINFO_RESPONSE_CODE)
-      return .success(HTTPResponse(status: status, headers: headers, body: body))
+      return .success(OAuthHTTPResponse(status: status, headers: headers, body: body))
     }
     let wasSent = unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0
     switch code {
     case _ where isTooLarge, CURLE_FILESIZE_EXCEEDED:
       return .failure(
-        HTTPError(
-          HTTPError.tooLarge, wasSent: wasSent,
+        OAuthHTTPError(
+          OAuthHTTPError.tooLarge, wasSent: wasSent,
           reason: "the answer is larger than \(largestByteCount) bytes"))
     case CURLE_OPERATION_TIMEDOUT:
       return .failure(
-        HTTPError(
-          HTTPError.timedOut, wasSent: wasSent, reason: "the server did not answer in time"))
+        OAuthHTTPError(
+          OAuthHTTPError.timedOut, wasSent: wasSent, reason: "the server did not answer in time"))
     default:
       let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
       return .failure(
-        HTTPError(
-          HTTPError.noAnswer, wasSent: wasSent, reason: text ?? "libcurl's error \(code.rawValue)"))
+        OAuthHTTPError(
+          OAuthHTTPError.noAnswer, wasSent: wasSent,
+          reason: text ?? "libcurl's error \(code.rawValue)"))
     }
   }
 }

@@ -36,7 +36,7 @@ import Synchronization
   /// Sends a request.
   ///
   /// - Returns: The answer, or the error in its place.
-  func send(_ transfer: CurlTransfer) async -> Result<HTTPResponse, HTTPError> {
+  func send(_ transfer: CurlTransfer) async -> Result<OAuthHTTPResponse, OAuthHTTPError> {
     await withTaskCancellationHandler {
       start(transfer)
       return await transfer.answer.value(whenCancelled: .failure(Self.cancelled))
@@ -48,8 +48,8 @@ import Synchronization
     }
   }
 
-  private static let cancelled = HTTPError(
-    HTTPError.cancelled, reason: "the request was cancelled")
+  private static let cancelled = OAuthHTTPError(
+    OAuthHTTPError.cancelled, reason: "the request was cancelled")
 
   private func start(_ transfer: CurlTransfer) {
     let wasRunning = state.withLock { state in
@@ -128,13 +128,13 @@ import Synchronization
     }
     while let next = waiting.first, active.count < Self.largestConcurrentCount {
       waiting.removeFirst()
-      do throws(HTTPError) {
+      do throws(OAuthHTTPError) {
         try next.prepare()
         guard let handle = unsafe next.handle,
           unsafe curl_multi_add_handle(multi.handle, handle) == CURLM_OK
         else {
-          throw HTTPError(
-            HTTPError.noAnswer, wasSent: false, reason: "libcurl did not accept the request")
+          throw OAuthHTTPError(
+            OAuthHTTPError.noAnswer, wasSent: false, reason: "libcurl did not accept the request")
         }
         active[UInt(bitPattern: handle)] = next
       } catch {

@@ -4,7 +4,7 @@ import Synchronization
 /// The result that the browser brought back.
 enum LoginCallback: Sendable {
   case code(SecretBytes)
-  case denied(ServerRefusal)
+  case denied(WebLoginError.Refusal)
 }
 
 /// The check for the one request that the login is waiting for.
@@ -77,7 +77,7 @@ final class CallbackJudge: Sendable {
     switch (fields["code"], fields["error"]) {
     case (let code?, nil) where !code.isEmpty: return .code(SecretBytes(utf8: code))
     case (nil, let error?):
-      return .denied(ServerRefusal(error: error, text: fields["error_description"]))
+      return .denied(WebLoginError.Refusal(error: error, text: fields["error_description"]))
     default: return nil
     }
   }

@@ -52,7 +52,7 @@ struct Discovery {
   }
 
   let issuer: String
-  let http: any HTTPClient
+  let http: any OAuthHTTPClient
 
   /// Asks at the address of RFC 8414, and then at the one of OpenID Connect.
   ///
@@ -64,7 +64,7 @@ struct Discovery {
       throw WebLoginError(WebLoginError.invalidConfiguration, "an issuer has no query")
     }
     for address in Self.addresses(of: issuer, base) {
-      let request = HTTPRequest(
+      let request = OAuthHTTPRequest(
         method: "GET", url: address, headers: ["Accept": "application/json"])
       let response = try await http.answer(to: request, isAboutLogin: false)
       if response.status >= 500 || response.status == 429 {

@@ -19,7 +19,7 @@ public final class OAuthClient: Sendable {
   /// The program's name at the server.
   public let clientID: String
   /// The HTTP client that sends the requests.
-  public let http: any HTTPClient
+  public let http: any OAuthHTTPClient
   /// The clocks: those of the machine, except in tests.
   public let clock: any SessionClock
   let authentication: ClientAuthentication
@@ -38,7 +38,7 @@ public final class OAuthClient: Sendable {
   ///   - clock: The clocks.
   public init(
     issuer: String, clientID: String, authentication: ClientAuthentication = .none,
-    http: any HTTPClient = CurlHTTPClient(),
+    http: any OAuthHTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     self.issuer = issuer
@@ -52,7 +52,7 @@ public final class OAuthClient: Sendable {
   /// Makes a client of a server whose addresses are given; it does not ask for them.
   public init(
     server: AuthorizationServer, clientID: String, authentication: ClientAuthentication = .none,
-    http: any HTTPClient = CurlHTTPClient(),
+    http: any OAuthHTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     issuer = server.issuer

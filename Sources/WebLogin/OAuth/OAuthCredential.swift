@@ -6,7 +6,7 @@ public import SessionToolsBase
 /// It is an item for a `Session`, or a part of your own item. It expires, and
 /// ``OAuthClient/refresher(policy:)`` refreshes it. Descriptions, dumps and mirrors show when it
 /// expires, and no token.
-public struct OAuthCredential: Codable, Hashable, Expiring, Sendable {
+public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   /// The token to send with requests, in the field `Authorization: Bearer …`.
   public let accessToken: String
   /// The token for getting new access tokens; `nil` when the server gives none.

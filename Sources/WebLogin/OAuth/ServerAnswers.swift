@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 
-extension HTTPClient {
+extension OAuthHTTPClient {
   /// Sends a request, and converts the client's errors to this module's.
   ///
   /// - Parameters:
@@ -10,20 +10,20 @@ extension HTTPClient {
   /// - Returns: The answer, whatever its status.
   /// - Throws: `unreachable`, `responseTooLarge` or `cancelled`.
   func answer(
-    to request: HTTPRequest, isAboutLogin: Bool
-  ) async throws(WebLoginError) -> HTTPResponse {
+    to request: OAuthHTTPRequest, isAboutLogin: Bool
+  ) async throws(WebLoginError) -> OAuthHTTPResponse {
     do {
       return try await send(request)
     } catch {
       if Task.isCancelled { throw WebLoginError.ofCancellation }
-      let failure = error as? HTTPError
+      let failure = error as? OAuthHTTPError
       let wasSent = isAboutLogin && failure?.wasSent ?? true
-      if failure?.code == HTTPError.tooLarge {
+      if failure?.code == OAuthHTTPError.tooLarge {
         throw WebLoginError.tooLarge(wasSent: wasSent, underlying: error)
       }
       throw WebLoginError(
         WebLoginError.unreachable,
-        failure?.code == HTTPError.timedOut
+        failure?.code == OAuthHTTPError.timedOut
           ? "the authorization server did not answer in time"
           : "the authorization server could not be reached",
         remedy: "Try again when the network works", wasSent: wasSent, underlying: error)
@@ -45,20 +45,20 @@ extension WebLoginError {
       wasSent: wasSent, underlying: underlying)
   }
 
-  private struct Refusal: Decodable {
+  private struct RefusalBody: Decodable {
     let error: String
     var error_description: String?
   }
 
   /// Makes an error for a server that is broken or busy.
-  init(unavailable response: HTTPResponse) {
+  init(unavailable response: OAuthHTTPResponse) {
     self.init(
       Self.unavailable, "the authorization server cannot answer now (status \(response.status))",
       retryAfter: response.retryAfter)
   }
 
   /// Makes an error for an answer that does not follow the protocol.
-  init(invalid response: HTTPResponse) {
+  init(invalid response: OAuthHTTPResponse) {
     self.init(
       Self.invalidResponse,
       "the answer is not from an authorization server (status \(response.status))",
@@ -68,15 +68,15 @@ extension WebLoginError {
   /// Makes an error from a refusal in an answer; `nil` when the answer contains no refusal.
   ///
   /// The status may be a success, which some servers send with errors.
-  init?(refusalIn response: HTTPResponse) {
+  init?(refusalIn response: OAuthHTTPResponse) {
     guard response.status < 500, response.status != 429 else {
       self.init(unavailable: response)
       return
     }
-    guard let answer = try? JSONDecoder().decode(Refusal.self, from: response.body) else {
+    guard let body = try? JSONDecoder().decode(RefusalBody.self, from: response.body) else {
       return nil
     }
-    let refusal = ServerRefusal(error: answer.error, text: answer.error_description)
+    let refusal = Refusal(error: body.error, text: body.error_description)
     if ["temporarily_unavailable", "server_error"].contains(refusal.error) {
       self.init(
         Self.unavailable, "the authorization server cannot answer now", refusal: refusal,
@@ -97,7 +97,7 @@ extension WebLoginError {
   ]
 }
 
-extension HTTPResponse {
+extension OAuthHTTPResponse {
   /// How long to wait, given in seconds or as a date (RFC 9110, section 10.2.3); at most a day.
   fileprivate var retryAfter: Duration? {
     guard let text = self["Retry-After"] else { return nil }

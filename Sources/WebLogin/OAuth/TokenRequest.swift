@@ -7,7 +7,7 @@ struct TokenRequest {
   var fields: [(name: String, value: String)]
 
   /// Returns the HTTP request (RFC 6749, sections 2.3.1 and 3.2).
-  func message(of client: OAuthClient) -> HTTPRequest {
+  func message(of client: OAuthClient) -> OAuthHTTPRequest {
     var fields = fields
     var headers = [
       "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded",
@@ -20,7 +20,7 @@ struct TokenRequest {
       let pair = "\(Form.encode(client.clientID)):\(Form.encode(secret.text))"
       headers["Authorization"] = "Basic \(Data(pair.utf8).base64EncodedString())"
     }
-    return HTTPRequest(
+    return OAuthHTTPRequest(
       method: "POST", url: endpoint, headers: headers, body: Data(Form.encode(fields).utf8))
   }
 }
@@ -30,7 +30,7 @@ extension OAuthClient {
   ///
   /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge` or
   ///   `cancelled`.
-  func answer(to request: TokenRequest) async throws(WebLoginError) -> HTTPResponse {
+  func answer(to request: TokenRequest) async throws(WebLoginError) -> OAuthHTTPResponse {
     let response = try await http.answer(to: request.message(of: self), isAboutLogin: true)
     if let error = WebLoginError(refusalIn: response) { throw error }
     guard response.status == 200 else { throw WebLoginError(invalid: response) }

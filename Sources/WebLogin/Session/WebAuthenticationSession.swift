@@ -5,7 +5,7 @@ import SessionToolsBase
 ///
 /// ```swift
 /// var login = WebAuthenticationSession(client: client, scopes: ["openid", "offline_access"])
-/// login.pending = PendingLoginPlace(try StoreContainer(store, service: "com.example.mail"))
+/// login.pending = PendingLogin.Place(try StoreContainer(store, service: "com.example.mail"))
 /// try await session.logIn(try await login.start())
 /// ```
 ///
@@ -26,12 +26,12 @@ public struct WebAuthenticationSession: Sendable {
   /// The path of the address that the browser returns to, as registered at the server.
   public var redirectPath = "/callback"
   /// The browser's opener.
-  public var browser: any Browser = SystemBrowser()
+  public var browser: any LoginBrowser = SystemBrowser()
   /// The place where the login is stored meanwhile; without it, the login cannot be resumed.
-  public var pending: PendingLoginPlace?
+  public var pending: PendingLogin.Place?
 
   /// Describes a login; opens nothing.
-  public init(client: OAuthClient, scopes: [String] = [], pending: PendingLoginPlace? = nil) {
+  public init(client: OAuthClient, scopes: [String] = [], pending: PendingLogin.Place? = nil) {
     self.client = client
     self.scopes = scopes
     self.pending = pending

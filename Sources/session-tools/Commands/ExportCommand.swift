@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import SealedStore
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// `session-tools export`.
 struct ExportCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// `session-tools import`.
 struct ImportCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SealedStore
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// `session-tools list`.
 struct ListCommand: ParsableCommand {

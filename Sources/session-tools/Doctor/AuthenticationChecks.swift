@@ -26,7 +26,7 @@ struct AuthenticationChecks {
   }
 
   private func check(
-    _ name: String, _ authenticator: some Authenticator, _ finding: String
+    _ name: String, _ authenticator: some UserAuthenticator, _ finding: String
   ) async -> Check {
     switch await authenticator.availability() {
     case .available: .ok(name, finding)

@@ -9,8 +9,8 @@ struct ServiceChecks {
   /// Whether a store depends on the collection; otherwise a missing part is only a note.
   private let isNeeded: Bool
 
-  init(_ collection: SecretServiceCollection, isNeeded: Bool) {
-    var options = SecretServiceOptions()
+  init(_ collection: SecretServiceStore.Collection, isNeeded: Bool) {
+    var options = SecretServiceStore.Options()
     options.timeout = .seconds(5)
     store = SecretServiceStore(collection: collection, options: options)
     self.isNeeded = isNeeded
@@ -31,7 +31,7 @@ struct ServiceChecks {
     }
   }
 
-  private func check(_ availability: SecretServiceAvailability) throws(StoreError) -> Check {
+  private func check(_ availability: SecretServiceStore.Availability) throws(StoreError) -> Check {
     switch availability {
     case .noBus:
       return found(

@@ -116,7 +116,7 @@ extension ChosenKey {
   /// Returns the source, which waits for the Secret Service no longer than for other writers.
   fileprivate func source(waitingAtMost timeout: Duration) -> any KeySource {
     guard let key = source as? SecretServiceKey else { return source }
-    var options = SecretServiceOptions()
+    var options = SecretServiceStore.Options()
     options.timeout = timeout
     return key.with(options)
   }

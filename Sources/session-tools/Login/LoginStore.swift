@@ -3,7 +3,7 @@ import SessionToolsBase
 import WebLogin
 
 /// A login as it is stored: the tokens, and the server and client to refresh them with.
-struct StoredLogin: Codable, Expiring, Sendable {
+struct StoredLogin: Codable, ExpiringItem, Sendable {
   var credential: OAuthCredential
   let issuer: String
   let clientID: String
@@ -16,7 +16,7 @@ struct StoredLogin: Codable, Expiring, Sendable {
 /// The storage of one login, and of its pending state until it is finished.
 struct LoginStore {
   private let store: any SecretStore
-  private let namespace: Namespace
+  private let namespace: StoreNamespace
   private let name: String
   private let location: StoreLocation
   private let exclusionTimeout: Duration?
@@ -28,7 +28,7 @@ struct LoginStore {
   ///   - location: The store, for messages.
   ///   - exclusionTimeout: How long to wait for the refresh of another process.
   init(
-    store: any SecretStore, namespace: Namespace, name: String, location: StoreLocation,
+    store: any SecretStore, namespace: StoreNamespace, name: String, location: StoreLocation,
     exclusionTimeout: Duration?
   ) {
     self.store = store
@@ -39,8 +39,8 @@ struct LoginStore {
   }
 
   /// The storage of an unfinished login.
-  var pending: PendingLoginPlace {
-    PendingLoginPlace(
+  var pending: PendingLogin.Place {
+    PendingLogin.Place(
       items(of: PendingLogin.self, store), identifier: "org.session-tools.pending:\(name)")
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// The sealed store that holds a migration's journal.
 ///

@@ -1,10 +1,10 @@
-import SessionTools
+import StoreMigration
 import Synchronization
 
 /// The progress of a migration: items, bytes, rate, and remaining time.
 final class MigrationLine: Sendable {
   private struct Start {
-    let phase: MigrationProgress.Phase
+    let phase: Migration.Phase
     let time = ContinuousClock.now
     let byteCount: Int
   }
@@ -17,13 +17,13 @@ final class MigrationLine: Sendable {
   }
 
   /// Runs a step of a migration and shows its progress.
-  static func during<Result>(_ step: (MigrationProgress?) throws -> Result) throws -> Result {
+  static func during<Result>(_ step: (Migration.Progress?) throws -> Result) throws -> Result {
     try ProgressLine.during { line in
-      try step(line.map { MigrationProgress(MigrationLine($0).show) })
+      try step(line.map { MigrationLine($0).show })
     }
   }
 
-  private func show(_ phase: MigrationProgress.Phase, _ done: Int, _ total: Int, _ byteCount: Int) {
+  private func show(_ phase: Migration.Phase, _ done: Int, _ total: Int, _ byteCount: Int) {
     let start = start.withLock { start in
       if let start, start.phase == phase { return start }
       let new = Start(phase: phase, byteCount: byteCount)

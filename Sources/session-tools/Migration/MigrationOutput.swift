@@ -1,6 +1,6 @@
 import ArgumentParser
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 
 /// The output about a migration, planned or done, for a person or a program.
 struct MigrationOutput {
@@ -9,7 +9,7 @@ struct MigrationOutput {
   /// Runs a step that Ctrl-C stops cleanly, and then reports how to continue.
   static func interruptibly<Result>(
     _ migration: Migration, canResume: Bool = true,
-    _ step: (Migration, MigrationProgress?) throws -> Result
+    _ step: (Migration, Migration.Progress?) throws -> Result
   ) throws -> Result {
     var migration = migration
     migration.isCancelled = { Interruption.signal != nil }
@@ -98,7 +98,7 @@ struct MigrationOutput {
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
 
-  func tell(undone report: MigrationUndoReport) throws {
+  func tell(undone report: Migration.UndoReport) throws {
     if format.json {
       try format.write(
         UndoOutput(

@@ -20,7 +20,7 @@ struct ItemOptions: ParsableArguments {
   ///
   /// - Throws: `invalidName` if a part is empty or too long.
   func key() throws(StoreError) -> StoreKey {
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: service, accessGroup: group,
       install: install.map(InstallIdentifier.init(rawValue:)))
     return try StoreKey(identifier, in: namespace)

@@ -1,13 +1,15 @@
 import ArgumentParser
 import Foundation
+import SealedStore
 import SecretServiceStore
-import SessionTools
+import SessionToolsBase
+import StoreMigration
 
 /// The source of a migration: a store, or the items of another program.
 enum ItemSource {
   case store(StoreLocation)
   /// Items of another program in the Secret Service.
-  case foreign(SecretServiceDialect, SecretServiceCollection)
+  case foreign(ForeignSecretServiceItems.Dialect, SecretServiceStore.Collection)
   /// The file that libsecret keeps in a sandbox.
   case libsecretFile(path: String)
   /// A directory of `pass`.
@@ -15,7 +17,7 @@ enum ItemSource {
   /// A file of JSON Lines; `-` is standard input.
   case jsonLines(path: String)
 
-  private static let dialects = SecretServiceDialect.all.map { "\($0.name):" }
+  private static let dialects = ForeignSecretServiceItems.Dialect.all.map { "\($0.name):" }
 
   static let help =
     "The source: a store, as for other commands; the items of another program in the Secret "
@@ -33,7 +35,7 @@ enum ItemSource {
       return
     }
     let rest = String(argument[argument.index(after: kind.endIndex)...])
-    if let dialect = SecretServiceDialect.all.first(where: { $0.name == kind }) {
+    if let dialect = ForeignSecretServiceItems.Dialect.all.first(where: { $0.name == kind }) {
       self = .foreign(dialect, rest.isEmpty ? .default : .named(rest))
       return
     }
@@ -86,7 +88,7 @@ enum ItemSource {
     case _ where key != nil:
       throw Failure(.usage, "this source takes no key; give none")
     case .foreign(let dialect, let collection):
-      var options = SecretServiceOptions()
+      var options = SecretServiceStore.Options()
       options.timeout = timeout
       return MigratedStore(
         store: ForeignSecretServiceItems(dialect, collection: collection, options: options))
@@ -102,7 +104,7 @@ enum ItemSource {
     var damage: StoreError?
     for item in try LibsecretFile.items(at: path, password: password) {
       do throws(StoreError) {
-        guard let key = try SecretServiceDialect.key(of: item.attributes) else {
+        guard let key = try ForeignSecretServiceItems.Dialect.key(of: item.attributes) else {
           throw StoreError(
             StoreError.invalidName, store: path, reason: "an item has no attributes to name it by")
         }

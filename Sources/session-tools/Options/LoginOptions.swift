@@ -27,7 +27,7 @@ struct LoginOptions: ParsableArguments {
     let opener = StoreOpener(
       location: location, key: key.argument, interaction: interaction, timeout: waiting.timeout)
     // Checked before the store is opened, so that an invalid name leads to no passphrase prompt.
-    let namespace = try Namespace(service: service)
+    let namespace = try StoreNamespace(service: service)
     _ = try StoreKey(name, in: namespace)
     return LoginStore(
       store: try opener.openItems().store, namespace: namespace, name: name, location: location,

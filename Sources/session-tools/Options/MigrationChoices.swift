@@ -1,5 +1,5 @@
 public import ArgumentParser
-import SessionTools
+import StoreMigration
 
 /// The items to copy, their names in the target, and the policy for conflicts.
 struct ImportChoices: ParsableArguments {
@@ -9,7 +9,7 @@ struct ImportChoices: ParsableArguments {
     name: .long,
     help: ArgumentHelp("Rename a service in the target.", valueName: "old=new"),
     transform: ImportChoices.rename)
-  var renameService: [MigrationMapping.Rename] = []
+  var renameService: [MigrationOptions.Mapping.Rename] = []
   @Option(
     name: .long,
     help: ArgumentHelp(
@@ -24,14 +24,14 @@ struct ImportChoices: ParsableArguments {
     help: ArgumentHelp(
       "What to do if the target has another value: fail, skip, overwrite or keep-both.",
       valueName: "policy"))
-  var onConflict = MigrationConflictPolicy.fail
+  var onConflict = MigrationOptions.ConflictPolicy.fail
 
   /// Reads `old=new`, split at the first equals sign that is not the first character.
-  private static func rename(_ argument: String) throws -> MigrationMapping.Rename {
+  private static func rename(_ argument: String) throws -> MigrationOptions.Mapping.Rename {
     guard let separator = argument.dropFirst().firstIndex(of: "="),
       argument.index(after: separator) < argument.endIndex
     else { throw ValidationError("Write OLD=NEW.") }
-    return MigrationMapping.Rename(
+    return MigrationOptions.Mapping.Rename(
       service: String(argument[..<separator]),
       newName: String(argument[argument.index(after: separator)...]))
   }
@@ -53,7 +53,7 @@ struct ImportChoices: ParsableArguments {
   }
 }
 
-extension MigrationConflictPolicy: ExpressibleByArgument {}
+extension MigrationOptions.ConflictPolicy: ExpressibleByArgument {}
 
 /// The choices of an import, and those about the source and its protection.
 struct MigrationChoices: ParsableArguments {

@@ -60,7 +60,7 @@ struct StoreOpener {
       guard key == nil else {
         throw Failure(.usage, "the \(location) opens with the keyring's own password; give no key")
       }
-      var options = SecretServiceOptions()
+      var options = SecretServiceStore.Options()
       options.timeout = timeout
       return ItemStore(
         store: SecretServiceStore(collection: collection, options: options), location: location,

@@ -1,5 +1,5 @@
 import ArgumentParser
-import SessionTools
+import StoreMigration
 
 /// The namespaces whose items are selected; all by default.
 struct NamespaceOptions: ParsableArguments {
@@ -10,8 +10,8 @@ struct NamespaceOptions: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("Only items of this installation.", valueName: "name"))
   var install: String?
 
-  var selection: MigrationSelection {
-    var selection = MigrationSelection()
+  var selection: MigrationOptions.Selection {
+    var selection = MigrationOptions.Selection()
     selection.service = service
     selection.accessGroup = group
     selection.install = install
@@ -28,7 +28,7 @@ struct SelectionOptions: ParsableArguments {
       "Only identifiers like this: * is any text, ? any character.", valueName: "pattern"))
   var identifier: String?
 
-  var selection: MigrationSelection {
+  var selection: MigrationOptions.Selection {
     var selection = namespaces.selection
     selection.identifierPattern = identifier
     return selection

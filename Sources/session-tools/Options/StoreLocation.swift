@@ -7,7 +7,7 @@ enum StoreLocation: CustomStringConvertible {
   /// A sealed store in a directory.
   case sealed(path: String)
   /// A collection of the Secret Service.
-  case secretService(SecretServiceCollection)
+  case secretService(SecretServiceStore.Collection)
 
   static let help = "The store: PATH, sealed:PATH, secret-service: or secret-service:COLLECTION."
 

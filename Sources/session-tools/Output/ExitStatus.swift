@@ -1,6 +1,6 @@
 import ArgumentParser
-import SessionTools
 import SessionToolsBase
+import StoreMigration
 import WebLogin
 
 /// The exit status of the tool, which says what to do next.

@@ -19,16 +19,14 @@ final class ProgressLine: Sendable {
 
   /// Runs an operation and shows its progress after a label such as "verifying".
   static func during<Result, Failure: Error>(
-    _ label: String, _ operation: (StoreProgress?) throws(Failure) -> Result
+    _ label: String, _ operation: (SealedFileStore.Progress?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try during { line throws(Failure) in
-      try operation(
-        line.map { line in
-          StoreProgress { done, total in
-            let percent = total > 0 ? min(100, Int(Double(done) / Double(total) * 100)) : 100
-            line.show("\(label) \(percent) %")
-          }
-        })
+      guard let line else { return try operation(nil) }
+      return try operation { done, total in
+        let percent = total > 0 ? min(100, Int(Double(done) / Double(total) * 100)) : 100
+        line.show("\(label) \(percent) %")
+      }
     }
   }
 

@@ -14,7 +14,8 @@ enum CanonicalKeyTarget {
     try require(texts.map { $0.map { Array($0.utf8) } } == parts, "the parts differ: \(texts)")
     let again = try StoreKey(
       key.identifier,
-      in: Namespace(service: space.service, accessGroup: space.accessGroup, install: space.install))
+      in: StoreNamespace(
+        service: space.service, accessGroup: space.accessGroup, install: space.install))
     try require(again == key && again.hashValue == key.hashValue, "a key of these parts differs")
   }
 

@@ -12,8 +12,9 @@ struct JournalBuilder {
     let group = "group"
     do {
       let spaces = [
-        try Namespace(service: "s"), try Namespace(service: "s", accessGroup: group),
-        try Namespace(service: "s", accessGroup: group, install: InstallIdentifier(rawValue: "i")),
+        try StoreNamespace(service: "s"), try StoreNamespace(service: "s", accessGroup: group),
+        try StoreNamespace(
+          service: "s", accessGroup: group, install: InstallIdentifier(rawValue: "i")),
       ]
       return try spaces.map { try StoreKey("a", in: $0) } + [StoreKey("b", in: spaces[0])]
     } catch {

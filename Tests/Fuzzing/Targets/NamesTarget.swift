@@ -30,7 +30,7 @@ enum NamesTarget {
     }
     let key: StoreKey
     do throws(StoreError) {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: texts[0], accessGroup: group,
         install: install.map(InstallIdentifier.init(rawValue:)))
       key = try StoreKey(texts[3], in: namespace)

@@ -152,9 +152,10 @@ import Testing
   }
 
   @Test func `a policy has the path where polkit looks, and is XML whatever the message is`() {
-    let policy = PolkitPolicy(action: "com.example.unlock", message: "Unlock\n\"a\" & <b>]]>")
+    let policy = PolkitAuthenticator.Policy(
+      action: "com.example.unlock", message: "Unlock\n\"a\" & <b>]]>")
     #expect(policy.path == "/usr/share/polkit-1/actions/com.example.unlock.policy")
-    let plain = PolkitPolicy(action: "a", message: "Öffne \"dies\" > jetzt")
+    let plain = PolkitAuthenticator.Policy(action: "a", message: "Öffne \"dies\" > jetzt")
     #expect(plain.content.contains("<message>Öffne \"dies\" > jetzt</message>"))
     #expect(policy.content.contains("<action id=\"com.example.unlock\">"))
     #expect(policy.content.contains("<message><![CDATA[Unlock \"a\" & <b>]] >]]></message>"))

@@ -9,7 +9,7 @@ enum Evaluation: Equatable, CustomStringConvertible {
 
   /// Evaluates an authenticator, with a timeout that is only reached if something is wrong.
   static func of(
-    _ authenticator: some Authenticator, timeout: Duration = patience
+    _ authenticator: some UserAuthenticator, timeout: Duration = patience
   ) async -> Evaluation {
     do throws(AuthenticationError) {
       return .authenticated(

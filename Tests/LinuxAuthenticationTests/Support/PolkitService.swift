@@ -23,7 +23,7 @@ final class PolkitService: Sendable {
     for (action, authorization) in [
       (Self.action, "auth_self"), (Self.forbidden, "no"), (Self.free, "yes"),
     ] {
-      let policy = PolkitPolicy(action: action, message: Self.message)
+      let policy = PolkitAuthenticator.Policy(action: action, message: Self.message)
       try Data(policy.content.replacing("auth_self", with: authorization).utf8)
         .write(to: URL(filePath: directory["\(action).policy"]))
     }

@@ -6,18 +6,18 @@ import NIOPosix
 import WebLogin
 
 /// Sends the requests of logins by AsyncHTTPClient.
-struct NIOLoginClient: WebLogin.HTTPClient {
-  private let client: AsyncHTTPClient.HTTPClient
+struct NIOLoginClient: OAuthHTTPClient {
+  private let client: HTTPClient
   private let timeout: Duration
   private let largestByteCount: Int
 
   init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 20) {
-    var configuration = AsyncHTTPClient.HTTPClient.Configuration()
+    var configuration = HTTPClient.Configuration()
     // A code or a token is for the address that it is sent to, and for no other.
     configuration.redirectConfiguration = .disallow
     configuration.httpVersion = .http1Only
     configuration.connectionPool.retryConnectionEstablishment = false
-    client = AsyncHTTPClient.HTTPClient(configuration: configuration)
+    client = HTTPClient(configuration: configuration)
     self.timeout = timeout
     self.largestByteCount = largestByteCount
   }
@@ -27,13 +27,13 @@ struct NIOLoginClient: WebLogin.HTTPClient {
     try await client.shutdown()
   }
 
-  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+  func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     // A timeout for the whole answer, because AsyncHTTPClient's own ends with the head.
-    try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+    try await withThrowingTaskGroup(of: OAuthHTTPResponse.self) { group in
       group.addTask { try await answer(to: request) }
       group.addTask {
         try await Task.sleep(for: timeout)
-        throw HTTPError(HTTPError.timedOut, reason: "the server did not answer in time")
+        throw OAuthHTTPError(OAuthHTTPError.timedOut, reason: "the server did not answer in time")
       }
       defer { group.cancelAll() }
       guard let response = try await group.next() else { throw CancellationError() }
@@ -41,7 +41,7 @@ struct NIOLoginClient: WebLogin.HTTPClient {
     }
   }
 
-  private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+  private func answer(to request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     var message = HTTPClientRequest(url: request.url.absoluteString)
     message.method = HTTPMethod(rawValue: request.method)
     message.headers = HTTPHeaders(request.headers.map { ($0.key, $0.value) })
@@ -50,19 +50,19 @@ struct NIOLoginClient: WebLogin.HTTPClient {
       let response = try await client.execute(message, timeout: TimeAmount(timeout))
       // Reads no more than this: a larger answer is dropped with its connection.
       let body = try await response.body.collect(upTo: largestByteCount)
-      return HTTPResponse(
+      return OAuthHTTPResponse(
         status: Int(response.status.code),
         headers: Dictionary(
           response.headers.map { ($0.name.lowercased(), $0.value) },
           uniquingKeysWith: { first, _ in first }),
         body: Data(body.readableBytesView))
     } catch {
-      throw HTTPError(error)
+      throw OAuthHTTPError(error)
     }
   }
 }
 
-extension HTTPError {
+extension OAuthHTTPError {
   /// Converts an error to WebLogin's, without quoting it.
   fileprivate init(_ error: any Error) {
     let failure = error as? HTTPClientError
@@ -72,17 +72,17 @@ extension HTTPError {
     ]
     switch error {
     case is NIOTooManyBytesError, HTTPParserError.headerOverflow:
-      self.init(HTTPError.tooLarge, reason: "the answer is larger than it may be")
+      self.init(OAuthHTTPError.tooLarge, reason: "the answer is larger than it may be")
     case _ where failure == .deadlineExceeded || failure == .readTimeout:
-      self.init(HTTPError.timedOut, reason: "the server did not answer in time")
+      self.init(OAuthHTTPError.timedOut, reason: "the server did not answer in time")
     case _ where error is CancellationError || failure == .cancelled:
-      self.init(HTTPError.cancelled, reason: "the request was cancelled")
+      self.init(OAuthHTTPError.cancelled, reason: "the request was cancelled")
     case _ where error is NIOConnectionError || isRefused || unsent.contains(failure):
       // Without a connection nothing was sent, so a refresh token is not spent.
       self.init(
-        HTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")
+        OAuthHTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")
     default:
-      self.init(HTTPError.noAnswer, reason: "the connection broke")
+      self.init(OAuthHTTPError.noAnswer, reason: "the connection broke")
     }
   }
 }

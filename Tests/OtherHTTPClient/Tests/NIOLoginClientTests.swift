@@ -67,11 +67,11 @@ import WebLogin
   /// Returns the errors of a refresh that fails: the login's and the client's.
   private func failure(
     at path: String, timeout: Duration = .seconds(30)
-  ) async throws -> (WebLoginError, HTTPError?) {
+  ) async throws -> (WebLoginError, OAuthHTTPError?) {
     let error = await #expect(throws: WebLoginError.self) {
       try await refresh(at: path, timeout: timeout)
     }
-    return (try #require(error), error?.underlying as? HTTPError)
+    return (try #require(error), error?.underlying as? OAuthHTTPError)
   }
 
   private func ask(_ path: String) throws -> String {
@@ -98,8 +98,8 @@ import WebLogin
       try await refresh(at: "/drop", by: http)
     }
     try await http.shutdown()
-    let underlying = error?.underlying as? HTTPError
-    #expect(underlying?.code == HTTPError.noAnswer && underlying?.wasSent == true)
+    let underlying = error?.underlying as? OAuthHTTPError
+    #expect(underlying?.code == OAuthHTTPError.noAnswer && underlying?.wasSent == true)
     #expect(try ask("/seen") == "/token\n/drop\n/seen")
   }
 
@@ -107,18 +107,18 @@ import WebLogin
   func `reads no more than its limit`(_ path: String) async throws {
     let (error, underlying) = try await failure(at: path)
     #expect(error.code == WebLoginError.responseTooLarge)
-    #expect(underlying?.code == HTTPError.tooLarge)
+    #expect(underlying?.code == OAuthHTTPError.tooLarge)
     // No more was sent than the kernel buffers.
     #expect(try #require(Int(ask("/sent"))) < 32 << 20)
   }
 
   @Test(arguments: ["/hang", "/trickle"])
   func `gives up in time`(_ path: String) async throws {
-    var found: HTTPError?
+    var found: OAuthHTTPError?
     let time = try await ContinuousClock().measure {
       found = try await failure(at: path, timeout: .milliseconds(300)).1
     }
-    #expect(found?.code == HTTPError.timedOut && found?.wasSent == true)
+    #expect(found?.code == OAuthHTTPError.timedOut && found?.wasSent == true)
     #expect(time >= .milliseconds(300) && time < .seconds(20))
   }
 
@@ -134,6 +134,6 @@ import WebLogin
     server.stop()
     let (error, underlying) = try await failure(at: "/token")
     #expect(error.code == WebLoginError.unreachable)
-    #expect(underlying?.code == HTTPError.noAnswer && underlying?.wasSent == false)
+    #expect(underlying?.code == OAuthHTTPError.noAnswer && underlying?.wasSent == false)
   }
 }

@@ -58,7 +58,7 @@ import Testing
   }
 
   private func key(_ identifier: String, group: String? = nil) throws -> StoreKey {
-    try StoreKey(identifier, in: Namespace(service: "svc", accessGroup: group))
+    try StoreKey(identifier, in: StoreNamespace(service: "svc", accessGroup: group))
   }
 
   @Test func `an empty store is the same, byte for byte`() throws {

@@ -69,7 +69,7 @@ import Testing
     #expect((answer.findings ?? []).map(\.what) == [])
     var theirs: [StoreKey: String] = [:]
     for item in answer.items ?? [] {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: item.service, accessGroup: item.group,
         install: item.install.map(InstallIdentifier.init(rawValue:)))
       theirs[try StoreKey(item.identifier, in: namespace)] = item.value
@@ -91,12 +91,12 @@ import Testing
       SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
     try store.apply([
       .put(secret("1"), for: name("list")), .remove(name("item")),
-      .put(secret("2"), for: StoreKey("é\0\n", in: Namespace(service: "s", accessGroup: "g"))),
+      .put(secret("2"), for: StoreKey("é\0\n", in: StoreNamespace(service: "s", accessGroup: "g"))),
       .put(
         secret("3"),
         for: StoreKey(
           String(repeating: "i", count: 4096),
-          in: Namespace(service: "s", install: InstallIdentifier(rawValue: "i")))),
+          in: StoreNamespace(service: "s", install: InstallIdentifier(rawValue: "i")))),
       .put(secret("4"), for: name("list")),
     ])
     try expectTheSame()

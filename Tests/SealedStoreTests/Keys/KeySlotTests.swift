@@ -217,15 +217,15 @@ import Testing
 
   @Test func `the description of a slot says what opens it`() {
     let salt = [UInt8](repeating: 0, count: 16)
-    let descriptions: [(KeySlotParameters, String)] = [
+    let descriptions: [(KeySlot.Parameters, String)] = [
       (.rawKey(label: ""), "raw key"), (.rawKey(label: "backup"), "raw key (backup)"),
       (.namedKey(reference: "keyring:1"), "key kept at keyring:1"),
       (
-        .passphrase(PassphraseParameters(passes: 1, memoryByteCount: 8 << 20, salt: salt)),
+        .passphrase(Passphrase.Parameters(passes: 1, memoryByteCount: 8 << 20, salt: salt)),
         "passphrase (Argon2id, 8 MiB, 1 pass)"
       ),
       (
-        .passphrase(PassphraseParameters(passes: 3, memoryByteCount: 64 << 20, salt: salt)),
+        .passphrase(Passphrase.Parameters(passes: 3, memoryByteCount: 64 << 20, salt: salt)),
         "passphrase (Argon2id, 64 MiB, 3 passes)"
       ),
     ]
@@ -265,12 +265,12 @@ private struct EitherKey: KeySource {
   let first: NamedKey
   let second: RawKey
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     if case .rawKey = slot { return second.wrappingKey(for: slot) }
     return try first.wrappingKey(for: slot)
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     second.makeSlot()
   }
 }

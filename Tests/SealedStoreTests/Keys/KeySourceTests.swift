@@ -46,7 +46,7 @@ import Testing
     let second = try RawKey(RawKey.random(), label: "second")
     let added = NamedKey("added", key: RawKey.random())
     let other = try scratch.open()
-    let asked = Locked<[KeySlotParameters]>([])
+    let asked = Locked<[KeySlot.Parameters]>([])
     let source = WatchedKey(scratch.key) { slot in
       let isFirst = asked.withLock { asked in
         asked.append(slot)
@@ -236,25 +236,25 @@ import Testing
 /// A raw key that reports each slot that it is asked for, and may refuse.
 private struct WatchedKey: KeySource {
   let key: RawKey
-  let watch: @Sendable (KeySlotParameters) -> Void
-  let refusal: @Sendable (KeySlotParameters) -> StoreError?
+  let watch: @Sendable (KeySlot.Parameters) -> Void
+  let refusal: @Sendable (KeySlot.Parameters) -> StoreError?
 
   init(
-    _ key: RawKey, watch: @escaping @Sendable (KeySlotParameters) -> Void,
-    refusing refusal: @escaping @Sendable (KeySlotParameters) -> StoreError? = { _ in nil }
+    _ key: RawKey, watch: @escaping @Sendable (KeySlot.Parameters) -> Void,
+    refusing refusal: @escaping @Sendable (KeySlot.Parameters) -> StoreError? = { _ in nil }
   ) {
     self.key = key
     self.watch = watch
     self.refusal = refusal
   }
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     watch(slot)
     if let error = refusal(slot) { throw error }
     return key.wrappingKey(for: slot)
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     key.makeSlot()
   }
 }

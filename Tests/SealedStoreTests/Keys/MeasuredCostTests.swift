@@ -70,8 +70,8 @@ import Testing
   @Test func `sixteen slots of the largest measured cost are within the limits`() throws {
     let dearest = try #require(
       MeasuredCost.costs(trial: .zero, availableByteCount: nil).first)
-    let slot = KeySlotParameters.passphrase(
-      PassphraseParameters(
+    let slot = KeySlot.Parameters.passphrase(
+      Passphrase.Parameters(
         passes: dearest.passes, memoryByteCount: dearest.memoryByteCount,
         salt: [UInt8](repeating: 0, count: 16)))
     try Passphrase("p").checkCost(of: Array(repeating: slot, count: 16))

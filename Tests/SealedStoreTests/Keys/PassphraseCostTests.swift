@@ -83,9 +83,9 @@ import Testing
       "p",
       limits: Passphrase.Limits(
         passes: 1...Int.max, memoryByteCount: 1...Int.max, totalByteCount: Int.max))
-    func slot(passes: Int, memoryByteCount: Int) -> KeySlotParameters {
+    func slot(passes: Int, memoryByteCount: Int) -> KeySlot.Parameters {
       .passphrase(
-        PassphraseParameters(
+        Passphrase.Parameters(
           passes: passes, memoryByteCount: memoryByteCount,
           salt: [UInt8](repeating: 0, count: 16)))
     }
@@ -131,13 +131,13 @@ import Testing
 
 /// A key source that refuses every new slot.
 private struct RefusingKey: KeySource {
-  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     throw StoreError(StoreError.unavailable, store: "key", reason: "not today")
   }
 
-  func wrappingKey(for slot: KeySlotParameters) -> WrappingKey? { nil }
+  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { nil }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.rawKey(label: "refusing"), try WrappingKey(RawKey.random()))
   }
 }
@@ -153,17 +153,17 @@ private final class CountingKey: KeySource {
 
   var spent: [Int] { costs.withLock { $0 } }
 
-  func checkCost(of slots: [KeySlotParameters]) throws(StoreError) {
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     try passphrase.checkCost(of: slots)
   }
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .passphrase(let parameters) = slot else { return nil }
     costs.withLock { $0.append(parameters.passes * parameters.memoryByteCount) }
     return try WrappingKey(RawKey.random())
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     try passphrase.makeSlot()
   }
 }

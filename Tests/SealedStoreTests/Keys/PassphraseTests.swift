@@ -68,8 +68,8 @@ import Testing
   func `a slot whose cost is outside the limits is refused before it is tried`(
     passes: Int, memoryByteCount: Int
   ) throws {
-    let slot = KeySlotParameters.passphrase(
-      PassphraseParameters(
+    let slot = KeySlot.Parameters.passphrase(
+      Passphrase.Parameters(
         passes: passes, memoryByteCount: memoryByteCount, salt: [UInt8](repeating: 0, count: 16)))
     let passphrase = try Passphrase("p")
     // Four gigabytes or four billion passes would be noticed.
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func `limits can be raised and lowered by the caller`() throws {
-    let cheap = PassphraseParameters(
+    let cheap = Passphrase.Parameters(
       passes: 1, memoryByteCount: 8192, salt: [UInt8](repeating: 0, count: 16))
     #expect(
       try code { _ = try Passphrase("p").wrappingKey(for: .passphrase(cheap)) }

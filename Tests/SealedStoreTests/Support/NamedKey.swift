@@ -11,12 +11,12 @@ struct NamedKey: KeySource {
     kept = [reference: key]
   }
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .namedKey(let reference) = slot else { return nil }
     return try key(for: reference)
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.namedKey(reference: reference), try key(for: reference))
   }
 

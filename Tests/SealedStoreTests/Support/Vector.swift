@@ -99,7 +99,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
     guard let service = names[0], let identifier = names[3] else {
       throw ParsingError(line: text)
     }
-    let namespace = try Namespace(
+    let namespace = try StoreNamespace(
       service: service, accessGroup: names[1],
       install: names[2].map(InstallIdentifier.init(rawValue:)))
     let answer: Answer =
@@ -144,7 +144,7 @@ struct VectorKey: KeySource {
   var passphrase: SecretBytes?
   var named: [String: SecretBytes] = [:]
 
-  func wrappingKey(for slot: KeySlotParameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     switch slot {
     case .rawKey: try rawKey.map { value throws(StoreError) in try WrappingKey(value) }
     case .passphrase:
@@ -154,7 +154,7 @@ struct VectorKey: KeySource {
     }
   }
 
-  func makeSlot() throws(StoreError) -> (parameters: KeySlotParameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     throw StoreError(StoreError.keyMissing, store: "vector", reason: "vectors are read only")
   }
 }

@@ -315,8 +315,8 @@ private final class Reports: Sendable {
 
   var list: [Report] { reports.value }
 
-  var progress: StoreProgress {
-    StoreProgress { [reports] done, total in
+  var progress: SealedFileStore.Progress {
+    { [reports] done, total in
       reports.withLock { $0.append(Report(done: done, total: total)) }
     }
   }

@@ -20,7 +20,7 @@ enum Names {
       ("a", "b", "c"), ("a", "bc", nil), ("ab", "c", nil), ("a", nil, "bc"), ("ab", nil, "c"),
       ("abc", nil, nil), ("a", "b", nil), ("\u{e9}", "e\u{301}", " "), ("%", "%25", "\u{0}"),
     ] as [(String, String?, String?)] {
-      let namespace = try Namespace(
+      let namespace = try StoreNamespace(
         service: service, accessGroup: group,
         install: install.map { InstallIdentifier(rawValue: $0) })
       keys.append(try StoreKey("item", in: namespace))

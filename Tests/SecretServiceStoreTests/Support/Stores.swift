@@ -5,20 +5,20 @@ import TestSupport
 extension PrivateBus {
   /// Returns a store on the bus.
   func store(
-    _ collection: SecretServiceCollection = .default,
-    _ configure: (inout SecretServiceOptions) -> Void = { _ in }
+    _ collection: SecretServiceStore.Collection = .default,
+    _ configure: (inout SecretServiceStore.Options) -> Void = { _ in }
   ) -> SecretServiceStore {
-    var options = SecretServiceOptions.patient
+    var options = SecretServiceStore.Options.patient
     configure(&options)
     return SecretServiceStore(
       collection: collection, options: options, bus: SessionBus(address: address))
   }
 }
 
-extension SecretServiceOptions {
+extension SecretServiceStore.Options {
   /// Options with a timeout that is long enough for a busy machine.
-  static var patient: SecretServiceOptions {
-    var options = SecretServiceOptions()
+  static var patient: SecretServiceStore.Options {
+    var options = SecretServiceStore.Options()
     options.timeout = patience
     return options
   }

@@ -8,7 +8,7 @@ import SessionToolsBase
 import Testing
 
 /// An item that has expired until it is refreshed.
-struct Pass: Codable, Expiring, Sendable {
+struct Pass: Codable, ExpiringItem, Sendable {
   var text = "s3cret"
   var expirationDate: Date? = .distantPast
 

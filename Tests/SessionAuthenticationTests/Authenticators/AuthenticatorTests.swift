@@ -6,8 +6,6 @@ import Testing
 struct AuthenticatorTests {
   let request = AuthenticationRequest(reason: "test", fallbackTitle: "Use the password")
 
-  // MARK: - First available
-
   @Test func `the first that is available is asked`() async throws {
     let absent = ScriptedAuthenticator(availability: .unavailable(.noReader))
     let present = ScriptedAuthenticator(method: .passcode)
@@ -49,69 +47,6 @@ struct AuthenticatorTests {
     await expectFailure(AuthenticationError.biometryNotAvailable) {
       try await absent.evaluate(request)
     }
-  }
-
-  // MARK: - Context
-
-  @Test func `authentication is needed before the first success and after a failure`() async throws
-  {
-    let clock = ManualClock()
-    let context = AuthenticationContext(
-      ScriptedAuthenticator([.failure(.userCancelled), .success]), clock: clock)
-    #expect(context.needsReauthentication(after: .seconds(3600)))
-    await expectFailure(AuthenticationError.userCancel) { try await context.evaluate(request) }
-    #expect(context.needsReauthentication(after: .seconds(3600)))
-    // A context can be evaluated again after a failure.
-    _ = try await context.evaluate(request)
-    #expect(!context.needsReauthentication(after: .seconds(3600)))
-    #expect(context.needsReauthentication(after: .zero))
-    clock.jump(wallClockBy: .seconds(-86_400))
-    clock.suspend(for: .seconds(3599))
-    #expect(!context.needsReauthentication(after: .seconds(3600)))
-    clock.suspend(for: .seconds(1))
-    #expect(context.needsReauthentication(after: .seconds(3600)))
-  }
-
-  @Test func `no question is asked within the reuse duration, which is never long`() async throws {
-    let clock = ManualClock()
-    let authenticator = ScriptedAuthenticator()
-    let context = AuthenticationContext(
-      authenticator, reuseDuration: .seconds(86_400), clock: clock)
-    _ = try await context.evaluate(request)
-    clock.advance(by: .seconds(299))
-    _ = try await context.evaluate(request)
-    #expect(authenticator.requests.count == 1)
-    clock.advance(by: .seconds(1))
-    _ = try await context.evaluate(request)
-    #expect(authenticator.requests.count == 2)
-    context.invalidate()
-    _ = try await context.evaluate(request)
-    #expect(authenticator.requests.count == 3)
-  }
-
-  @Test func `a second question while one is shown is refused, and the first continues`()
-    async throws
-  {
-    let authenticator = ScriptedAuthenticator([.waiting])
-    let context = AuthenticationContext(authenticator)
-    let first = Task { try await context.evaluate(request) }
-    try await waitUntil { authenticator.underWayCount == 1 }
-    guard case .evaluating = context.state else { throw NeverHappened() }
-    await expectFailure(AuthenticationError.busy) { try await context.evaluate(request) }
-    authenticator.answer(.success(()))
-    _ = try await first.value
-    guard case .authenticated = context.state else { throw NeverHappened() }
-  }
-
-  @Test func `a question that is invalidated before its answer opens nothing`() async throws {
-    let authenticator = ScriptedAuthenticator([.waiting])
-    let context = AuthenticationContext(authenticator)
-    let first = Task { try await context.evaluate(request) }
-    try await waitUntil { authenticator.underWayCount == 1 }
-    context.invalidate()
-    authenticator.answer(.success(()))
-    await expectFailure(AuthenticationError.appCancel) { try await first.value }
-    #expect(context.needsReauthentication(after: .seconds(3600)))
   }
 }
 

@@ -185,7 +185,7 @@ struct GuardedContainerTests {
   }
 
   @Test func `sessions behind a gate and without one are refreshed once`() async throws {
-    struct Token: Codable, Expiring, Sendable {
+    struct Token: Codable, ExpiringItem, Sendable {
       var number = 0
       var expirationDate: Date?
     }

@@ -91,7 +91,7 @@ struct AuthenticationTokenTests {
     #expect(!gate.requiresAuthentication)
   }
 
-  private func decoded<Token: EncodableAuthenticationToken>(_ token: Token) throws -> Token {
+  private func decoded<Token: AuthenticationToken & Codable>(_ token: Token) throws -> Token {
     try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(token))
   }
 }

@@ -26,7 +26,7 @@ struct RefusingStore: BlockingSecretStore {
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { throw error }
   func apply(_ changes: [StoreChange]) throws(StoreError) { throw error }
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] { throw error }
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] { throw error }
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result { throw error }

@@ -4,7 +4,7 @@ import SessionToolsTesting
 import Testing
 
 /// An item that expires.
-struct Token: Codable, Equatable, Expiring, Identifiable, Sendable {
+struct Token: Codable, Equatable, ExpiringItem, Identifiable, Sendable {
   var id = "ada"
   var number = 0
   var expirationDate: Date?

@@ -88,7 +88,7 @@ import Testing
     store.inject(.failing(StoreError.corrupt), times: nil)
     #expect(try await codes() == Array(repeating: StoreError.corrupt, count: 10))
     store.removeFaults()
-    for operation in StoreOperation.allCases where operation != .changes {
+    for operation in FaultyStore.Operation.allCases where operation != .changes {
       store.inject(.failing(), into: [operation], times: 2)
     }
     #expect(store.leftFaultCount == 10)
@@ -273,7 +273,7 @@ import Testing
     try await store.withExclusiveAccess(to: key, timeout: .zero) { () async in }
     _ = store.changes()
     #expect(
-      store.calls.map { "\($0.operation) \($0.face) \($0.keys.map(\.identifier))" } == [
+      store.calls.map { "\($0.operation) \($0.kind) \($0.keys.map(\.identifier))" } == [
         #"apply async ["a", "b"]"#, #"value blocking ["a"]"#, "keys async []",
         #"contains async ["a"]"#, #"exclusiveAccess async ["a"]"#, "changes blocking []",
       ])
@@ -348,7 +348,7 @@ import Testing
   }
 }
 
-private struct Pass: Codable, Expiring, Sendable {
+private struct Pass: Codable, ExpiringItem, Sendable {
   var number: Int
   var expirationDate: Date?
 }

@@ -68,7 +68,7 @@ import Testing
       let broken = BrokenStore(.takesEmptyForAbsent)
       return StoreUnderTest(broken, cleanUp: { tidied.update { $0 += 1 } })
     }
-    let failures = await #expect(throws: ConformanceFailures.self) {
+    let failures = await #expect(throws: ConformanceFailure.List.self) {
       try await StoreConformance.run(on: makeStore)
     }
     #expect(failures?.failures.count == 2, "the other checks are run anyway")
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `tidies up after every container, even if a check fails`() async throws {
     let (made, tidied) = (Shared(0), Shared(0))
-    let failures = await #expect(throws: ConformanceFailures.self) {
+    let failures = await #expect(throws: ConformanceFailure.List.self) {
       try await ContainerConformance.run {
         made.update { $0 += 1 }
         let container = BrokenContainer(.composesIdentifiers, BrokenItems())

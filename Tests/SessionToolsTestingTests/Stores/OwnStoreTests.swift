@@ -54,7 +54,7 @@ import Testing
   private static func readOnlyItems() throws -> StoreUnderTest {
     var items: [StoreKey: SecretBytes] = [:]
     for (identifier, service) in [("a", "mail"), ("b", "mail"), ("a", "other")] {
-      let key = try StoreKey(identifier, in: Namespace(service: service))
+      let key = try StoreKey(identifier, in: StoreNamespace(service: service))
       items[key] = SecretBytes(utf8: "\(service) \(identifier)")
     }
     let kept = items

@@ -3,7 +3,7 @@ import SessionToolsBase
 import SessionToolsTesting
 
 extension BrokenStore {
-  func change(_ given: [StoreChange], _ face: Face) throws(StoreError) {
+  func change(_ given: [StoreChange], _ kind: CallKind) throws(StoreError) {
     if given.isEmpty {
       if defect == .failsEmptyLists { throw error(StoreError.io, "there is nothing to do") }
       if defect == .tellsWhatDidNotChange { observers.tell(.changed([])) }
@@ -13,40 +13,40 @@ extension BrokenStore {
     if !(isLocked && [.looksEmptyWhenLocked, .takesChangesWhenLocked].contains(defect)) {
       try checkLock(showing: value)
     }
-    try checkSizes(given, face)
+    try checkSizes(given, kind)
     var changes = given.map { $0.kept(defect) }
     if defect == .stopsReads { for change in changes { try waitForName(change.key) } }
-    if face == .async, Task.isCancelled {
+    if kind == .async, Task.isCancelled {
       switch defect {
       case .losesCancelledChanges: return
       case .cutsCancelledLists:
-        make(Array(changes.prefix(changes.count / 2)), face)
+        make(Array(changes.prefix(changes.count / 2)), kind)
         throw error(StoreError.cancelled, "the task was cancelled")
       case .makesWhatItCallsCancelled:
-        make(changes, face)
+        make(changes, kind)
         throw error(StoreError.cancelled, "the task was cancelled")
       default: break
       }
     }
-    try rearrange(&changes, face)
-    make(changes, face)
+    try rearrange(&changes, kind)
+    make(changes, kind)
   }
 
-  private func checkSizes(_ changes: [StoreChange], _ face: Face) throws(StoreError) {
+  private func checkSizes(_ changes: [StoreChange], _ kind: CallKind) throws(StoreError) {
     guard defect != .takesTooLargeValues else { return }
     let limit = traits.largestValueByteCount - (defect == .refusesTheLargest ? 1 : 0)
     guard
       let position = changes.firstIndex(where: { $0.value.map { $0.byteCount > limit } ?? false })
     else { return }
-    if defect == .noticesTooLargeValuesLate { make(Array(changes.prefix(position)), face) }
+    if defect == .noticesTooLargeValuesLate { make(Array(changes.prefix(position)), kind) }
     throw error(
       StoreError.valueTooLarge, "a value is too large", showing: changes[position].value)
   }
 
   private func rearrange(
-    _ changes: inout [StoreChange], _ face: Face
+    _ changes: inout [StoreChange], _ kind: CallKind
   ) throws(StoreError) {
-    let memory = memory(face)
+    let memory = memory(kind)
     switch defect {
     case .keepsTheFirstValue:
       changes.removeAll { $0.value != nil && memory.value(for: $0.key) != nil }
@@ -85,8 +85,8 @@ extension BrokenStore {
     }
   }
 
-  private func make(_ changes: [StoreChange], _ face: Face) {
-    let memory = memory(face)
+  private func make(_ changes: [StoreChange], _ kind: CallKind) {
+    let memory = memory(kind)
     switch defect {
     case .showsPartsOfLists:
       for change in changes {

@@ -206,7 +206,7 @@ final class BrokenContainer: StoreBackedContainer {
 
 /// The stores that containers of the same items share.
 final class BrokenItems: Sendable {
-  static let namespace: Namespace = "broken"
+  static let namespace: StoreNamespace = "broken"
 
   let store = FaultyStore(MemoryStore())
   let otherStore = FaultyStore(MemoryStore())

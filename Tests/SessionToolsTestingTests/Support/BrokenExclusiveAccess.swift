@@ -2,9 +2,9 @@ import SessionToolsBase
 import SessionToolsTesting
 
 extension BrokenStore {
-  private func locks(_ face: Face) -> NameLocks<StoreKey> {
+  private func locks(_ kind: CallKind) -> NameLocks<StoreKey> {
     switch defect {
-    case .excludesOneKindOfCalls: face == .async ? world.otherNames : world.names
+    case .excludesOneKindOfCalls: kind == .async ? world.otherNames : world.names
     case .excludesOneObject: ownNames
     default: world.names
     }

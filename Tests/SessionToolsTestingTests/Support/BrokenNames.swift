@@ -47,7 +47,7 @@ extension Defect {
   private func inSpace(
     _ key: StoreKey, _ service: String, _ group: String?, _ install: String?
   ) -> StoreKey {
-    let namespace = try? Namespace(
+    let namespace = try? StoreNamespace(
       service: service, accessGroup: group,
       install: install.map { InstallIdentifier(rawValue: $0) })
     return namespace.map(key.moved) ?? key

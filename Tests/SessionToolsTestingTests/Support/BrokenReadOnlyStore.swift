@@ -39,7 +39,8 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
     self.defect = defect
     for (identifier, namespace) in [("a", "mail"), ("b", "mail"), ("c", "other")] {
       try memory.put(
-        SecretBytes(utf8: identifier), for: StoreKey(identifier, in: Namespace(service: namespace)))
+        SecretBytes(utf8: identifier),
+        for: StoreKey(identifier, in: StoreNamespace(service: namespace)))
     }
   }
 
@@ -79,7 +80,7 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
     }
   }
 
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     let keys = memory.keys(in: defect == .listsAllNamespaces ? nil : namespace)
     return switch defect {
     case .listsInNoOrder: keys.reversed()

@@ -3,13 +3,13 @@ import SessionToolsBase
 import SessionToolsTesting
 
 extension BrokenStore {
-  func read(_ key: StoreKey, _ face: Face) throws(StoreError) -> SecretBytes? {
+  func read(_ key: StoreKey, _ kind: CallKind) throws(StoreError) -> SecretBytes? {
     let key = defect?.kept(key) ?? key
     if defect == .looksEmptyWhenLocked, world.isLocked.isSet { return nil }
     try checkLock()
-    if defect == .readsNilWhenCancelled, face == .async, Task.isCancelled { return nil }
+    if defect == .readsNilWhenCancelled, kind == .async, Task.isCancelled { return nil }
     if defect == .stopsReads { try waitForName(key) }
-    let value = memory(face).value(for: key)
+    let value = memory(kind).value(for: key)
     switch defect {
     case .makesWhatIsRead:
       if value == nil { world.memory.apply([.put(SecretBytes([UInt8]()), for: key)]) }
@@ -29,22 +29,22 @@ extension BrokenStore {
     return defect.read(value)
   }
 
-  func isThere(_ key: StoreKey, _ face: Face) throws(StoreError) -> Bool {
+  func isThere(_ key: StoreKey, _ kind: CallKind) throws(StoreError) -> Bool {
     if defect == .containsForGood {
       try checkLock()
       return world.put.update { $0.contains(key) }
     }
     if defect == .takesEmptyForAbsent || defect == .givesEmptyForAbsent {
       try checkLock()
-      return memory(face).value(for: key) != nil
+      return memory(kind).value(for: key) != nil
     }
-    return try read(key, face) != nil
+    return try read(key, kind) != nil
   }
 
-  func list(_ namespace: Namespace?, _ face: Face) throws(StoreError) -> [StoreKey] {
+  func list(_ namespace: StoreNamespace?, _ kind: CallKind) throws(StoreError) -> [StoreKey] {
     if defect == .looksEmptyWhenLocked, world.isLocked.isSet { return [] }
     try checkLock()
-    var keys = memory(face).keys(in: nil)
+    var keys = memory(kind).keys(in: nil)
     switch defect {
     case .forgetsRemovals:
       keys = known.update { known in

@@ -2,6 +2,8 @@ import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
 
+typealias CallKind = StoreConformance.CallKind
+
 /// A store with one defect or without.
 final class BrokenStore: SecretStore {
   let defect: Defect?
@@ -62,8 +64,8 @@ final class BrokenStore: SecretStore {
     StoreProtection(defect == .saysNothingOfProtection ? "" : "nothing")
   }
 
-  func memory(_ face: Face) -> MemoryStore {
-    defect == .keepsTwoMemories && face == .async ? world.otherMemory : world.memory
+  func memory(_ kind: CallKind) -> MemoryStore {
+    defect == .keepsTwoMemories && kind == .async ? world.otherMemory : world.memory
   }
 
   func checkLock(showing value: SecretBytes? = nil) throws(StoreError) {
@@ -98,10 +100,10 @@ extension BrokenStore {
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try change(changes, .async)
   }
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try list(namespace, .blocking)
   }
-  func asyncKeys(in namespace: Namespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     try list(namespace, .async)
   }
 }

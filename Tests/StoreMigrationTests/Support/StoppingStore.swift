@@ -77,7 +77,7 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     }
   }
 
-  func keys(in namespace: Namespace?) throws(StoreError) -> [StoreKey] {
+  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     base.keys(in: namespace)
   }
 

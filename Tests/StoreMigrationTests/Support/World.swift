@@ -37,11 +37,12 @@ extension MemoryStore {
   }
 }
 
-func key(_ identifier: String, in namespace: Namespace = "mail") throws(StoreError) -> StoreKey {
+func key(_ identifier: String, in namespace: StoreNamespace = "mail") throws(StoreError) -> StoreKey
+{
   try StoreKey(identifier, in: namespace)
 }
 
-func items(_ texts: [String: String], in namespace: Namespace = "mail") throws -> Contents {
+func items(_ texts: [String: String], in namespace: StoreNamespace = "mail") throws -> Contents {
   var items: Contents = [:]
   for (name, text) in texts { items[try key(name, in: namespace)] = SecretBytes(utf8: text) }
   return items

@@ -7,8 +7,8 @@ package import SessionToolsBase
 package enum SharedItems {
   package static let groupCount = 8
 
-  package static func namespace(group: Int) throws(StoreError) -> Namespace {
-    try Namespace(service: "group-\(group)")
+  package static func namespace(group: Int) throws(StoreError) -> StoreNamespace {
+    try StoreNamespace(service: "group-\(group)")
   }
 
   package static func key(group: Int, item: Int) throws(StoreError) -> StoreKey {

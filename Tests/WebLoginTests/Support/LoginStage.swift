@@ -12,7 +12,7 @@ struct LoginStage: Sendable {
   let client: OAuthClient
 
   init(
-    clock: any SessionClock = SystemSessionClock(), http: any HTTPClient = CurlHTTPClient()
+    clock: any SessionClock = SystemSessionClock(), http: any OAuthHTTPClient = CurlHTTPClient()
   )
     throws
   {
@@ -32,23 +32,23 @@ struct LoginStage: Sendable {
     StoreContainer(store, namespace: Self.namespace)
   }
 
-  var pending: PendingLoginPlace { PendingLoginPlace(container) }
+  var pending: PendingLogin.Place { PendingLogin.Place(container) }
 
   /// Returns whether a login is stored that has not ended.
   func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }
 
-  private static let namespace: Namespace = {
-    do { return try Namespace(service: "test") } catch { preconditionFailure("\(error)") }
+  private static let namespace: StoreNamespace = {
+    do { return try StoreNamespace(service: "test") } catch { preconditionFailure("\(error)") }
   }()
 }
 
 /// Records the addresses to open, and opens them in a browser if there is one.
-final class WatchedBrowser: Browser {
-  private let browser: (any Browser)?
+final class WatchedBrowser: LoginBrowser {
+  private let browser: (any LoginBrowser)?
   private let addresses: AsyncStream<URL>
   private let arrivals: AsyncStream<URL>.Continuation
 
-  init(_ browser: (any Browser)? = nil) {
+  init(_ browser: (any LoginBrowser)? = nil) {
     self.browser = browser
     (addresses, arrivals) = AsyncStream.makeStream(of: URL.self)
   }
@@ -87,29 +87,31 @@ struct LoginAddress: Sendable {
 }
 
 /// Passes requests to a closure, and sends those on that the closure does not answer.
-struct WatchedHTTP: HTTPClient {
-  let watch: @Sendable (HTTPRequest) async throws -> HTTPResponse?
+struct WatchedHTTP: OAuthHTTPClient {
+  let watch: @Sendable (OAuthHTTPRequest) async throws -> OAuthHTTPResponse?
 
-  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+  func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     if let response = try await watch(request) { return response }
     return try await CurlHTTPClient().send(request)
   }
 }
 
 /// Answers without a server.
-struct ScriptedHTTP: HTTPClient {
-  let answer: @Sendable (HTTPRequest) async throws -> HTTPResponse
+struct ScriptedHTTP: OAuthHTTPClient {
+  let answer: @Sendable (OAuthHTTPRequest) async throws -> OAuthHTTPResponse
 
-  func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await answer(request) }
+  func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
+    try await answer(request)
+  }
 }
 
-extension HTTPResponse {
+extension OAuthHTTPResponse {
   init(_ status: Int = 200, _ body: String = "", _ headers: [String: String] = [:]) {
     self.init(status: status, headers: headers, body: Data(body.utf8))
   }
 }
 
-extension HTTPRequest {
+extension OAuthHTTPRequest {
   /// The fields that are posted.
   var fields: [String: String] {
     Form.decode(String(decoding: body ?? Data(), as: UTF8.self)) ?? [:]

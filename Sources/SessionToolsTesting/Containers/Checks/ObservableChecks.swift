@@ -1,7 +1,7 @@
 import SessionToolsBase
 
 private let telling = "itemChanges delivers an element each time the item may have changed."
-private let faces = "Every operation exists blocking and async, and both do the same."
+private let kinds = "Every operation exists blocking and async, and both do the same."
 
 extension ContainerConformance {
   static let observableChecks = [
@@ -16,7 +16,7 @@ extension ContainerConformance {
       try await container.removeItem("user")
       try await newer.expectItem(nil, "after it was removed")
     },
-    Check("the older calls see what async calls store and remove", faces, [.observable]) {
+    Check("the older calls see what async calls store and remove", kinds, [.observable]) {
       container in
       let newer = try container.observable()
       try await newer.store(.first, "user", by: .async)
@@ -30,10 +30,10 @@ extension ContainerConformance {
     Check("storing an item is reported", telling, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         for item in [SampleItem.first, .second] {
-          try await container.expectTold(to: log, "an item that \(face) calls stored") {
-            try await newer.store(item, "user", by: face)
+          try await container.expectTold(to: log, "an item that \(kind) calls stored") {
+            try await newer.store(item, "user", by: kind)
           }
         }
       }
@@ -41,12 +41,12 @@ extension ContainerConformance {
     Check("removing an item is reported", telling, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         try await container.expectTold(to: log, "an item that was stored") {
-          try await newer.store(.first, "user", by: face)
+          try await newer.store(.first, "user", by: kind)
         }
-        try await container.expectTold(to: log, "an item that \(face) calls removed") {
-          try await newer.remove("user", by: face)
+        try await container.expectTold(to: log, "an item that \(kind) calls removed") {
+          try await newer.remove("user", by: kind)
         }
       }
     },
@@ -142,15 +142,15 @@ extension ContainerProbe {
 
 extension ObservableProbe {
   fileprivate func work(as worker: Int) async throws {
-    let face: Face = worker.isMultiple(of: 2) ? .blocking : .async
+    let kind: CallKind = worker.isMultiple(of: 2) ? .blocking : .async
     for item in [SampleItem.first, .second, .first, .second] {
       for identifier in ["\(worker) kept", "\(worker) removed"] {
-        try await store(item, identifier, by: face)
-        let found = try await load(identifier, by: face)
+        try await store(item, identifier, by: kind)
+        let found = try await load(identifier, by: kind)
         try expect(
-          found == item, "\(item.told), right after \(face) calls stored it", seen: found.told)
+          found == item, "\(item.told), right after \(kind) calls stored it", seen: found.told)
       }
     }
-    try await remove("\(worker) removed", by: face)
+    try await remove("\(worker) removed", by: kind)
   }
 }

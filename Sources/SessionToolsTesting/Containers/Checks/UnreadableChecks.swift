@@ -36,20 +36,20 @@ extension ContainerConformance {
       let newer = try container.observable()
       try await container.storeItem(.first, "user")
       try await container.lock()
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         for identifier in ["user", "absent"] {
-          try await container.expectThrows("loadItem, by \(face) calls,") {
-            _ = try await newer.load(identifier, by: face)
+          try await container.expectThrows("loadItem, by \(kind) calls,") {
+            _ = try await newer.load(identifier, by: kind)
           }
-          try await container.expectThrows("containsItem, by \(face) calls,") {
-            _ = try await newer.contains(identifier, by: face)
+          try await container.expectThrows("containsItem, by \(kind) calls,") {
+            _ = try await newer.contains(identifier, by: kind)
           }
         }
-        try await container.expectThrows("storing, by \(face) calls,") {
-          try await newer.store(.second, "user", by: face)
+        try await container.expectThrows("storing, by \(kind) calls,") {
+          try await newer.store(.second, "user", by: kind)
         }
-        try await container.expectThrows("removing, by \(face) calls,") {
-          try await newer.remove("user", by: face)
+        try await container.expectThrows("removing, by \(kind) calls,") {
+          try await newer.remove("user", by: kind)
         }
       }
       try await container.unlock()
@@ -63,11 +63,11 @@ extension ContainerConformance {
       try await container.storeItem(.first, "user")
       try await container.storeItem(.first, "other")
       try await container.damage("user")
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         // The second time shows that the first removed nothing.
         for _ in 1...2 {
-          try await container.expectThrows("loadItem of a damaged item, by \(face) calls,") {
-            _ = try await newer.load("user", by: face)
+          try await container.expectThrows("loadItem of a damaged item, by \(kind) calls,") {
+            _ = try await newer.load("user", by: kind)
           }
         }
       }

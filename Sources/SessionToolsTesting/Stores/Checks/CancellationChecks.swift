@@ -8,7 +8,7 @@ private let cancelling = """
 extension StoreConformance {
   static let cancellationChecks = [
     Check(
-      "a change of a cancelled task is made, or reports that it was not", cancelling, faces: [nil]
+      "a change of a cancelled task is made, or reports that it was not", cancelling, kinds: [nil]
     ) { store in
       for number in 0..<20 {
         let (key, sample) = (try StoreKey("\(number)", in: "conformance"), Sample("text"))
@@ -24,10 +24,10 @@ extension StoreConformance {
     },
     Check(
       "a list of a cancelled task is applied all or nothing", cancelling, [.atomicity],
-      faces: [nil]
+      kinds: [nil]
     ) { store in
       for number in 0..<20 {
-        let namespace = try Namespace(service: "conformance \(number)")
+        let namespace = try StoreNamespace(service: "conformance \(number)")
         let keys = try (0..<8).map { try StoreKey("\($0)", in: namespace) }
         let sample = Sample("text")
         let outcome = await store.cancelled(at: number) { store in
@@ -45,7 +45,7 @@ extension StoreConformance {
     },
     Check(
       "a cancelled task does not read an item as absent",
-      "nil means that the store is open and the item is absent, and nothing else.", faces: [nil]
+      "nil means that the store is open and the item is absent, and nothing else.", kinds: [nil]
     ) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
       try await store.put(sample, for: key)

@@ -10,9 +10,9 @@ extension StoreConformance {
     Check("eight tasks that change a store lose nothing", sharing) { store in
       try await store.expectNothingLost(by: [store])
     },
-    Check("eight tasks that make both kinds of calls lose nothing", sharing, faces: [nil]) {
+    Check("eight tasks that make both kinds of calls lose nothing", sharing, kinds: [nil]) {
       store in
-      try await store.expectNothingLost(by: [store, store.byOtherFace])
+      try await store.expectNothingLost(by: [store, store.byOtherKind])
     },
     Check("one of several values put at the same time stays complete", sharing) { store in
       let key = try StoreKey("item", in: "conformance")

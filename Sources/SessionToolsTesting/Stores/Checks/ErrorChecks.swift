@@ -40,7 +40,7 @@ extension StoreConformance {
     Check(
       "the traits are plausible",
       "traits states what the store can do, and protection() what protects it, in one line.",
-      faces: [nil]
+      kinds: [nil]
     ) { store in
       let traits = store.store.traits
       try expect(

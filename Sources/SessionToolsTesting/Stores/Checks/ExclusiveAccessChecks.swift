@@ -15,7 +15,7 @@ private let names = "Exclusive access to a name does not exclude callers that as
 extension StoreConformance {
   static let exclusiveAccessChecks = [
     Check(
-      "exclusive access runs its closure once and returns its result", ending, faces: [nil]
+      "exclusive access runs its closure once and returns its result", ending, kinds: [nil]
     ) { store in
       let (key, runs) = (try StoreKey.fresh(), Shared(0))
       let ofTask = try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
@@ -42,10 +42,10 @@ extension StoreConformance {
     Check("access ends with its closure", ending) { store in
       let key = try StoreKey.fresh()
       try await store.enter(key, timeout: .zero)
-      try await store.expectFree(key, "after \(store.face) calls had it")
+      try await store.expectFree(key, "after \(store.kind) calls had it")
       let hold = try await store.hold(key)
       try await hold.end()
-      try await store.expectFree(key, "after \(store.face) calls had it for a while")
+      try await store.expectFree(key, "after \(store.kind) calls had it for a while")
     },
     Check("access ends when its closure throws, and the error is rethrown", ending) { store in
       try await store.expectThrownErrors()
@@ -53,19 +53,19 @@ extension StoreConformance {
     Check("a name that is held is refused until the timeout", timeouts) { store in
       let key = try StoreKey.fresh()
       let hold = try await store.hold(key)
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         for timeout in [Duration.zero, .seconds(-5), .milliseconds(20)] {
           try await store.expectError(
-            StoreError.timedOut, from: "\(face) calls for a name that \(store.face) calls hold"
+            StoreError.timedOut, from: "\(kind) calls for a name that \(store.kind) calls hold"
           ) {
-            try await store.enter(key, timeout: timeout, by: face)
+            try await store.enter(key, timeout: timeout, by: kind)
           }
         }
       }
       try await hold.end()
       try await store.expectFree(key, "after it was held and others were refused")
     },
-    Check("asking again inside the closure waits until the timeout", timeouts, faces: [nil]) {
+    Check("asking again inside the closure waits until the timeout", timeouts, kinds: [nil]) {
       store in
       let key = try StoreKey.fresh()
       for timeout in [Duration.zero, .milliseconds(20)] {
@@ -86,9 +86,9 @@ extension StoreConformance {
     },
     Check("a waiter gets the name when it is free", timeouts) { store in
       let key = try StoreKey.fresh()
-      for face in Face.allCases {
+      for kind in CallKind.allCases {
         let hold = try await store.hold(key)
-        async let entered: Void = store.enter(key, timeout: store.patience, by: face)
+        async let entered: Void = store.enter(key, timeout: store.patience, by: kind)
         // The other call most probably waits by then; if not, it must get the name all the same.
         try await Task.sleep(for: .milliseconds(100))
         try await hold.end()
@@ -96,7 +96,7 @@ extension StoreConformance {
           try await entered
         } catch {
           throw Finding(
-            expected: "\(face) calls to get the name that \(store.face) calls held",
+            expected: "\(kind) calls to get the name that \(store.kind) calls held",
             seen: error.told, underlying: error)
         }
       }
@@ -105,12 +105,12 @@ extension StoreConformance {
       let key = try StoreKey.fresh("\u{e9}")
       let others = [
         try StoreKey("e\u{301}", in: key.namespace), try StoreKey("item", in: key.namespace),
-        key.moved(to: try Namespace(service: key.namespace.service, accessGroup: "group")),
+        key.moved(to: try StoreNamespace(service: key.namespace.service, accessGroup: "group")),
       ]
       let hold = try await store.hold(key)
       for other in others {
-        for face in Face.allCases {
-          try await store.enter(other, timeout: store.patience / 4, by: face)
+        for kind in CallKind.allCases {
+          try await store.enter(other, timeout: store.patience / 4, by: kind)
         }
       }
       try await hold.end()
@@ -123,7 +123,7 @@ extension StoreConformance {
       let hold = try await store.hold(key)
       let isDone = Shared(false)
       let work = Task {
-        for store in [store, store.byOtherFace] {
+        for store in [store, store.byOtherKind] {
           try await store.put(sample, for: key)
           try await store.expectValue(sample, for: key, "while the name is held")
           try await store.expectKeys([key])
@@ -158,9 +158,9 @@ extension StoreConformance {
       try await hold.end()
       try await store.expectFree(key, "after a task that waited for it was cancelled")
     },
-    Check("callers that ask for one name take turns", exclusion, faces: [nil]) {
+    Check("callers that ask for one name take turns", exclusion, kinds: [nil]) {
       store in
-      try await store.expectTurns(of: [store, store.byOtherFace])
+      try await store.expectTurns(of: [store, store.byOtherKind])
     },
     Check(
       "another object does not get a name that is held",
@@ -170,11 +170,11 @@ extension StoreConformance {
       let (key, other) = (try StoreKey.fresh(), try await store.reopened())
       for (holder, asking) in [(store, other), (other, store)] {
         let hold = try await holder.hold(key)
-        for face in Face.allCases {
+        for kind in CallKind.allCases {
           try await asking.expectError(
-            StoreError.timedOut, from: "\(face) calls for a name that another object holds"
+            StoreError.timedOut, from: "\(kind) calls for a name that another object holds"
           ) {
-            try await asking.enter(key, timeout: .milliseconds(20), by: face)
+            try await asking.enter(key, timeout: .milliseconds(20), by: kind)
           }
         }
         try await hold.end()
@@ -184,10 +184,10 @@ extension StoreConformance {
     Check(
       "objects that ask for one name take turns",
       "Where excludesOtherProcesses holds, exclusive access excludes other processes.",
-      [.reopening, .excludesOtherProcesses], faces: [nil]
+      [.reopening, .excludesOtherProcesses], kinds: [nil]
     ) { store in
       let other = try await store.reopened()
-      try await store.expectTurns(of: [store, other.byOtherFace, store.byOtherFace, other])
+      try await store.expectTurns(of: [store, other.byOtherKind, store.byOtherKind, other])
     },
   ]
 }
@@ -216,7 +216,7 @@ extension StoreProbe {
   fileprivate func expectThrownErrors() async throws {
     let key = try StoreKey.fresh()
     do {
-      switch face {
+      switch kind {
       case .blocking:
         try await onOwnThread { [store] in
           try store.withExclusiveAccess(to: key, timeout: .zero) { throw Thrown() }
@@ -251,7 +251,7 @@ extension StoreProbe {
   }
 
   private func visit(_ room: Room, through key: StoreKey) async throws {
-    switch face {
+    switch kind {
     case .blocking:
       try await onOwnThread { [store, patience] in
         try store.withExclusiveAccess(to: key, timeout: patience) {

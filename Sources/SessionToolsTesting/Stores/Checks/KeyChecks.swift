@@ -12,10 +12,10 @@ extension StoreConformance {
       var keys: [StoreKey] = []
       for service in ["b", "a", "B", "ab"] {
         for identifier in ["2", "10", "1", "a", "Z"] {
-          keys.append(try StoreKey(identifier, in: Namespace(service: service)))
+          keys.append(try StoreKey(identifier, in: StoreNamespace(service: service)))
         }
       }
-      keys.append(try StoreKey("0", in: Namespace(service: "a", accessGroup: "g")))
+      keys.append(try StoreKey("0", in: StoreNamespace(service: "a", accessGroup: "g")))
       for key in keys.shuffled() { try await store.put(Sample("text"), for: key) }
       try await store.expectKeys(keys)
     },

@@ -68,7 +68,7 @@ extension StoreConformance {
     Check(
       "unlocking is reported",
       "A stream reports resynchronize when anything may have changed, as after unlocking.",
-      [.locking], faces: [nil]
+      [.locking], kinds: [nil]
     ) { store in
       let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
       let log = EventLog(store.store.changes())

@@ -17,7 +17,7 @@ private func keys(
   try namespaces.map { service, group, install in
     try StoreKey(
       "item",
-      in: Namespace(
+      in: StoreNamespace(
         service: service, accessGroup: group,
         install: install.map { InstallIdentifier(rawValue: $0) }))
   }
@@ -75,7 +75,7 @@ extension StoreConformance {
         longest.append(
           try StoreKey(
             long + identifier,
-            in: Namespace(
+            in: StoreNamespace(
               service: long + service, accessGroup: long + group,
               install: InstallIdentifier(rawValue: long + install))))
       }

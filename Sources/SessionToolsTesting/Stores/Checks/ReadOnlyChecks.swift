@@ -67,9 +67,9 @@ extension StoreConformance {
     },
     Check(
       "both kinds of calls read the same", "Every operation exists blocking and async.",
-      isReadOnly: true, faces: [nil]
+      isReadOnly: true, kinds: [nil]
     ) { store in
-      let (items, others) = (try await store.items(), try await store.byOtherFace.items())
+      let (items, others) = (try await store.items(), try await store.byOtherKind.items())
       try expect(items == others, "the same items by both kinds of calls", seen: "others")
     },
     Check("reading changes nothing", "Reads change nothing.", isReadOnly: true) { store in

@@ -89,7 +89,7 @@ extension StoreConformance {
       let log = EventLog(stream)
       try await store.expectTold(keys, to: log, "64 puts, read late,") {}
     },
-    Check("a stream ends when its task is cancelled", ending, faces: [nil]) { store in
+    Check("a stream ends when its task is cancelled", ending, kinds: [nil]) { store in
       let key = try StoreKey("item", in: "conformance")
       let log = EventLog(store.store.changes())
       try await store.expectTold([key], to: log, "a put") {
@@ -98,7 +98,7 @@ extension StoreConformance {
       log.stop()
       try await store.wait(until: "the stream of a cancelled task to end") { log.isEnded }
     },
-    Check("other listeners are notified after one was cancelled", streams, faces: [nil]) { store in
+    Check("other listeners are notified after one was cancelled", streams, kinds: [nil]) { store in
       let key = try StoreKey("item", in: "conformance")
       let (first, second) = (EventLog(store.store.changes()), EventLog(store.store.changes()))
       first.stop()
@@ -114,7 +114,7 @@ extension StoreConformance {
       }
     },
     Check(
-      "a stream ends with its store", ending, faces: [nil],
+      "a stream ends with its store", ending, kinds: [nil],
       trial: { trial in
         var store: StoreProbe? = try await trial.open()
         var log: EventLog<StoreEvent>?

@@ -3,7 +3,7 @@ public import Foundation
 /// An item that knows when it expires, such as an access token.
 ///
 /// For a type that cannot conform, give the ``SessionRefresher`` a closure instead.
-public protocol Expiring {
+public protocol ExpiringItem {
   /// When the item expires, by the clock of the server that issued it; `nil` when it never does.
   var expirationDate: Date? { get }
 
@@ -15,7 +15,7 @@ public protocol Expiring {
   var issueDate: Date? { get }
 }
 
-extension Expiring {
+extension ExpiringItem {
   /// `nil`: the date is unknown.
   public var issueDate: Date? { nil }
 }

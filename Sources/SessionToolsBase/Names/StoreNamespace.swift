@@ -3,7 +3,7 @@
 ///
 /// The parts are kept separate and never joined as text, so two namespaces are equal only when
 /// every part is, byte for byte.
-public struct Namespace: Hashable, Sendable {
+public struct StoreNamespace: Hashable, Sendable {
   /// A single reference, because keys are copied for every read.
   private let parts: Parts
 
@@ -49,13 +49,13 @@ public struct Namespace: Hashable, Sendable {
   var canonicalBytes: [UInt8] { parts.canonicalBytes }
 
   /// Returns whether every part is the same, byte for byte.
-  public static func == (left: Namespace, right: Namespace) -> Bool {
+  public static func == (left: StoreNamespace, right: StoreNamespace) -> Bool {
     left.parts === right.parts || left.canonicalBytes == right.canonicalBytes
   }
 
   /// Compares the parts: below zero when this namespace comes before the other, zero when they are
   /// equal, above zero when it comes after it.
-  func order(beside other: Namespace) -> Int {
+  func order(beside other: StoreNamespace) -> Int {
     // Most sorted keys have the same namespace.
     if parts === other.parts { return 0 }
     var order = serviceName.order(beside: other.serviceName)
@@ -87,12 +87,12 @@ public struct Namespace: Hashable, Sendable {
   /// Returns the namespace of the same service and group for another installation, or for none.
   ///
   /// - Throws: `invalidName` when the identifier is empty or too long.
-  public func with(install: InstallIdentifier?) throws(StoreError) -> Namespace {
-    try Namespace(service: service, accessGroup: accessGroup, install: install)
+  public func with(install: InstallIdentifier?) throws(StoreError) -> StoreNamespace {
+    try StoreNamespace(service: service, accessGroup: accessGroup, install: install)
   }
 }
 
-extension Namespace: ExpressibleByStringLiteral {
+extension StoreNamespace: ExpressibleByStringLiteral {
   /// Makes a namespace of a service alone, from a literal in source code.
   ///
   /// - Precondition: The literal has 1 to 4,096 bytes of UTF-8.
@@ -105,7 +105,7 @@ extension Namespace: ExpressibleByStringLiteral {
   }
 }
 
-extension Namespace {
+extension StoreNamespace {
   /// The namespace in which the Secret Service keeps keys of sealed stores.
-  package static let storeKeys: Namespace = "org.session-tools.keys"
+  package static let storeKeys: StoreNamespace = "org.session-tools.keys"
 }

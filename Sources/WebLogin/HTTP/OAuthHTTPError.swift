@@ -1,7 +1,7 @@
 /// The reason why a request was not answered.
 ///
 /// No text of it contains anything that was sent or received.
-public struct HTTPError: Error, Hashable, Sendable {
+public struct OAuthHTTPError: Error, Hashable, Sendable {
   /// The kind of failure.
   public let code: Code
   /// Whether the server may have received the request; `false` only when it certainly did not.
@@ -29,7 +29,7 @@ public struct HTTPError: Error, Hashable, Sendable {
   }
 }
 
-extension HTTPError {
+extension OAuthHTTPError {
   /// The server could not be reached, or the connection broke before the answer was complete.
   public static let noAnswer = Code("noAnswer")
   /// The answer was not complete within the client's timeout.
@@ -40,14 +40,14 @@ extension HTTPError {
   public static let cancelled = Code("cancelled")
 }
 
-extension HTTPError.Code {
-  /// Lets `catch HTTPError.timedOut` match an error by its code.
-  public static func ~= (code: HTTPError.Code, error: any Error) -> Bool {
-    (error as? HTTPError)?.code == code
+extension OAuthHTTPError.Code {
+  /// Lets `catch OAuthHTTPError.timedOut` match an error by its code.
+  public static func ~= (code: OAuthHTTPError.Code, error: any Error) -> Bool {
+    (error as? OAuthHTTPError)?.code == code
   }
 }
 
-extension HTTPError: CustomStringConvertible {
+extension OAuthHTTPError: CustomStringConvertible {
   /// The reason.
   public var description: String { reason }
 }

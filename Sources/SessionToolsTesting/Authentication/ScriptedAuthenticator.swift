@@ -1,7 +1,8 @@
+public import SessionAuthentication
 import Synchronization
 
 /// An authenticator with prepared answers, for tests and for previews of a user interface.
-public final class ScriptedAuthenticator: Authenticator {
+public final class ScriptedAuthenticator: UserAuthenticator {
   /// The result of one evaluation.
   public enum Answer: Sendable {
     /// The person is authenticated.

@@ -4,14 +4,14 @@ import Synchronization
 /// Several users of one program, each with a session, one of whom is the current user.
 ///
 /// ```swift
-/// let accounts = try Accounts<User>(container: container)
+/// let accounts = try UserAccounts<User>(container: container)
 /// try await accounts.signIn(user, as: AccountIdentifier(user.subject))
 /// let session = try await accounts.currentSession()
 /// ```
 ///
 /// Every item belongs to an account by its name in the store, so that one user's items can never be
 /// read as another's. Use a namespace that has no other items.
-public final class Accounts<User: Codable>: Sendable {
+public final class UserAccounts<User: Codable>: Sendable {
   /// The container of the users, without an account.
   public let container: StoreContainer<User>
   /// The identifier under which each account's user is stored.

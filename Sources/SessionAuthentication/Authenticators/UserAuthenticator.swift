@@ -3,7 +3,7 @@
 /// Most authenticators only answer yes or no, which is a presence check: after a no, the program
 /// can still read everything that they guard. It is protection only where a secret is derived from
 /// the person's input, as with ``PassphraseAuthenticator``.
-public protocol Authenticator: Sendable {
+public protocol UserAuthenticator: Sendable {
   /// How the person is authenticated.
   var method: AuthenticationMethod { get }
 
@@ -40,37 +40,18 @@ public enum AuthenticatorAvailability: Sendable {
 public struct AuthenticationMethod: Hashable, Sendable, CustomStringConvertible {
   /// The name, for people and logs.
   public let description: String
-  /// The part of the body that it checks, if any.
-  public let biometry: BiometryKind?
 
   /// Names a method.
-  public init(_ name: String, biometry: BiometryKind? = nil) {
+  public init(_ name: String) {
     description = name
-    self.biometry = biometry
   }
 
   /// The password of the person's account on this machine.
   public static let passcode = AuthenticationMethod("passcode")
   /// A fingerprint reader.
-  public static let fingerprint = AuthenticationMethod("fingerprint", biometry: .fingerprint)
+  public static let fingerprint = AuthenticationMethod("fingerprint")
   /// The method that the system's administrator has chosen, which the system does not name.
   public static let system = AuthenticationMethod("system")
   /// A passphrase that a key is derived from.
   public static let passphrase = AuthenticationMethod("passphrase")
-}
-
-/// A part of the body that identifies people.
-public struct BiometryKind: Hashable, Sendable, CustomStringConvertible {
-  /// The name.
-  public let description: String
-
-  /// Names a part.
-  public init(_ name: String) {
-    description = name
-  }
-
-  /// A finger.
-  public static let fingerprint = BiometryKind("fingerprint")
-  /// A face.
-  public static let face = BiometryKind("face")
 }

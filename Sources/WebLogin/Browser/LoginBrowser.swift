@@ -1,7 +1,7 @@
 public import Foundation
 
 /// An opener of the person's browser.
-public protocol Browser: Sendable {
+public protocol LoginBrowser: Sendable {
   /// Opens an address, and returns when the browser has accepted it, or later.
   ///
   /// The task is cancelled when the login has ended; whatever is open may stay open. The address
@@ -17,7 +17,7 @@ public protocol Browser: Sendable {
 /// While a program is being started, every user of the machine can read its arguments (unless
 /// `/proc` is mounted with `hidepid`), and `xdg-open`, like browsers, takes the address as an
 /// argument. The address contains no code, token or verifier; see <doc:WebLogin>.
-public struct SystemBrowser: Browser {
+public struct SystemBrowser: LoginBrowser {
   /// Makes an opener; opens nothing.
   public init() {}
 

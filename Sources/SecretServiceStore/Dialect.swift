@@ -1,51 +1,53 @@
 public import SessionToolsBase
 
-/// The scheme by which another program names its items in the Secret Service.
-///
-/// The attributes were read from the programs themselves, in the versions of Debian 12, PyPI and
-/// crates.io.
-public struct SecretServiceDialect: Sendable {
-  /// The scheme's name, such as `python-keyring`.
-  public let name: String
-  /// The attributes that all its items have.
-  let attributes: [String: String]
-  /// Returns the item's name here; `nil` when the attributes are not the program's.
-  let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
-
-  /// Describes a program's items.
+extension ForeignSecretServiceItems {
+  /// The scheme by which another program names its items in the Secret Service.
   ///
-  /// - Parameters:
-  ///   - name: The name for errors.
-  ///   - attributes: The attributes that all its items have; the service is searched for them.
-  ///   - key: Makes the name here from all attributes of an item, or returns `nil` for another
-  ///     program's item. Of items with the same name, the one changed last counts.
-  public init(
-    name: String, attributes: [String: String],
-    key: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
-  ) {
-    self.name = name
-    self.attributes = attributes
-    self.key = key
+  /// The attributes were read from the programs themselves, in the versions of Debian 12, PyPI and
+  /// crates.io.
+  public struct Dialect: Sendable {
+    /// The scheme's name, such as `python-keyring`.
+    public let name: String
+    /// The attributes that all its items have.
+    let attributes: [String: String]
+    /// Returns the item's name here; `nil` when the attributes are not the program's.
+    let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+
+    /// Describes a program's items.
+    ///
+    /// - Parameters:
+    ///   - name: The name for errors.
+    ///   - attributes: The attributes that all its items have; the service is searched for them.
+    ///   - key: Makes the name here from all attributes of an item, or returns `nil` for another
+    ///     program's item. Of items with the same name, the one changed last counts.
+    public init(
+      name: String, attributes: [String: String],
+      key: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+    ) {
+      self.name = name
+      self.attributes = attributes
+      self.key = key
+    }
   }
 }
 
-extension SecretServiceDialect {
+extension ForeignSecretServiceItems.Dialect {
   /// Python's `keyring`: service and user name.
-  public static let pythonKeyring = SecretServiceDialect(
+  public static let pythonKeyring = Self(
     name: "python-keyring", attributes: ["application": "Python keyring library"]
   ) { attributes throws(StoreError) in
     try key(attributes, service: "service", identifier: "username")
   }
 
   /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else.
-  public static let goKeyring = SecretServiceDialect(name: "go-keyring", attributes: [:]) {
+  public static let goKeyring = Self(name: "go-keyring", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "username"], attributes) else { return nil }
     return try key(attributes, service: "service", identifier: "username")
   }
 
   /// Rust's `keyring`: service, user name, and the target as access group unless it is the default.
-  public static let rustKeyring = SecretServiceDialect(name: "keyring-rs", attributes: [:]) {
+  public static let rustKeyring = Self(name: "keyring-rs", attributes: [:]) {
     attributes throws(StoreError) in
     guard attributes["application"]?.hasPrefix("rust-keyring") == true else { return nil }
     let target = attributes["target"] ?? ""
@@ -55,7 +57,7 @@ extension SecretServiceDialect {
   }
 
   /// Node's `keytar`: service and account.
-  public static let keytar = SecretServiceDialect(name: "keytar", attributes: [:]) {
+  public static let keytar = Self(name: "keytar", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "account"], attributes) else { return nil }
     return try key(attributes, service: "service", identifier: "account")
@@ -64,7 +66,7 @@ extension SecretServiceDialect {
   /// git's `git-credential-libsecret`: service `git`, and the URL as identifier.
   ///
   /// The value is the secret as git keeps it: the password, and perhaps more lines.
-  public static let git = SecretServiceDialect(name: "git", attributes: [:]) {
+  public static let git = Self(name: "git", attributes: [:]) {
     attributes throws(StoreError) in
     // Up to git 2.40 the schema is that of all network passwords; git's are those for the web.
     switch attributes["xdg:schema"] {
@@ -78,16 +80,16 @@ extension SecretServiceDialect {
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
     let object = attributes["object"].map { "/\($0)" } ?? ""
     return try StoreKey(
-      "\(scheme)://\(user)\(server)\(port)\(object)", in: Namespace(service: "git"))
+      "\(scheme)://\(user)\(server)\(port)\(object)", in: StoreNamespace(service: "git"))
   }
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
   /// identifier.
-  public static let docker = SecretServiceDialect(
+  public static let docker = Self(
     name: "docker", attributes: ["docker_cli": "1"]
   ) { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
-    return try StoreKey("\(user)@\(server)", in: Namespace(service: "docker"))
+    return try StoreKey("\(user)@\(server)", in: StoreNamespace(service: "docker"))
   }
 
   /// Items stored with `secret-tool`, whose other attributes make the identifier.
@@ -96,7 +98,7 @@ extension SecretServiceDialect {
   /// attributes, such as `host=example.com, user=me`, with a backslash before a comma, an equals
   /// sign or a backslash within them. Items of programs that leave no attribute of their own, such
   /// as `go-keyring`, look the same.
-  public static let secretTool = SecretServiceDialect(name: "secret-tool", attributes: [:]) {
+  public static let secretTool = Self(name: "secret-tool", attributes: [:]) {
     attributes throws(StoreError) in
     // `secret-tool` writes a schema only when it is given one.
     guard [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"]),
@@ -120,7 +122,7 @@ extension SecretServiceDialect {
     let service = rest.removeValue(forKey: "service")
     let texts = rest.sorted { $0.key < $1.key }.map { "\(escaped($0.key))=\(escaped($0.value))" }
     guard !texts.isEmpty else { return nil }
-    return try StoreKey(texts.joined(separator: ", "), in: Namespace(service: service ?? name))
+    return try StoreKey(texts.joined(separator: ", "), in: StoreNamespace(service: service ?? name))
   }
 
   private static func escaped(_ text: String) -> String {
@@ -138,7 +140,7 @@ extension SecretServiceDialect {
       return nil
     }
     return try StoreKey(
-      identifier, in: Namespace(service: service, accessGroup: accessGroup))
+      identifier, in: StoreNamespace(service: service, accessGroup: accessGroup))
   }
 
   /// Returns whether there are no other attributes than the schema, which not every version writes.

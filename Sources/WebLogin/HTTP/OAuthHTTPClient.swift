@@ -12,17 +12,17 @@ public import Foundation
 /// - It logs neither bodies nor headers.
 /// - It limits how much it reads, blocks no thread while it waits, and ends within a limited time,
 ///   and at once when the task is cancelled.
-public protocol HTTPClient: Sendable {
+public protocol OAuthHTTPClient: Sendable {
   /// Sends one request.
   ///
   /// - Returns: The answer, whatever its status.
-  /// - Throws: The error that kept the server from answering. An ``HTTPError`` can state that
+  /// - Throws: The error that kept the server from answering. An ``OAuthHTTPError`` can state that
   ///   nothing was sent; after any other error the request may have been sent.
-  func send(_ request: HTTPRequest) async throws -> HTTPResponse
+  func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse
 }
 
 /// A request of a login; descriptions and dumps show only its method and host.
-public struct HTTPRequest: Sendable {
+public struct OAuthHTTPRequest: Sendable {
   /// `GET` or `POST`.
   public let method: String
   /// The address that it is sent to.
@@ -40,8 +40,8 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// The answer to an ``HTTPRequest``; descriptions and dumps show only its status.
-public struct HTTPResponse: Sendable {
+/// The answer to an ``OAuthHTTPRequest``; descriptions and dumps show only its status.
+public struct OAuthHTTPResponse: Sendable {
   /// The status code.
   public let status: Int
   /// The body; may contain tokens.
@@ -59,7 +59,9 @@ public struct HTTPResponse: Sendable {
   public subscript(name: String) -> String? { headers[name.lowercased()] }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OAuthHTTPRequest: CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   /// The method and the host.
   public var description: String { "[\(method) to \(url.host() ?? "nowhere")]" }
   /// The method and the host.
@@ -68,7 +70,9 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OAuthHTTPResponse: CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   /// The status.
   public var description: String { "[status \(status)]" }
   /// The status.
