@@ -102,7 +102,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   /// The error that a change throws.
   public var refusal: StoreError {
     StoreError(
-      StoreError.accessDenied, store: "\(dialect.name) items",
+      .accessDenied, store: "\(dialect.name) items",
       reason: "they belong to another program, and are read-only here")
   }
 }

@@ -32,13 +32,13 @@ package enum LibsecretFile {
     // libsecret treats a missing file as empty.
     guard unsafe access(path, R_OK) == 0 else {
       throw StoreError(
-        StoreError.unavailable, store: path, reason: "there is no such file, or it cannot be read",
+        .unavailable, store: path, reason: "there is no such file, or it cannot be read",
         errno: errno)
     }
     let text = password.copyBytes()
     guard !text.contains(0), let text = String(validating: text, as: UTF8.self) else {
       throw StoreError(
-        StoreError.invalidKey, store: path, reason: "the password is not UTF-8, or contains a NUL")
+        .invalidKey, store: path, reason: "the password is not UTF-8, or contains a NUL")
     }
     let environment = [
       "SECRET_BACKEND": "file", "SECRET_FILE_TEST_PATH": path, "SECRET_FILE_TEST_PASSWORD": text,
@@ -106,7 +106,7 @@ package enum LibsecretFile {
 
   private static func refused(_ path: String, _ reason: String) -> StoreError {
     StoreError(
-      StoreError.wrongKey, store: path,
+      .wrongKey, store: path,
       reason: "libsecret cannot open it: \(reason)",
       remedy: "Check that the password is right and the file is unchanged")
   }

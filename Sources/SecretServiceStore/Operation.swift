@@ -16,7 +16,7 @@ struct Operation: Sendable {
     if let path = try await provider.path(of: store.collection, until: deadline) { return path }
     let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
     throw StoreError(
-      StoreError.unavailable, store: store.name, reason: "the service has \(what)",
+      .unavailable, store: store.name, reason: "the service has \(what)",
       remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
   }
 
@@ -75,7 +75,7 @@ struct Operation: Sendable {
     guard let isUnlocked = try await asking(prompts, body) else { throw refusal }
     guard isUnlocked else {
       throw StoreError(
-        StoreError.promptDismissed, store: store.name,
+        .promptDismissed, store: store.name,
         reason: "the question for the keyring's password was dismissed, or could not be shown",
         remedy: "Try again where a question can be answered, or unlock the keyring yourself")
     }

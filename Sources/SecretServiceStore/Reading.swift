@@ -9,7 +9,7 @@ struct KeptLine: Sendable {
 
   /// Whether the provider may have returned it in place of a locked secret.
   fileprivate var isDoubtful: Bool {
-    if case .failure(let error) = item { error.code == StoreError.corrupt } else { false }
+    if case .failure(let error) = item { error.code == .corrupt } else { false }
   }
 }
 

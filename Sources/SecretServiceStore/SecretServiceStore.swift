@@ -89,7 +89,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     for case .put(let value, let key) in changes
     where value.byteCount > Self.largestValueByteCount {
       throw StoreError(
-        StoreError.valueTooLarge, store: name,
+        .valueTooLarge, store: name,
         reason: "the value for \(key) has \(value.byteCount) bytes",
         remedy: "Store at most \(Self.largestValueByteCount) bytes")
     }

@@ -25,7 +25,7 @@ extension Provider {
     }
     guard found.count <= 1 else {
       throw StoreError(
-        StoreError.unavailable, store: "secret service",
+        .unavailable, store: "secret service",
         reason: "\(found.count) collections are labeled '\(label)'",
         remedy: "Give the collections different labels")
     }

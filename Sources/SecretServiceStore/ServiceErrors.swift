@@ -5,13 +5,13 @@ import SessionToolsBase
 extension SecretServiceStore {
   func locked() -> StoreError {
     StoreError(
-      StoreError.locked, store: name, reason: "the keyring is locked",
+      .locked, store: name, reason: "the keyring is locked",
       remedy: "Unlock it in the desktop's password program, or allow this program to ask")
   }
 
   func notAllowed() -> StoreError {
     StoreError(
-      StoreError.locked, store: name,
+      .locked, store: name,
       reason: "the keyring lets this program read the item only when a person allows it",
       remedy: "Allow this program to ask, or turn the confirmation off in KeePassXC's settings")
   }
@@ -24,7 +24,7 @@ extension SecretServiceStore {
       return try ItemLine.decode(line)
     } catch .isNewer {
       throw StoreError(
-        StoreError.unsupportedVersion, store: name,
+        .unsupportedVersion, store: name,
         reason: "an item was written by a newer version of this library",
         remedy: "Use a newer version of the program")
     } catch {
@@ -35,21 +35,21 @@ extension SecretServiceStore {
   /// Returns an error for a failure between a change and its confirmation.
   func outcomeUnknown(_ reason: any Error) -> StoreError {
     StoreError(
-      StoreError.outcomeUnknown, store: name,
+      .outcomeUnknown, store: name,
       reason: "the service did not report whether it made the change",
       remedy: "Read the item again", underlying: reason)
   }
 
   func partlyMade(_ count: Int, of all: Int, _ error: StoreError) -> StoreError {
     StoreError(
-      StoreError.outcomeUnknown, store: name,
+      .outcomeUnknown, store: name,
       reason: "\(count) of \(all) changes were made, then: \(error.reason)",
       remedy: error.remedy, underlying: error)
   }
 
   func corrupt(_ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: name, reason: reason,
+      .corrupt, store: name, reason: reason,
       remedy: "Check the items of session-tools in the desktop's password program")
   }
 
@@ -58,7 +58,7 @@ extension SecretServiceStore {
     case let error as StoreError: error
     case let error as DBusError: storeError(error)
     default:
-      StoreError(StoreError.unavailable, store: name, reason: "\(error)", underlying: error)
+      StoreError(.unavailable, store: name, reason: "\(error)", underlying: error)
     }
   }
 
@@ -66,13 +66,13 @@ extension SecretServiceStore {
     switch error.kind {
     case .timedOut:
       StoreError(
-        StoreError.timedOut, store: name, reason: "the service did not answer in time",
+        .timedOut, store: name, reason: "the service did not answer in time",
         underlying: error)
     case .cancelled:
-      StoreError(StoreError.cancelled, store: name, reason: "the task was cancelled")
+      StoreError(.cancelled, store: name, reason: "the task was cancelled")
     case .disconnected:
       StoreError(
-        StoreError.unavailable, store: name,
+        .unavailable, store: name,
         reason: "there is no session bus to reach it on: \(error.message)",
         remedy: "Log in to a desktop, or run the program with dbus-run-session",
         underlying: error)
@@ -86,17 +86,17 @@ extension SecretServiceStore {
     case _ where error.saysLocked: return locked()
     case "org.freedesktop.DBus.Error.AccessDenied":
       return StoreError(
-        StoreError.accessDenied, store: name, reason: "the service refused: \(error.message)",
+        .accessDenied, store: name, reason: "the service refused: \(error.message)",
         underlying: error)
     case _ where error.saysNoProvider:
       return StoreError(
-        StoreError.unavailable, store: self.name,
+        .unavailable, store: self.name,
         reason: "no program provides org.freedesktop.secrets on the session bus",
         remedy: "Install and start one: gnome-keyring, KeePassXC or KWallet",
         underlying: error)
     default:
       return StoreError(
-        StoreError.unavailable, store: name, reason: "the service answered: \(error.message)",
+        .unavailable, store: name, reason: "the service answered: \(error.message)",
         underlying: error)
     }
   }

@@ -17,7 +17,7 @@ extension Operation {
       if isDone { return }
     }
     throw StoreError(
-      StoreError.outcomeUnknown, store: store.name,
+      .outcomeUnknown, store: store.name,
       reason: "the service does not return the value that was stored for \(key)",
       remedy: "Read the item again; if it is wrong, keep such values in a sealed store")
   }
@@ -193,7 +193,7 @@ extension Operation {
     }
     guard let result else {
       throw StoreError(
-        StoreError.promptDismissed, store: store.name,
+        .promptDismissed, store: store.name,
         reason: "the service's question about the change was dismissed")
     }
     return result

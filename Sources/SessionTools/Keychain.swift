@@ -108,7 +108,7 @@ final class Keychain: BlockingSecretStore {
     let made = try openedOr { () throws(StoreError) in
       do throws(StoreError) {
         return try KeychainMaker(path: path, config: config).make()
-      } catch let error where error.code == StoreError.alreadyExists {
+      } catch let error where error.code == .alreadyExists {
         // Another process was faster; its store is opened below.
         return nil
       }
@@ -116,7 +116,7 @@ final class Keychain: BlockingSecretStore {
     if let made { return made }
     if let store = try existing() { return store }
     throw StoreError(
-      StoreError.unavailable, store: path,
+      .unavailable, store: path,
       reason: "the keychain was removed while it was being made", remedy: "Try again")
   }
 

@@ -34,7 +34,7 @@ final class KeychainKey: KeySource {
     case .passphrase:
       guard let provider else {
         throw StoreError(
-          StoreError.keyMissing, store: path, reason: "the keychain opens with a passphrase",
+          .keyMissing, store: path, reason: "the keychain opens with a passphrase",
           remedy: "Configure the container with the protection .passphrase")
       }
       return try provider.passphrase(for: path).wrappingKey(for: slot)
@@ -76,7 +76,7 @@ final class PassphraseProvider: Sendable {
         // Only the error's type: its text may contain more than a log should.
         return .failure(
           StoreError(
-            StoreError.promptDismissed, store: path,
+            .promptDismissed, store: path,
             reason: "no passphrase was given: \(type(of: error))"))
       }
     }.get()

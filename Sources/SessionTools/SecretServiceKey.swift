@@ -107,7 +107,7 @@ public struct SecretServiceKey: KeySource {
     guard slot == .namedKey(reference: reference) else { return nil }
     guard let key = try store.value(for: item()) else {
       throw StoreError(
-        StoreError.keyMissing, store: reference, reason: "the keyring has no such key",
+        .keyMissing, store: reference, reason: "the keyring has no such key",
         remedy: "Restore it from a backup of the keyring, or open the store another way")
     }
     return try WrappingKey(key)

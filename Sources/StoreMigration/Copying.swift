@@ -149,7 +149,7 @@ extension MigrationPlan.Entry {
     case .conflict:
       .failed(
         StoreError(
-          StoreError.alreadyExists, store: "\(target)",
+          .alreadyExists, store: "\(target)",
           reason: "the target has another value under that name"))
     case .copy, .equal, .overwrite, .skip, .keepBoth: .skipped
     }

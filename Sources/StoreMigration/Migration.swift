@@ -301,7 +301,7 @@ extension Migration {
     } catch {
       throw .store(
         StoreError(
-          StoreError.io, store: "migration journal", reason: "it cannot be locked",
+          .io, store: "migration journal", reason: "it cannot be locked",
           underlying: error))
     }
   }
@@ -315,7 +315,7 @@ extension Migration {
     progress?(phase, done, total, byteCount)
     guard !isCancelled() else {
       throw StoreError(
-        StoreError.cancelled, store: "migration", reason: "it was cancelled",
+        .cancelled, store: "migration", reason: "it was cancelled",
         remedy: "Resume or undo it")
     }
   }

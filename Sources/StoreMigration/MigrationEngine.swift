@@ -137,7 +137,7 @@ struct MigrationEngine {
 
   func changed(_ key: StoreKey) -> StoreError {
     StoreError(
-      StoreError.changed, store: "\(key)",
+      .changed, store: "\(key)",
       reason: "it was changed during the migration, so it was left as it is")
   }
 

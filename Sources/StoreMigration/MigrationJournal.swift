@@ -60,7 +60,7 @@ struct MigrationJournal: Sendable {
     }
     guard found.version == Self.version else {
       throw StoreError(
-        StoreError.unsupportedVersion, store: "migration journal",
+        .unsupportedVersion, store: "migration journal",
         reason: "it has version \(found.version)", remedy: "Use a newer version of the program")
     }
     guard let header = try? JSONDecoder().decode(Header.self, from: data) else {
@@ -220,13 +220,13 @@ struct MigrationJournal: Sendable {
     } catch {
       // Not expected: only texts, numbers and bytes are encoded.
       throw StoreError(
-        StoreError.unencodable, store: "migration journal", reason: "\(error)", underlying: error)
+        .unencodable, store: "migration journal", reason: "\(error)", underlying: error)
     }
   }
 
   private func corrupt(_ part: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: "migration journal", reason: "its \(part) is missing or damaged",
+      .corrupt, store: "migration journal", reason: "its \(part) is missing or damaged",
       remedy: "Compare both stores, and close the migration")
   }
 }

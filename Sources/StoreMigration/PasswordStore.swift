@@ -50,7 +50,7 @@ package enum PasswordStore {
     // The walker reports no error for a directory that does not exist.
     guard let walker, FileManager.default.fileExists(atPath: "\(path)/.") else {
       throw StoreError(
-        StoreError.unavailable, store: path, reason: "there is no pass directory here",
+        .unavailable, store: path, reason: "there is no pass directory here",
         remedy: "Give its path, or set PASSWORD_STORE_DIR")
     }
     var keys: [StoreKey] = []
@@ -76,7 +76,7 @@ package enum PasswordStore {
     _ path: String, _ reason: String, _ error: (any Error)?
   ) -> StoreError {
     StoreError(
-      StoreError.undecodable, store: path, reason: reason,
+      .undecodable, store: path, reason: reason,
       remedy: "Migrate it by its own path, pass:\(path)", underlying: error)
   }
 
@@ -94,11 +94,11 @@ package enum PasswordStore {
       ending = try gpg.run()
     } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
-        StoreError.unavailable, store: file, reason: "gpg is not installed",
+        .unavailable, store: file, reason: "gpg is not installed",
         remedy: "Install it: apt-get install gnupg", errno: error.errno)
     } catch {
       throw StoreError(
-        StoreError.io, store: file,
+        .io, store: file,
         reason: "gpg cannot be run: \(CurrentProcess.message(for: error.errno))",
         errno: error.errno)
     }
@@ -107,12 +107,12 @@ package enum PasswordStore {
     case .ended(_, _, let complaint): throw failure(file, complaint)
     case .wroteTooMuch:
       throw StoreError(
-        StoreError.valueTooLarge, store: file,
+        .valueTooLarge, store: file,
         reason: "its value has more than \(largestValueByteCount) bytes, which no store takes",
         remedy: "Keep it where it is")
     case .tookTooLong:
       throw StoreError(
-        StoreError.timedOut, store: file,
+        .timedOut, store: file,
         reason: "gpg did not open it within \(timeout.components.seconds) seconds",
         remedy: "Make sure that gpg --decrypt opens it, and try again")
     }
@@ -121,7 +121,7 @@ package enum PasswordStore {
   private static func failure(_ file: String, _ complaint: String) -> StoreError {
     let reason = complaint.split(separator: "\n").last.map(String.init) ?? "no reason given"
     return StoreError(
-      StoreError.undecodable, store: file, reason: "gpg cannot open it: \(reason)",
+      .undecodable, store: file, reason: "gpg cannot open it: \(reason)",
       remedy: "Make sure that gpg --decrypt opens it")
   }
 }

@@ -38,7 +38,7 @@ package enum PlainItems {
       return SecretBytes(try encoder.encode(line) + [UInt8(ascii: "\n")])
     } catch {
       throw StoreError(
-        StoreError.unencodable, store: "JSON Lines", reason: "\(key) cannot be encoded",
+        .unencodable, store: "JSON Lines", reason: "\(key) cannot be encoded",
         underlying: error)
     }
   }
@@ -61,7 +61,7 @@ package enum PlainItems {
       let (key, value) = try item(Data(text), name: "\(name), line \(number + 1)")
       guard items.updateValue(value, forKey: key) == nil else {
         throw StoreError(
-          StoreError.alreadyExists, store: "\(name), line \(number + 1)",
+          .alreadyExists, store: "\(name), line \(number + 1)",
           reason: "\(key) is already in an earlier line")
       }
     }
@@ -83,7 +83,7 @@ package enum PlainItems {
     else {
       // Without Foundation's error, which may quote what it read.
       throw StoreError(
-        StoreError.undecodable, store: name,
+        .undecodable, store: name,
         reason: "not a JSON object with service, identifier, and value or base64")
     }
     let namespace = try StoreNamespace(

@@ -86,7 +86,7 @@ struct Planner {
 
   private func absent(_ key: StoreKey) -> StoreError {
     StoreError(
-      StoreError.changed, store: "\(key)", reason: "it was listed, but is no longer there")
+      .changed, store: "\(key)", reason: "it was listed, but is no longer there")
   }
 
   private mutating func entry(
@@ -95,19 +95,19 @@ struct Planner {
     let (target, value) = item
     if target != source, sources.contains(target) {
       throw StoreError(
-        StoreError.alreadyExists, store: "\(target)",
+        .alreadyExists, store: "\(target)",
         reason: "another item that is migrated within the same store has this name",
         remedy: "Migrate that item first")
     }
     guard !target.isReserved else {
       throw StoreError(
-        StoreError.invalidName, store: "\(target)", reason: "the library keeps its own items there",
+        .invalidName, store: "\(target)", reason: "the library keeps its own items there",
         remedy: "Choose another name for the service")
     }
     try checkSize(of: value, target, "the target", migration.target.traits)
     if let other = claimed[target] {
       throw StoreError(
-        StoreError.alreadyExists, store: "\(target)",
+        .alreadyExists, store: "\(target)",
         reason: "\(other) would have the same name in the target", remedy: "Rename one of them")
     }
     guard taken.contains(target), let existing = try migration.target.value(for: target) else {
@@ -129,7 +129,7 @@ struct Planner {
   ) throws(StoreError) {
     guard value.byteCount > traits.largestValueByteCount else { return }
     throw StoreError(
-      StoreError.valueTooLarge, store: "\(key)",
+      .valueTooLarge, store: "\(key)",
       reason: "its value has \(value.byteCount) bytes, more than \(store) takes")
   }
 
@@ -184,7 +184,7 @@ extension Migration {
       throw error
     } catch {
       throw StoreError(
-        StoreError.unencodable, store: "\(key)", reason: "the transform failed",
+        .unencodable, store: "\(key)", reason: "the transform failed",
         underlying: error)
     }
   }

@@ -63,6 +63,6 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
 
   /// The error that every change throws.
   package var refusal: StoreError {
-    StoreError(StoreError.accessDenied, store: name, reason: "these items are read-only")
+    StoreError(.accessDenied, store: name, reason: "these items are read-only")
   }
 }

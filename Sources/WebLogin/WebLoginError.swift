@@ -63,44 +63,82 @@ public struct WebLoginError: Error, Sendable {
   }
 }
 
-extension WebLoginError {
+extension WebLoginError.Code {
   /// The person refused, or the server did so for them; ``refusal`` has the server's error and its
   /// text.
-  public static let denied = Code("denied")
+  public static let denied = WebLoginError.Code("denied")
   /// The app cancelled the task.
-  public static let cancelled = Code("cancelled")
+  public static let cancelled = WebLoginError.Code("cancelled")
   /// The login was not finished before its deadline: offer to try again.
-  public static let timedOut = Code("timedOut")
+  public static let timedOut = WebLoginError.Code("timedOut")
   /// No browser could be opened: log in with a device code instead.
-  public static let noBrowser = Code("noBrowser")
+  public static let noBrowser = WebLoginError.Code("noBrowser")
   /// There is no login to resume, or it has been resumed already: start a new one.
-  public static let nothingPending = Code("nothingPending")
+  public static let nothingPending = WebLoginError.Code("nothingPending")
   /// The pending login belongs to another server or client: start a new one.
-  public static let otherLogin = Code("otherLogin")
+  public static let otherLogin = WebLoginError.Code("otherLogin")
   /// The port that the browser returns to is taken, so the login cannot be resumed: start a new
   /// one, unless another instance of the program is continuing it.
-  public static let portTaken = Code("portTaken")
+  public static let portTaken = WebLoginError.Code("portTaken")
   /// It was not possible to listen on any port of the loopback interface.
-  public static let listenerFailed = Code("listenerFailed")
+  public static let listenerFailed = WebLoginError.Code("listenerFailed")
   /// An address or another setting is invalid; nothing was sent.
-  public static let invalidConfiguration = Code("invalidConfiguration")
+  public static let invalidConfiguration = WebLoginError.Code("invalidConfiguration")
   /// The server's metadata names an issuer other than the one that was asked, or is incomplete.
-  public static let invalidMetadata = Code("invalidMetadata")
+  public static let invalidMetadata = WebLoginError.Code("invalidMetadata")
   /// The server lacks a required feature, such as device authorization or S256.
-  public static let unsupported = Code("unsupported")
+  public static let unsupported = WebLoginError.Code("unsupported")
   /// The token endpoint refused permanently (RFC 6749, section 5.2); ``refusal`` has its error.
-  public static let refused = Code("refused")
+  public static let refused = WebLoginError.Code("refused")
   /// The credential has no refresh token: log in again when it has expired.
-  public static let noRefreshToken = Code("noRefreshToken")
+  public static let noRefreshToken = WebLoginError.Code("noRefreshToken")
   /// The server could not be reached, or did not answer in time: try again.
-  public static let unreachable = Code("unreachable")
+  public static let unreachable = WebLoginError.Code("unreachable")
   /// The server is busy or broken: try again, after ``WebLoginError/retryAfter`` if it is given.
-  public static let unavailable = Code("unavailable")
+  public static let unavailable = WebLoginError.Code("unavailable")
   /// The answer does not follow the protocol, such as a web page of a network with its own login:
   /// try again.
-  public static let invalidResponse = Code("invalidResponse")
+  public static let invalidResponse = WebLoginError.Code("invalidResponse")
   /// The answer is larger than any authorization server's: a retry does not help.
-  public static let responseTooLarge = Code("responseTooLarge")
+  public static let responseTooLarge = WebLoginError.Code("responseTooLarge")
+}
+
+/// The codes, for `catch` clauses such as `catch WebLoginError.denied`.
+extension WebLoginError {
+  /// The code ``Code/denied``.
+  public static let denied = Code.denied
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/noBrowser``.
+  public static let noBrowser = Code.noBrowser
+  /// The code ``Code/nothingPending``.
+  public static let nothingPending = Code.nothingPending
+  /// The code ``Code/otherLogin``.
+  public static let otherLogin = Code.otherLogin
+  /// The code ``Code/portTaken``.
+  public static let portTaken = Code.portTaken
+  /// The code ``Code/listenerFailed``.
+  public static let listenerFailed = Code.listenerFailed
+  /// The code ``Code/invalidConfiguration``.
+  public static let invalidConfiguration = Code.invalidConfiguration
+  /// The code ``Code/invalidMetadata``.
+  public static let invalidMetadata = Code.invalidMetadata
+  /// The code ``Code/unsupported``.
+  public static let unsupported = Code.unsupported
+  /// The code ``Code/refused``.
+  public static let refused = Code.refused
+  /// The code ``Code/noRefreshToken``.
+  public static let noRefreshToken = Code.noRefreshToken
+  /// The code ``Code/unreachable``.
+  public static let unreachable = Code.unreachable
+  /// The code ``Code/unavailable``.
+  public static let unavailable = Code.unavailable
+  /// The code ``Code/invalidResponse``.
+  public static let invalidResponse = Code.invalidResponse
+  /// The code ``Code/responseTooLarge``.
+  public static let responseTooLarge = Code.responseTooLarge
 }
 
 extension WebLoginError.Code {

@@ -51,7 +51,7 @@ import Testing
     _ = try scratch.create()
     try FileManager.default.removeItem(atPath: scratch.file(missing))
     let refusal = try error { _ = try scratch.create() }
-    #expect(refusal.code == StoreError.alreadyExists)
+    #expect(refusal.code == .alreadyExists)
     #expect(refusal.reason == "there is a store already")
   }
 
@@ -77,7 +77,7 @@ import Testing
   @Test func `a missing parent directory is unavailable and nothing is made`() throws {
     let path = scratch["absent/store"]
     let refusal = try error { _ = try SealedFileStore.create(at: path, key: scratch.key) }
-    #expect(refusal.code == StoreError.unavailable)
+    #expect(refusal.code == .unavailable)
     #expect(refusal.reason == "the directory above it does not exist")
     let disk = FaultyFileSystem { $0.kind == .makeDirectory ? .fail(EIO) : nil }
     #expect(
@@ -104,7 +104,7 @@ import Testing
   @Test func `a directory that others can read is refused with the command that fixes it`() throws {
     try makeDirectory(mode: 0o755)
     let error = try error { _ = try scratch.create() }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     #expect(error.remedy == "Run chmod 700 \(scratch.path)")
     #expect(try scratch.names() == [])
   }
@@ -209,7 +209,7 @@ import Testing
 
   @Test func `a missing store is unavailable, and a file in its place is refused`() throws {
     let absence = try error { _ = try scratch.open() }
-    #expect(absence.code == StoreError.unavailable)
+    #expect(absence.code == .unavailable)
     #expect(absence.reason == "there is no store here")
     try makeDirectory()
     #expect(try code { _ = try scratch.open() } == StoreError.unavailable)
@@ -237,7 +237,7 @@ import Testing
 /// A key source without a key.
 private struct FailingKey: KeySource {
   private var failure: StoreError {
-    StoreError(StoreError.keyMissing, store: "test", reason: "there is no key")
+    StoreError(.keyMissing, store: "test", reason: "there is no key")
   }
 
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {

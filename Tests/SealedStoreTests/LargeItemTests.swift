@@ -83,7 +83,7 @@ import Testing
     let value = SecretBytes([UInt8](repeating: 7, count: SealedFileStore.largestValueByteCount))
     let changes = try (0..<64).map { StoreChange.put(value, for: try name("\($0)")) }
     let error = try error { try store.apply(changes) }
-    #expect(error.code == StoreError.valueTooLarge)
+    #expect(error.code == .valueTooLarge)
     #expect(error.remedy?.contains("\(SealedFileStore.largestChangeByteCount)") == true)
     #expect(try RecordedDisk.read(scratch.path) == before)
   }

@@ -13,7 +13,7 @@ private final class ActorStore: AsyncSecretStore {
     func read<Result: Sendable>(
       _ body: @Sendable ([StoreKey: SecretBytes]) -> Result
     ) throws(StoreError) -> Result {
-      if isLocked { throw StoreError(StoreError.locked, store: "actor", reason: "it is locked") }
+      if isLocked { throw StoreError(.locked, store: "actor", reason: "it is locked") }
       return body(values)
     }
 

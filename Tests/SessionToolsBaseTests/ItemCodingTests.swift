@@ -101,8 +101,8 @@ private struct Tokens: Codable, Equatable {
       try own.bytes(of: 1, for: key, encoder: JSONEncoder())
     }
     let corrupt = ItemCoding<Int>(
-      encode: { _ in throw StoreError(StoreError.valueTooLarge, store: "s", reason: "r") },
-      decode: { _ in throw StoreError(StoreError.corrupt, store: "s", reason: "r") })
+      encode: { _ in throw StoreError(.valueTooLarge, store: "s", reason: "r") },
+      decode: { _ in throw StoreError(.corrupt, store: "s", reason: "r") })
     expectFailure(StoreError.corrupt) { try decode("1", as: corrupt) }
     expectFailure(StoreError.valueTooLarge) {
       try corrupt.bytes(of: 1, for: key, encoder: JSONEncoder())

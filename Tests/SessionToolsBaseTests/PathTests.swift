@@ -42,7 +42,7 @@ import Testing
       "a\nb", in: StoreNamespace(service: "\u{1b}[2J", accessGroup: "g\u{85}h"))
     #expect("\(key)" == "a\\nb of \\u{1b}[2J, group g\\u{85}h")
     let error = StoreError(
-      StoreError.io, store: "/odd\nsession-tools: sound", reason: "no \(key)", remedy: "Look\nthere"
+      .io, store: "/odd\nsession-tools: sound", reason: "no \(key)", remedy: "Look\nthere"
     )
     #expect(
       "\(error)"

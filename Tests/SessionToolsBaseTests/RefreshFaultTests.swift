@@ -100,7 +100,7 @@ import Testing
     store.inject(.failing(StoreError.locked), into: [.apply], after: 1, times: 3)
     for _ in 0..<3 {
       let error = await #expect(throws: StoreError.self) { try await session.validItem() }
-      #expect(error?.code == StoreError.locked)
+      #expect(error?.code == .locked)
     }
     #expect(try await session.validItem().number == 1)
     #expect(server.spent == [0])

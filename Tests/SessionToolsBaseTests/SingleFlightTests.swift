@@ -36,7 +36,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     let value = try await base.asyncValue(for: key)
     await held.update { $0.take() }?.pass()
     guard !Task.isCancelled else {
-      throw StoreError(StoreError.cancelled, store: "slow", reason: "the task was cancelled")
+      throw StoreError(.cancelled, store: "slow", reason: "the task was cancelled")
     }
     return value
   }

@@ -64,7 +64,7 @@ import Testing
       case 1: throw TalkativeError()
       case 2:
         .transientFailure(
-          StoreError(StoreError.unavailable, store: "server", reason: "no network"))
+          StoreError(.unavailable, store: "server", reason: "no network"))
       default: Self.renewed
       }
     }
@@ -147,7 +147,7 @@ import Testing
           () async throws -> Void in
         }
       }
-      #expect(error?.code == StoreError.timedOut)
+      #expect(error?.code == .timedOut)
     }
     #expect(try #require(seen.lockWaits(store).max()) >= .milliseconds(20))
   }

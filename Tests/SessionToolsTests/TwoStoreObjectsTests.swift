@@ -49,7 +49,7 @@ private struct Token: Codable, ExpiringItem, Sendable {
     opened.finish()
     #expect(try await refreshing.value == 1)
     let error = await #expect(throws: StoreError.self) { try await waiting.value }
-    #expect(error?.code == StoreError.locked)
+    #expect(error?.code == .locked)
   }
 
   @Test func `of two concurrent sign-ins of many users through both, one wins as a whole`()

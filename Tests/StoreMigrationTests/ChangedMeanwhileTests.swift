@@ -126,7 +126,7 @@ import Testing
     try source.damageLastRecord()
     let report = try migration(Life()).resume()
     #expect(outcomes(report) == ["migrated"])
-    #expect(report.damage?.code == StoreError.corrupt && !report.isComplete)
+    #expect(report.damage?.code == .corrupt && !report.isComplete)
   }
 
   @Test func `a value changed in the target after planning is not overwritten`() throws {
@@ -320,7 +320,7 @@ import Testing
       try result.get()
     } throws: { error in
       guard case MigrationError.store(let error) = error else { return false }
-      return error.code == StoreError.cancelled
+      return error.code == .cancelled
     }
     #expect(world.target.contents.isEmpty)
     #expect(try await world.migration().run().migratedCount == 3000)

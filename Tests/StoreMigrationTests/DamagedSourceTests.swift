@@ -71,12 +71,12 @@ import Testing
       from: source.store, to: target, journal: MemoryStore(), options: options)
     let plan = try migration.plan()
     #expect(plan.entries.map(\.action.name) == ["copy"])
-    #expect(plan.damage?.code == StoreError.corrupt)
+    #expect(plan.damage?.code == .corrupt)
     let report = try migration.run()
     #expect(report.entries.map(\.outcome.name) == ["migrated"])
-    #expect(report.damage?.code == StoreError.corrupt)
+    #expect(report.damage?.code == .corrupt)
     #expect(!report.isComplete)
-    #expect(try migration.resume().damage?.code == StoreError.corrupt, "the damage is remembered")
+    #expect(try migration.resume().damage?.code == .corrupt, "the damage is remembered")
     #expect(target.contents == (try items(["a": "1"])))
   }
 
@@ -103,7 +103,7 @@ import Testing
     let target = MemoryStore()
     let report = try migrate(source.opened(), to: target, deletesSource: false)
     #expect(target.contents.isEmpty)
-    #expect(report.damage?.code == StoreError.corrupt)
+    #expect(report.damage?.code == .corrupt)
     #expect(report.entries.allSatisfy { $0.outcome.name == "failed" })
   }
 }

@@ -31,7 +31,7 @@ extension `one at a time` {
     @Test func `is denied with the server's error and text`() async throws {
       let stage = try LoginStage()
       let error = await #expect(throws: WebLoginError.self) { try await stage.login(.deny).start() }
-      #expect(error?.code == WebLoginError.denied && error?.isTransient == false)
+      #expect(error?.code == .denied && error?.isTransient == false)
       #expect(error?.refusal?.error == "access_denied")
       #expect(error?.refusal?.text?.contains("denied") == true)
       #expect("\(try #require(error))" == "the login was not allowed (access_denied).")
@@ -52,7 +52,7 @@ extension `one at a time` {
       #expect(try stage.hasPending() && listeningPortCount() == 1)
       clock.advance(by: .seconds(1))
       let error = await #expect(throws: WebLoginError.self) { try await ending.value }
-      #expect(error?.code == WebLoginError.timedOut)
+      #expect(error?.code == .timedOut)
       #expect(try !stage.hasPending())
       #expect(try listeningPortCount() == 0)
     }
@@ -68,7 +68,7 @@ extension `one at a time` {
       let stranger = try Stranger("idle", 20, at: port)
       ending.cancel()
       let error = await #expect(throws: WebLoginError.self) { try await ending.value }
-      #expect(error?.code == WebLoginError.cancelled)
+      #expect(error?.code == .cancelled)
       #expect(try !stage.hasPending() && listeningPortCount() == 0)
       withExtendedLifetime(stranger) {}
     }
@@ -79,7 +79,7 @@ extension `one at a time` {
       var login = stage.login(.open)
       login.browser = DesktopOpener(program, environment: ["BROWSER": "/bin/false", "DISPLAY": ""])
       let error = await #expect(throws: WebLoginError.self) { try await login.start() }
-      #expect(error?.code == WebLoginError.noBrowser)
+      #expect(error?.code == .noBrowser)
       #expect(try !stage.hasPending() && listeningPortCount() == 0)
     }
 
@@ -154,7 +154,7 @@ extension `one at a time` {
       let error = await #expect(throws: WebLoginError.self) {
         try await stage.login(.allow).start()
       }
-      #expect(error?.code == WebLoginError.refused && error?.refusal?.error == "invalid_grant")
+      #expect(error?.code == .refused && error?.refusal?.error == "invalid_grant")
       #expect(error?.isTransient == false)
       #expect(try !stage.hasPending(), "a verifier is used once")
       #expect(try await stage.server.counts().codesRefused == 1)
@@ -197,7 +197,7 @@ extension `one at a time` {
       var login = stage.login(.open)
       login.browser = browser
       let error = await #expect(throws: WebLoginError.self) { try await login.start() }
-      #expect(error?.code == WebLoginError.unreachable && error?.isTransient == true)
+      #expect(error?.code == .unreachable && error?.isTransient == true)
       #expect(try !stage.hasPending() && listeningPortCount() == 0)
     }
 
@@ -207,14 +207,14 @@ extension `one at a time` {
       let stage = try LoginStage(
         http: WatchedHTTP { request in
           if request.fields["code"] != nil {
-            throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
+            throw OAuthHTTPError(.noAnswer, reason: "it broke")
           }
           return nil
         })
       let error = await #expect(throws: WebLoginError.self) {
         try await stage.login(.allow).start()
       }
-      #expect(error?.code == WebLoginError.unreachable)
+      #expect(error?.code == .unreachable)
       #expect(try listeningPortCount() == 0)
     }
 
@@ -225,7 +225,7 @@ extension `one at a time` {
       let error = await #expect(throws: WebLoginError.self) {
         try await stage.login(.allow).start()
       }
-      #expect(error?.code == WebLoginError.unreachable)
+      #expect(error?.code == .unreachable)
       #expect("\(try #require(error))".contains("in time"))
       try await stage.server.set("hold=0")
     }

@@ -96,7 +96,7 @@ extension `one at a time` {
         login.redirectPath = path
         let session = login
         let error = await #expect(throws: WebLoginError.self) { try await session.start() }
-        #expect(error?.code == WebLoginError.invalidConfiguration)
+        #expect(error?.code == .invalidConfiguration)
       }
     }
 

@@ -150,7 +150,7 @@ import WebLogin
     try await session.logIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
-    #expect(error?.code == SessionError.rejected)
+    #expect(error?.code == .rejected)
     #expect(try await session.item() == nil)
   }
 
@@ -166,14 +166,14 @@ import WebLogin
     try await session.logIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
-    #expect(error?.code == SessionError.temporarilyFailed)
+    #expect(error?.code == .temporarilyFailed)
     #expect((error?.underlying as? WebLoginError)?.code == code)
     #expect(try await session.item()?.accessToken == "old")
   }
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {
     let client = try client { _ in
-      throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "nothing is to be sent")
+      throw OAuthHTTPError(.noAnswer, reason: "nothing is to be sent")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(
@@ -181,15 +181,15 @@ import WebLogin
     #expect(try await session.validItem().accessToken == "old")
     clock.advance(by: .seconds(31))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
-    #expect((error?.underlying as? WebLoginError)?.code == WebLoginError.noRefreshToken)
+    #expect((error?.underlying as? WebLoginError)?.code == .noRefreshToken)
   }
 
   @Test func `reports whether its request was sent`() async throws {
     let failures: [(any Error, wasSent: Bool)] = [
-      (OAuthHTTPError(OAuthHTTPError.noAnswer, wasSent: false, reason: "no network"), false),
-      (OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "no answer"), true),
-      (OAuthHTTPError(OAuthHTTPError.timedOut, wasSent: false, reason: "too late"), false),
-      (OAuthHTTPError(OAuthHTTPError.timedOut, reason: "too late"), true),
+      (OAuthHTTPError(.noAnswer, wasSent: false, reason: "no network"), false),
+      (OAuthHTTPError(.noAnswer, reason: "no answer"), true),
+      (OAuthHTTPError(.timedOut, wasSent: false, reason: "too late"), false),
+      (OAuthHTTPError(.timedOut, reason: "too late"), true),
       // An error of another client does not say whether the request was sent.
       (CancellationError(), true),
     ]
@@ -248,14 +248,14 @@ import WebLogin
 
   @Test func `is removed even if the server cannot be reached`() async throws {
     let client = try client { _ in
-      throw OAuthHTTPError(OAuthHTTPError.noAnswer, wasSent: false, reason: "no network")
+      throw OAuthHTTPError(.noAnswer, wasSent: false, reason: "no network")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)
     let error = await #expect(throws: WebLoginError.self) {
       try await session.signOut(revokingWith: client)
     }
-    #expect(error?.code == WebLoginError.unreachable)
+    #expect(error?.code == .unreachable)
     #expect(try await session.item() == nil)
   }
 

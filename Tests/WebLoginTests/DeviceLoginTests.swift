@@ -39,7 +39,7 @@ extension `one at a time` {
       let error = await #expect(throws: WebLoginError.self) {
         try await stage.client.credential(for: authorization)
       }
-      #expect(error?.code == WebLoginError.denied && error?.refusal?.error == "access_denied")
+      #expect(error?.code == .denied && error?.refusal?.error == "access_denied")
     }
   }
 }
@@ -122,7 +122,7 @@ extension `one at a time` {
       clock.advance(by: .seconds(5))
     }
     let error = await #expect(throws: WebLoginError.self) { try await ending.value }
-    #expect(error?.code == WebLoginError.timedOut)
+    #expect(error?.code == .timedOut)
     #expect(answers.now.count == 77, "it polled 23 times within two minutes")
   }
 
@@ -145,7 +145,7 @@ extension `one at a time` {
     await clock.waitForSleeper(within: .seconds(5))
     ending.cancel()
     let error = await #expect(throws: WebLoginError.self) { try await ending.value }
-    #expect(error?.code == WebLoginError.cancelled)
+    #expect(error?.code == .cancelled)
     #expect(clock.sleeperCount == 0)
   }
 
@@ -166,7 +166,7 @@ extension `one at a time` {
           """)
       })
     let error = await #expect(throws: WebLoginError.self) { try await client.authorizeDevice() }
-    #expect(error?.code == WebLoginError.invalidResponse)
+    #expect(error?.code == .invalidResponse)
   }
 
   @Test func `are for a code shown as plain text and as a QR code with two rows a line`()

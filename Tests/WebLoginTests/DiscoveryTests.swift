@@ -81,7 +81,7 @@ import WebLogin
     let error = await #expect(throws: WebLoginError.self) {
       try await server("https://a.example", [place: busy])
     }
-    #expect(error?.code == WebLoginError.unavailable && error?.retryAfter == .seconds(7))
+    #expect(error?.code == .unavailable && error?.retryAfter == .seconds(7))
   }
 
   @Test(arguments: [
@@ -90,7 +90,7 @@ import WebLogin
   ])
   func `is not requested at an invalid address`(_ issuer: String) async throws {
     let error = await #expect(throws: WebLoginError.self) { try await server(issuer, [:]) }
-    #expect(error?.code == WebLoginError.invalidConfiguration)
+    #expect(error?.code == .invalidConfiguration)
   }
 
   @Test func `is requested once`() async throws {

@@ -73,7 +73,7 @@ import WebLogin
     defer { server.kill() }
     _ = try await send("/one")
     let error = await #expect(throws: OAuthHTTPError.self) { try await send("/drop") }
-    #expect(error?.code == OAuthHTTPError.noAnswer)
+    #expect(error?.code == .noAnswer)
     #expect(error?.wasSent == true)
     #expect(try await seen() == ["/one", "/drop", "/seen"])
   }
@@ -81,7 +81,7 @@ import WebLogin
   @Test func `reads no more than its limit`() async throws {
     defer { server.kill() }
     let error = await #expect(throws: OAuthHTTPError.self) { try await send("/large") }
-    #expect(error?.code == OAuthHTTPError.tooLarge)
+    #expect(error?.code == .tooLarge)
     let large = CurlHTTPClient(largestByteCount: 6_000_000)
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
@@ -91,7 +91,7 @@ import WebLogin
   func `reads no more of an endless answer than its limit`(_ path: String) async throws {
     defer { server.kill() }
     let error = await #expect(throws: OAuthHTTPError.self) { try await send(path) }
-    #expect(error?.code == OAuthHTTPError.tooLarge)
+    #expect(error?.code == .tooLarge)
     let sent = try #require(Int(String(decoding: try await send("/sent").body, as: UTF8.self)))
     #expect(sent < 32 << 20)
   }
@@ -102,7 +102,7 @@ import WebLogin
       let error = await #expect(throws: OAuthHTTPError.self) {
         try await send(path, by: CurlHTTPClient(timeout: .milliseconds(200)))
       }
-      #expect(error?.code == OAuthHTTPError.timedOut)
+      #expect(error?.code == .timedOut)
       #expect(error?.wasSent == true)
     }
     let hanging = Task { try await send("/hang") }
@@ -123,7 +123,7 @@ import WebLogin
       }
       task.cancel()
       let error = await #expect(throws: OAuthHTTPError.self) { try await task.value }
-      #expect(error?.code == OAuthHTTPError.cancelled)
+      #expect(error?.code == .cancelled)
     }
     hanging.cancel()
     #expect(try await seen().count { $0 == "/cancelled" } == 0)
@@ -167,6 +167,6 @@ import WebLogin
     let error = await #expect(throws: OAuthHTTPError.self) {
       try await send("/one", by: CurlHTTPClient(timeout: .seconds(-1)))
     }
-    #expect(error?.code == OAuthHTTPError.timedOut && error?.wasSent == false)
+    #expect(error?.code == .timedOut && error?.wasSent == false)
   }
 }

@@ -56,7 +56,7 @@ extension `one at a time` {
         login.browser = PortalOpener(bus: address)
         let session = login
         let error = await #expect(throws: WebLoginError.self) { try await session.start() }
-        #expect(error?.code == WebLoginError.noBrowser)
+        #expect(error?.code == .noBrowser)
       }
       #expect(try !stage.hasPending())
       withExtendedLifetime(portal) {}

@@ -76,7 +76,7 @@ extension `one at a time` {
       // The process that began it still lives.
       let again = login
       let error = await #expect(throws: WebLoginError.self) { try await again.resume() }
-      #expect(error?.code == WebLoginError.portTaken)
+      #expect(error?.code == .portTaken)
       #expect(try stage.hasPending())
       ending.cancel()
       _ = await ending.result
@@ -86,7 +86,7 @@ extension `one at a time` {
       let stage = try LoginStage()
       for login in [stage.login(.open), WebAuthenticationSession(client: stage.client)] {
         let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
-        #expect(error?.code == WebLoginError.nothingPending)
+        #expect(error?.code == .nothingPending)
       }
       #expect(try listeningPortCount() == 0)
     }
@@ -97,7 +97,7 @@ extension `one at a time` {
       let other = OAuthClient(issuer: stage.server.address, clientID: "other")
       let login = WebAuthenticationSession(client: other, pending: stage.pending)
       let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
-      #expect(error?.code == WebLoginError.otherLogin)
+      #expect(error?.code == .otherLogin)
       #expect(try stage.hasPending())
     }
 
@@ -125,7 +125,7 @@ extension `one at a time` {
       #expect(try await login.isPending() == isPending)
       if !isPending {
         let error = await #expect(throws: WebLoginError.self) { try await login.resume() }
-        #expect(error?.code == WebLoginError.timedOut)
+        #expect(error?.code == .timedOut)
         #expect(try !stage.hasPending(), "it can never be finished")
       }
     }
@@ -146,7 +146,7 @@ extension `one at a time` {
       _ = try await ending.value
       slow.release(with: kept)
       let error = await #expect(throws: WebLoginError.self) { try await lateEnding.value }
-      #expect(error?.code == WebLoginError.nothingPending)
+      #expect(error?.code == .nothingPending)
       #expect(try listeningPortCount() == 0)
     }
   }

@@ -57,7 +57,7 @@ extension `one at a time` {
         server: try AuthorizationServer(
           issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize",
           tokenEndpoint: "https://a.example/token"), clientID: "app",
-        http: ScriptedHTTP { _ in throw OAuthHTTPError(OAuthHTTPError.noAnswer, reason: "it broke")
+        http: ScriptedHTTP { _ in throw OAuthHTTPError(.noAnswer, reason: "it broke")
         })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
       var login = WebAuthenticationSession(client: client, pending: PendingLogin.Place(container))

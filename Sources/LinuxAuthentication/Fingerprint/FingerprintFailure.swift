@@ -20,44 +20,44 @@ enum FingerprintFailure {
       return .cancelledByApp
     case .disconnected where !isClaimed:
       return AuthenticationError(
-        AuthenticationError.biometryNotAvailable,
+        .biometryNotAvailable,
         "there is no system bus to reach a fingerprint reader on: \(error.message)",
         underlying: error)
     case .remote where !isClaimed && error.saysNoProvider:
       return AuthenticationError(
-        AuthenticationError.biometryNotAvailable, "there is no service for fingerprint readers",
+        .biometryNotAvailable, "there is no service for fingerprint readers",
         remedy: "Install fprintd", underlying: error)
     case .remote("\(prefix)NoSuchDevice") where !isClaimed:
       return AuthenticationError(
-        AuthenticationError.biometryNotAvailable, "there is no fingerprint reader",
+        .biometryNotAvailable, "there is no fingerprint reader",
         remedy: "Connect one that fprintd supports", underlying: error)
     case .remote(noEnrolledPrints):
       return AuthenticationError(
-        AuthenticationError.biometryNotEnrolled, "no finger is enrolled",
+        .biometryNotEnrolled, "no finger is enrolled",
         remedy: "Enroll one with fprintd-enroll, or in the desktop's settings",
         underlying: error)
     case .remote("\(prefix)PermissionDenied"):
       return AuthenticationError(
-        AuthenticationError.notPermitted, "the reader may not be used from here",
+        .notPermitted, "the reader may not be used from here",
         remedy: "Use it from an active session at the machine itself, not over a network",
         underlying: error)
     case .remote("\(prefix)AlreadyInUse"):
       return AuthenticationError(
-        AuthenticationError.busy, "the fingerprint reader is in use", underlying: error)
+        .busy, "the fingerprint reader is in use", underlying: error)
     case .remote, .disconnected:
       return AuthenticationError(
-        AuthenticationError.serviceLost, "the fingerprint reader is gone: \(error.message)",
+        .serviceLost, "the fingerprint reader is gone: \(error.message)",
         remedy: "Try again", underlying: error)
     }
   }
 
   static var timedOut: AuthenticationError {
-    AuthenticationError(AuthenticationError.timedOut, "no finger was presented in time")
+    AuthenticationError(.timedOut, "no finger was presented in time")
   }
 
   static var serviceLost: AuthenticationError {
     AuthenticationError(
-      AuthenticationError.serviceLost, "the service for fingerprint readers ended",
+      .serviceLost, "the service for fingerprint readers ended",
       remedy: "Try again")
   }
 }

@@ -81,7 +81,7 @@ struct FingerprintVerification: Sendable {
         guard tryCount < largestTryCount else {
           return .failure(
             AuthenticationError(
-              AuthenticationError.failed, "the finger is not enrolled"))
+              .failed, "the finger is not enrolled"))
         }
         tell(.problem("That finger was not recognized. Try again"))
         try await reader.call("VerifyStop", until: deadline)
@@ -89,7 +89,7 @@ struct FingerprintVerification: Sendable {
       case .scan(.ended(let status)):
         return .failure(
           AuthenticationError(
-            AuthenticationError.serviceLost, "the fingerprint reader ended (\(status))",
+            .serviceLost, "the fingerprint reader ended (\(status))",
             remedy: "Connect it, and try again"))
       case .serviceEnded:
         return .failure(FingerprintFailure.serviceLost)

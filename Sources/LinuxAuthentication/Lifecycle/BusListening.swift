@@ -102,11 +102,11 @@ struct BusListening: Sendable {
   private static func error(_ error: DBusError) -> AuthenticationError {
     if error.name == "org.freedesktop.DBus.Error.AccessDenied" {
       return AuthenticationError(
-        AuthenticationError.notPermitted, "the service refused: \(error.message)",
+        .notPermitted, "the service refused: \(error.message)",
         underlying: error)
     }
     return AuthenticationError(
-      AuthenticationError.serviceLost, "there is no service to listen to: \(error.message)",
+      .serviceLost, "there is no service to listen to: \(error.message)",
       underlying: error)
   }
 }

@@ -26,7 +26,7 @@ enum Account {
       capacity *= 4
     }
     throw AuthenticationError(
-      AuthenticationError.misconfigured, "the user \(getuid()) has no account on this machine",
+      .misconfigured, "the user \(getuid()) has no account on this machine",
       remedy: "Specify the user to ask")
   }
 }

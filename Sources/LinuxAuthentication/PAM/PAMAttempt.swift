@@ -37,7 +37,7 @@ final class PAMAttempt: Sendable {
     let timer = DispatchWorkItem {
       attempt.end(
         .failure(
-          AuthenticationError(AuthenticationError.timedOut, "the person did not answer in time")))
+          AuthenticationError(.timedOut, "the person did not answer in time")))
     }
     timers.asyncAfter(deadline: .now() + timeout.dispatchInterval, execute: timer)
     defer { timer.cancel() }

@@ -123,14 +123,14 @@ public struct PAMAuthenticator: UserAuthenticator {
     if let refusal = conversation.refusal { throw refusal }
     guard authenticated == user else {
       throw AuthenticationError(
-        AuthenticationError.failed, "PAM authenticated another user than the requested one")
+        .failed, "PAM authenticated another user than the requested one")
     }
     if conversation.hasGivenSecret { return .passcode }
     // `pam_unix nullok` accepts anyone for an account without a password. It sends no message,
     // while a module that waits for a finger or a key does.
     guard isPersonInvolved else {
       throw AuthenticationError(
-        AuthenticationError.passcodeNotSet, "the account of \(user) has no password",
+        .passcodeNotSet, "the account of \(user) has no password",
         remedy: "Set one with passwd")
     }
     return .system

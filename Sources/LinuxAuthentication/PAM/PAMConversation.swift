@@ -63,7 +63,7 @@ final class PAMConversation {
     case .text(let answer):
       guard PAMTransaction.takes(answer) else {
         refusal = AuthenticationError(
-          AuthenticationError.failed,
+          .failed,
           "the answer contains a NUL, or is longer than the "
             + "\(PAMTransaction.largestAnswerByteCount) bytes that PAM accepts")
         return nil

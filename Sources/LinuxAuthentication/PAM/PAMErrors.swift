@@ -11,7 +11,7 @@ extension PAMFailure {
   func error(in stage: Stage, _ notice: LockoutNotice) -> AuthenticationError {
     if notice.isLocked {
       return AuthenticationError(
-        AuthenticationError.lockout, "the account is locked after too many failures",
+        .lockout, "the account is locked after too many failures",
         retryAfter: notice.remaining)
     }
     switch (stage, status) {
@@ -19,36 +19,36 @@ extension PAMFailure {
     case (.account, .authenticationError), (.account, .userUnknown),
       (_, .newTokenRequired), (_, .accountExpired), (_, .tokenExpired):
       return AuthenticationError(
-        AuthenticationError.accountUnusable, "the account cannot be used: \(said)",
+        .accountUnusable, "the account cannot be used: \(said)",
         remedy: status == .accountExpired ? nil : "Log in again, or set a new password")
     // The two are not distinguished, because that would reveal which accounts exist.
     case (_, .authenticationError), (_, .userUnknown):
       return AuthenticationError(
-        AuthenticationError.failed, "the system did not accept the answer")
+        .failed, "the system did not accept the answer")
     case (_, .maximumTries):
       return AuthenticationError(
-        AuthenticationError.lockout, "there were too many failures: \(said)")
+        .lockout, "there were too many failures: \(said)")
     case (_, .permissionDenied):
       return AuthenticationError(
-        AuthenticationError.notPermitted, "the system's rules do not allow it: \(said)",
+        .notPermitted, "the system's rules do not allow it: \(said)",
         remedy: "Ask the administrator, or check the system's log")
     case (_, .insufficientCredentials), (_, .informationUnavailable):
       return AuthenticationError(
-        AuthenticationError.notPermitted,
+        .notPermitted,
         "this program cannot reach the password database: \(said)",
         remedy: "Run it as the user who is asked, without NoNewPrivileges and outside of a sandbox")
     case (_, .openError), (_, .symbolError), (_, .serviceError), (_, .abort), (_, .moduleUnknown),
       (_, .ignore):
       return AuthenticationError(
-        AuthenticationError.misconfigured, "PAM cannot apply the service's file: \(said)",
+        .misconfigured, "PAM cannot apply the service's file: \(said)",
         remedy: "Check the system's log for a missing or misconfigured module")
     case (_, .systemError), (_, .bufferError), (_, .lockBusy), (_, .tryAgain):
       return AuthenticationError(
-        AuthenticationError.serviceLost, "the system could not complete the check: \(said)",
+        .serviceLost, "the system could not complete the check: \(said)",
         remedy: "Try again")
     default:
       return AuthenticationError(
-        AuthenticationError.failed, "the system did not authenticate the person: \(said)")
+        .failed, "the system did not authenticate the person: \(said)")
     }
   }
 

@@ -21,26 +21,26 @@ struct PAMServiceFile: Sendable {
   func check() throws(AuthenticationError) {
     guard !service.isEmpty, !service.contains("/"), !service.contains("\0") else {
       throw AuthenticationError(
-        AuthenticationError.misconfigured, "\"\(service)\" cannot be the name of a PAM service",
+        .misconfigured, "\"\(service)\" cannot be the name of a PAM service",
         remedy: "Use a name without a slash")
     }
     // libpam converts the name to lower case before it searches.
     let names = directories.map { "\($0)/\(service.lowercased())" }
     guard let path = names.first(where: FileManager.default.fileExists) else {
       throw AuthenticationError(
-        AuthenticationError.misconfigured,
+        .misconfigured,
         "there is no PAM service \"\(service)\" in \(directories.joined(separator: " or "))",
         remedy: remedy)
     }
     guard let content = FileManager.default.contents(atPath: path) else {
       throw AuthenticationError(
-        AuthenticationError.misconfigured, "\(path) cannot be read",
+        .misconfigured, "\(path) cannot be read",
         remedy: "Make it readable for all users")
     }
     let kinds = Self.kinds(in: String(decoding: content, as: UTF8.self))
     for kind in ["auth", "account"] where !kinds.contains(kind) {
       throw AuthenticationError(
-        AuthenticationError.misconfigured, "\(path) has no rule of the kind \"\(kind)\"",
+        .misconfigured, "\(path) has no rule of the kind \"\(kind)\"",
         remedy: remedy)
     }
   }

@@ -88,18 +88,18 @@ public struct PolkitAuthenticator: UserAuthenticator {
     }
     if answer.isAuthorized { return method }
     if answer.isDismissed {
-      throw AuthenticationError(AuthenticationError.userCancel, "the person cancelled")
+      throw AuthenticationError(.userCancel, "the person cancelled")
     }
     if answer.isChallenge {
       throw AuthenticationError(
-        AuthenticationError.notInteractive, "there is no polkit agent to ask the person",
+        .notInteractive, "there is no polkit agent to ask the person",
         remedy: "Start an agent: the desktop's, or pkttyagent in a terminal")
     }
     // The answer is the same if a rule refused without a question.
     let unasked = try await check(authority, cancellation: nil, until: deadline)
     guard unasked.isAuthorized || unasked.isChallenge else { throw PolkitFailure.notPermitted }
     throw AuthenticationError(
-      AuthenticationError.failed, "the system did not authenticate the person")
+      .failed, "the system did not authenticate the person")
   }
 
   private func authority(

@@ -13,28 +13,28 @@ enum PolkitFailure {
     switch error.kind {
     case .timedOut:
       return AuthenticationError(
-        AuthenticationError.timedOut, "the person did not answer in time")
+        .timedOut, "the person did not answer in time")
     case .cancelled:
       return .cancelledByApp
     // If polkit was never reached, nothing went away that might soon return: a system without
     // polkit, or a container without the system's bus, lacks an installation.
     case .disconnected where !isReached:
       return AuthenticationError(
-        AuthenticationError.misconfigured,
+        .misconfigured,
         "there is no system bus to reach polkit on: \(error.message)",
         remedy: "Run the program where the system's bus can be reached", underlying: error)
     case .remote where !isReached && error.saysNoProvider:
       return AuthenticationError(
-        AuthenticationError.misconfigured, "there is no polkit on this machine",
+        .misconfigured, "there is no polkit on this machine",
         remedy: "Install polkitd, or authenticate by PAM", underlying: error)
     case .remote("org.freedesktop.PolicyKit1.Error.NotAuthorized"),
       .remote("org.freedesktop.DBus.Error.AccessDenied"):
       return AuthenticationError(
-        AuthenticationError.notPermitted, "this program may not ask polkit: \(error.message)",
+        .notPermitted, "this program may not ask polkit: \(error.message)",
         underlying: error)
     case .remote, .disconnected:
       return AuthenticationError(
-        AuthenticationError.serviceLost, "polkit could not decide: \(error.message)",
+        .serviceLost, "polkit could not decide: \(error.message)",
         remedy: "Try again", underlying: error)
     }
   }
@@ -42,18 +42,18 @@ enum PolkitFailure {
   static func notRegistered(_ action: String) -> AuthenticationError {
     let path = PolkitAuthenticator.Policy(action: action, message: "").path
     return AuthenticationError(
-      AuthenticationError.misconfigured, "polkit does not know the action \(action)",
+      .misconfigured, "polkit does not know the action \(action)",
       remedy: "Install \(path), whose content PolkitAuthenticator.Policy gives")
   }
 
   static func notAnAction(_ action: String) -> AuthenticationError {
     AuthenticationError(
-      AuthenticationError.misconfigured, "\"\(action)\" cannot be the name of a polkit action",
+      .misconfigured, "\"\(action)\" cannot be the name of a polkit action",
       remedy: "Use letters, digits, hyphens and periods")
   }
 
   static var notPermitted: AuthenticationError {
     AuthenticationError(
-      AuthenticationError.notPermitted, "the system's rules do not allow this user to do it here")
+      .notPermitted, "the system's rules do not allow this user to do it here")
   }
 }

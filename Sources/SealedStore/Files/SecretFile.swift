@@ -16,7 +16,7 @@ package enum SecretFile {
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
     guard byteCount <= largestByteCount else {
       throw StoreError(
-        StoreError.invalidKey, store: path,
+        .invalidKey, store: path,
         reason: "the file has more than \(largestByteCount) bytes, too many for a key")
     }
     return buffer.secret(0..<byteCount)
@@ -50,11 +50,11 @@ package enum SecretFile {
         path, in: .workingDirectory, access, path: path, fileSystem: fileSystem)
     } catch let error where error.errno == SystemCallError.fileExists {
       throw StoreError(
-        StoreError.alreadyExists, store: path, reason: "there is a file of that name",
+        .alreadyExists, store: path, reason: "there is a file of that name",
         remedy: "Name a file that does not exist")
     } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
-        StoreError.keyMissing, store: path, reason: "there is no such file",
+        .keyMissing, store: path, reason: "there is no such file",
         remedy: "Name the file that holds the key", errno: error.errno)
     } catch {
       throw StoreError(error, path: path)

@@ -23,7 +23,7 @@ extension PrivateDirectory {
   ) throws(StoreError) -> PrivateDirectory {
     guard Sodium.isReady else {
       throw StoreError(
-        StoreError.unavailable, store: path, reason: "libsodium found no source of randomness")
+        .unavailable, store: path, reason: "libsodium found no source of randomness")
     }
     return try PrivateDirectory(path, fileSystem: fileSystem)
   }

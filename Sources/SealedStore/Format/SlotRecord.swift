@@ -78,7 +78,7 @@ struct SlotHead: Equatable {
     }
     guard smallest...Name.largestByteCount ~= parameterBytes.count else {
       throw StoreError(
-        StoreError.invalidName, store: "key slot",
+        .invalidName, store: "key slot",
         reason: "the label or reference of a key slot has \(parameterBytes.count) bytes",
         remedy: "Give one of at most \(Name.largestByteCount) bytes; a reference must not be empty")
     }

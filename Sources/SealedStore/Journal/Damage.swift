@@ -32,7 +32,7 @@ struct Damage: Equatable {
   /// Returns the error that reads and writes throw.
   func error(in directory: PrivateDirectory) -> StoreError {
     StoreError(
-      StoreError.corrupt,
+      .corrupt,
       store: isOfMark ? directory.path : directory.pathOfFile(StoreFile.journal), reason: reason,
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }

@@ -45,7 +45,7 @@ public struct KeyFile: KeySource {
     if isMadeIfAbsent {
       do throws(StoreError) {
         _ = try Self.create(at: path)
-      } catch let error where error.code == StoreError.alreadyExists {
+      } catch let error where error.code == .alreadyExists {
         // An earlier store, or another process just now, made the file.
       }
     }

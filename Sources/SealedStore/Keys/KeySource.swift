@@ -55,7 +55,7 @@ public struct WrappingKey: Sendable {
   public init(_ secret: SecretBytes) throws(StoreError) {
     guard secret.byteCount == Sodium.keyByteCount else {
       throw StoreError(
-        StoreError.invalidKey, store: "key",
+        .invalidKey, store: "key",
         reason: "the key has \(secret.byteCount) bytes instead of \(Sodium.keyByteCount)")
     }
     bytes = try KeyBytes()

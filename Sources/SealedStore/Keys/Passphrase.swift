@@ -75,7 +75,7 @@ public struct Passphrase: KeySource {
   ) throws(StoreError) {
     guard 1...Self.largestByteCount ~= utf8.byteCount else {
       throw StoreError(
-        StoreError.invalidKey, store: "passphrase",
+        .invalidKey, store: "passphrase",
         reason: "the passphrase has \(utf8.byteCount) bytes",
         remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
@@ -100,7 +100,7 @@ public struct Passphrase: KeySource {
     if isASCII { return utf8 }
     guard let text = String(validating: utf8.copyBytes(), as: UTF8.self) else {
       throw StoreError(
-        StoreError.invalidKey, store: "passphrase", reason: "the passphrase is not UTF-8")
+        .invalidKey, store: "passphrase", reason: "the passphrase is not UTF-8")
     }
     return SecretBytes(utf8: text.precomposedStringWithCanonicalMapping)
   }
@@ -127,7 +127,7 @@ public struct Passphrase: KeySource {
       let sum = total.addingReportingOverflow(cost.partialValue)
       guard !cost.overflow, !sum.overflow, sum.partialValue <= limits.totalByteCount else {
         throw StoreError(
-          StoreError.invalidKey, store: Self.slotName,
+          .invalidKey, store: Self.slotName,
           reason: "the passphrase slots together take more than the allowed total of "
             + "\(limits.totalByteCount >> 20) MiB (passes times memory)",
           remedy: Self.remedy)
@@ -144,7 +144,7 @@ public struct Passphrase: KeySource {
   private func check(passes: Int, memoryByteCount: Int) throws(StoreError) {
     guard limits.passes.contains(passes), limits.memoryByteCount.contains(memoryByteCount) else {
       throw StoreError(
-        StoreError.invalidKey, store: Self.slotName,
+        .invalidKey, store: Self.slotName,
         reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of the limits",
         remedy: Self.remedy)
     }
@@ -153,7 +153,7 @@ public struct Passphrase: KeySource {
   private func key(_ parameters: Passphrase.Parameters) throws(StoreError) -> WrappingKey {
     guard let key = try derive(parameters) else {
       throw StoreError(
-        StoreError.unavailable, store: Self.slotName,
+        .unavailable, store: Self.slotName,
         reason: "deriving the key needs \(parameters.memoryByteCount >> 20) MiB of memory, "
           + "which are not available")
     }

@@ -39,12 +39,12 @@ public struct SystemdCredential: KeySource {
     // systemd.exec(5): names are file names, so a slash would leave the directory.
     guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
       throw StoreError(
-        StoreError.invalidName, store: "systemd credential",
+        .invalidName, store: "systemd credential",
         reason: "'\(name)' is not the name of a credential")
     }
     guard let directory, !directory.isEmpty else {
       throw StoreError(
-        StoreError.keyMissing, store: "systemd credential \(name)",
+        .keyMissing, store: "systemd credential \(name)",
         reason: "CREDENTIALS_DIRECTORY is not set",
         remedy: "Run this as a service with LoadCredentialEncrypted=\(name)")
     }

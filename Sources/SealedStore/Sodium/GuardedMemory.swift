@@ -20,7 +20,7 @@ package import SessionToolsBase
   init(byteCount: Int) throws(StoreError) {
     guard Sodium.isReady, let start = unsafe sodium_malloc(byteCount) else {
       throw StoreError(
-        StoreError.unavailable, store: "key memory",
+        .unavailable, store: "key memory",
         reason: "the system did not provide guarded memory for keys")
     }
     self.byteCount = byteCount

@@ -157,7 +157,7 @@ final class CommitQueue: Sendable {
     let changes = requests.count == 1 ? requests[0] : requests.flatMap(\.self)
     let result = Self.result { () throws(StoreError) in try commit(changes) }
     var results = Array(repeating: result, count: requests.count)
-    if requests.count > 1, case .failure(let error) = result, error.code == StoreError.noSpace {
+    if requests.count > 1, case .failure(let error) = result, error.code == .noSpace {
       // Requests that do not fit together may fit one by one, and each fails only for its own size.
       results = requests.map { request in
         Self.result { () throws(StoreError) in try commit(request) }

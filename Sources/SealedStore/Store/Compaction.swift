@@ -91,7 +91,7 @@ extension SealedFileStore {
         (try? withState { open throws(StoreError) in
           try open.usableJournal().end.byteCount
         }) ?? 0
-      if error.code != StoreError.locked, error.code != StoreError.timedOut {
+      if error.code != .locked, error.code != .timedOut {
         options.onNotice?(.compactionFailed(error.reason))
       }
     }
@@ -202,7 +202,7 @@ extension StoreWriter {
       try directory.rename(StoreFile.journalNext, to: StoreFile.journal)
       view.isNameDurable = true
     } catch {
-      let isUnknown = error.code == StoreError.outcomeUnknown || mayBeInPlace(view)
+      let isUnknown = error.code == .outcomeUnknown || mayBeInPlace(view)
       store.withStateIfOpen { open in
         open.isReplacingJournal = false
         // Either journal may be there after a crash; both have the same items. Look again.

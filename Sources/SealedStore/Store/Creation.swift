@@ -80,7 +80,7 @@ extension SealedFileStore {
 
   private static func noParent(of path: String, errno: Int32? = nil) -> StoreError {
     StoreError(
-      StoreError.unavailable, store: path, reason: "the directory above it does not exist",
+      .unavailable, store: path, reason: "the directory above it does not exist",
       remedy: "Make it first: mkdir -p \(path.parentPath.shellQuoted)", errno: errno)
   }
 
@@ -112,7 +112,7 @@ extension SealedFileStore {
     guard names.isDisjoint(with: [StoreFile.header, StoreFile.headerCopy])
     else {
       throw StoreError(
-        StoreError.alreadyExists, store: directory.path, reason: "there is a store already",
+        .alreadyExists, store: directory.path, reason: "there is a store already",
         remedy: "Open it, or choose another directory")
     }
     let leftOver: Set = [
@@ -122,7 +122,7 @@ extension SealedFileStore {
     let journal = try directory.status(of: StoreFile.journal)
     guard names.isSubset(of: leftOver), (journal?.byteCount ?? 0) <= JournalHead.byteCount else {
       throw StoreError(
-        StoreError.alreadyExists, store: directory.path, reason: "the directory is not empty",
+        .alreadyExists, store: directory.path, reason: "the directory is not empty",
         remedy: "Choose an empty or a new directory")
     }
   }

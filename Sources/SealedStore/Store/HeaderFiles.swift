@@ -44,7 +44,7 @@ struct HeaderFiles {
     }
     guard try !hasRemains() else { throw corrupt("the header and its copy are missing") }
     throw StoreError(
-      StoreError.unavailable, store: directory.path,
+      .unavailable, store: directory.path,
       reason: "there is no store in this directory",
       remedy: "Name an existing store, or make one here")
   }
@@ -78,7 +78,7 @@ struct HeaderFiles {
       throw corrupt("the header was changed by someone without its keys")
     case .defective(.unsupportedVersion(let version)):
       throw StoreError(
-        StoreError.unsupportedVersion, store: directory.path,
+        .unsupportedVersion, store: directory.path,
         reason: "the store has format version \(version), but this program supports version "
           + "\(Header.formatVersion)",
         remedy: "Use a newer version of the program")
@@ -105,7 +105,7 @@ struct HeaderFiles {
 
   private func corrupt(_ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: directory.path, reason: reason,
+      .corrupt, store: directory.path, reason: reason,
       remedy: "Put both files back from a backup; without them no key opens the store")
   }
 }

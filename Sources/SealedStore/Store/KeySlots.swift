@@ -61,7 +61,7 @@ extension SealedFileStore {
     let slots = try changeHeader { header, storeKey throws(StoreError) in
       guard header.slots.count < KeySlot.largestCount else {
         throw StoreError(
-          StoreError.invalidKey, store: path,
+          .invalidKey, store: path,
           reason: "the store has \(KeySlot.largestCount) key slots already",
           remedy: "Remove one first")
       }
@@ -100,7 +100,7 @@ extension SealedFileStore {
       try checkSlot(number, in: header)
       guard header.slots.count > 1 else {
         throw StoreError(
-          StoreError.invalidKey, store: path, reason: "this is the store's last key slot",
+          .invalidKey, store: path, reason: "this is the store's last key slot",
           remedy: "Add another one first; without a slot nothing opens the store")
       }
       header.slots.remove(at: number - 1)
@@ -151,9 +151,9 @@ extension SealedFileStore {
     }
     do throws(StoreError) {
       try key.checkCost(of: tried + [slot])
-    } catch let error where error.code == StoreError.invalidKey {
+    } catch let error where error.code == .invalidKey {
       throw StoreError(
-        StoreError.invalidKey, store: path, reason: error.reason,
+        .invalidKey, store: path, reason: error.reason,
         remedy: "Remove a passphrase slot first, or give the new one a lower cost")
     }
   }
@@ -161,7 +161,7 @@ extension SealedFileStore {
   private func checkSlot(_ number: Int, in header: Header) throws(StoreError) {
     guard 1...header.slots.count ~= number else {
       throw StoreError(
-        StoreError.invalidKey, store: path,
+        .invalidKey, store: path,
         reason: "there is no key slot \(number); there are \(header.slots.count)",
         remedy: "List them with session-tools slots list \(path.shellQuoted)")
     }

@@ -28,7 +28,7 @@ extension SealedFileStore {
     do throws(StoreError) {
       // All names are read again, and kept ones are not used: damage must be reported.
       return StoreListing(keys: try readAllKeys(progress: nil))
-    } catch let error where error.code == StoreError.corrupt {
+    } catch let error where error.code == .corrupt {
       return try damagedListing(error)
     }
   }

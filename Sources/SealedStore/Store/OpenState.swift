@@ -141,7 +141,7 @@ struct OpenState {
       if let found = try view.advance(to: .mark(mark), keys: keys) {
         // A part of the change that breaks off may be in the index, and must not count.
         journal = .unusable(
-          StoreError(StoreError.corrupt, store: "journal", reason: found.reason))
+          StoreError(.corrupt, store: "journal", reason: found.reason))
         return false
       }
     } catch {
@@ -164,7 +164,7 @@ struct OpenState {
     let opened = try StoreUnlocking.open(onDisk, by: .keys(keys), path: path)
     guard try usableJournal().head.belongs(to: onDisk, opened.keys) else {
       throw StoreError(
-        StoreError.corrupt, store: path, reason: "the journal does not belong to the header",
+        .corrupt, store: path, reason: "the journal does not belong to the header",
         remedy: "Put header and header.copy back from a backup")
     }
     header = onDisk

@@ -185,7 +185,7 @@ extension SealedFileStore {
 
   func corruptRecord(_ offset: UInt64, _ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: directory.pathOfFile(StoreFile.journal),
+      .corrupt, store: directory.pathOfFile(StoreFile.journal),
       reason: "the record at byte \(offset) cannot be opened: \(reason)",
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }

@@ -73,7 +73,8 @@ extension StoreWriter {
     var keptAt: String?
   }
 
-  fileprivate func salvageJournal(progress: SealedFileStore.Progress?) throws(StoreError) -> Salvage {
+  fileprivate func salvageJournal(progress: SealedFileStore.Progress?) throws(StoreError) -> Salvage
+  {
     let (header, keys, chained, end) = try store.withState { open throws(StoreError) in
       _ = try open.refresh(from: loader, holding: .exclusive)
       open.keys.beginUse()
@@ -331,7 +332,7 @@ extension StoreWriter {
 
   private func noSalvage(_ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: path, reason: "\(reason), so there is nothing to salvage",
+      .corrupt, store: path, reason: "\(reason), so there is nothing to salvage",
       remedy: "Put the store's directory back from a backup")
   }
 }

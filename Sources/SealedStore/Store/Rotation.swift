@@ -105,14 +105,14 @@ extension StoreWriter {
       }
       guard opensAny else {
         throw StoreError(
-          StoreError.wrongKey, store: path,
+          .wrongKey, store: path,
           reason: "a key that should be kept does not open the store",
           remedy: "Give the keys of the slots to keep; nothing was changed")
       }
     }
     guard !kept.isEmpty else {
       throw StoreError(
-        StoreError.invalidKey, store: path, reason: "no key is left that would open the store",
+        .invalidKey, store: path, reason: "no key is left that would open the store",
         remedy: "Give the key of at least one slot to keep")
     }
     return kept
@@ -135,7 +135,8 @@ extension StoreWriter {
   }
 
   fileprivate mutating func rotate(
-    from header: Header, slots: [SlotRecord], storeKey: KeyBytes, _ progress: SealedFileStore.Progress?
+    from header: Header, slots: [SlotRecord], storeKey: KeyBytes,
+    _ progress: SealedFileStore.Progress?
   ) throws(StoreError) {
     let dataKey = try KeyBytes()
     environment.random.fill(dataKey)
@@ -166,7 +167,7 @@ extension StoreWriter {
         progress: progress)
       try install(view, after: old)
     } catch {
-      if error.code == StoreError.outcomeUnknown {
+      if error.code == .outcomeUnknown {
         // The new journal is in its place, though perhaps not permanently, and needs this header
         // and these keys.
         store.withStateIfOpen { $0 = rotated(.unusable(error)) }

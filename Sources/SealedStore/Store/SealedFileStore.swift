@@ -147,7 +147,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   ) throws(StoreError) -> Result {
     guard !isInForkedChild else {
       throw StoreError(
-        StoreError.unavailable, store: path,
+        .unavailable, store: path,
         reason: "the store was opened by the parent of this forked process",
         remedy: "Open the store again in the child")
     }
@@ -209,7 +209,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
 
   private var lockedError: StoreError {
     StoreError(
-      StoreError.locked, store: path, reason: "the store is locked",
+      .locked, store: path, reason: "the store is locked",
       remedy: "Unlock it with its key or passphrase")
   }
 }

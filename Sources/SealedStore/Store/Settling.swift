@@ -32,7 +32,7 @@ extension StoreLoader {
       do throws(StoreError) {
         try settle(view, mark, keys: state.keys, after: last)
       } catch {
-        guard error.code == StoreError.accessDenied || error.code == StoreError.noSpace else {
+        guard error.code == .accessDenied || error.code == .noSpace else {
           throw error.ofPreparation
         }
         try settleForReading(view, keys: state.keys)
@@ -58,7 +58,7 @@ extension StoreLoader {
       state.furthest = last.furthest
       state.journal = .unusable(
         StoreError(
-          StoreError.corrupt, store: directory.path,
+          .corrupt, store: directory.path,
           reason: "the store's files are older than what was read from them before",
           remedy: "If they were restored from a backup, open the store again"))
     } else {
@@ -126,7 +126,7 @@ extension StoreLoader {
     var written = 0
     do throws(StoreError) {
       view.fileByteCount = try void.write(to: view.file, withReserve: true, written: &written)
-    } catch let error where error.code == StoreError.noSpace {
+    } catch let error where error.code == .noSpace {
       view.fileByteCount = try void.write(to: view.file, withReserve: false, written: &written)
     }
     try view.file.synchronizeData()

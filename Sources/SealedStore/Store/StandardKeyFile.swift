@@ -65,7 +65,7 @@ extension SealedFileStore {
     do throws(StoreError) {
       return try SealedFileStore.identifier(at: path) != store.bytes.hexadecimal
     } catch {
-      return error.code == StoreError.unavailable
+      return error.code == .unavailable
     }
   }
 }

@@ -55,7 +55,7 @@ public struct StoreAnchor: Hashable, Sendable {
     let markByteCount = Mark.unsignedByteCount
     guard bytes.count == 16 + markByteCount || bytes.count == 16 + 2 * markByteCount else {
       throw StoreError(
-        StoreError.corrupt, store: "anchor",
+        .corrupt, store: "anchor",
         reason: "\(bytes.count) bytes are not the anchor of a store",
         remedy: "Pass the bytes that were saved")
     }
@@ -105,10 +105,10 @@ extension StoreAnchor.Keeper {
 
   private static func storeError(_ error: any Error, _ what: String, path: String) -> StoreError {
     // `outcomeUnknown` would be mistaken for an error of the store itself.
-    if let error = error as? StoreError, error.code != StoreError.outcomeUnknown { return error }
+    if let error = error as? StoreError, error.code != .outcomeUnknown { return error }
     // The error's text is not under this library's control, and may contain more than a log should.
     return StoreError(
-      StoreError.unavailable, store: path, reason: "\(what): \(type(of: error))",
+      .unavailable, store: path, reason: "\(what): \(type(of: error))",
       remedy: "Check the place where the program keeps the anchor")
   }
 }

@@ -44,7 +44,7 @@ final class StoreLoader: Sendable {
         search.slot = found.slot ?? search.slot
         // A passphrase is not stretched again when the files must be read again.
         search.means = .keys(found.keys)
-      } catch let error where error.code == StoreError.wrongKey {
+      } catch let error where error.code == .wrongKey {
         switch (search.means, search.source) {
         case (.keys, .source):
           // A revocation ended after the source was asked.
@@ -84,7 +84,7 @@ final class StoreLoader: Sendable {
       }
       guard ContinuousClock.now < deadline else {
         throw StoreError(
-          StoreError.timedOut, store: directory.path,
+          .timedOut, store: directory.path,
           reason: "other processes replace its files faster than they can be read",
           remedy: "Try again")
       }
@@ -131,7 +131,7 @@ final class StoreLoader: Sendable {
     do throws(StoreError) {
       held = try lock.lock(byte: byte, timeout: options.lockTimeout, unless: isNeedless)
     } catch let error
-      where error.code == StoreError.accessDenied || error.code == StoreError.noSpace
+      where error.code == .accessDenied || error.code == .noSpace
     {
       hold = .shared
       held = try lock.lockShared(
@@ -186,7 +186,7 @@ final class StoreLoader: Sendable {
   private func openForWritingIfPossible(_ name: String) throws(StoreError) -> OpenFile? {
     do throws(StoreError) {
       return try directory.open(name, .readWrite)
-    } catch let error where error.code == StoreError.accessDenied {
+    } catch let error where error.code == .accessDenied {
       return try directory.open(name, .read)
     }
   }
@@ -217,7 +217,7 @@ final class StoreLoader: Sendable {
     guard found.head.formatVersion == JournalHead.formatVersion else {
       return .unusable(
         StoreError(
-          StoreError.unsupportedVersion, store: directory.path,
+          .unsupportedVersion, store: directory.path,
           reason: "the journal has format version \(found.head.formatVersion)",
           remedy: "Use a newer version of the program"))
     }
@@ -298,7 +298,7 @@ final class StoreLoader: Sendable {
     while let first = means.popFirst() {
       do throws(StoreError) {
         return try StoreUnlocking.open(next, by: first, path: directory.path)
-      } catch let error where error.code == StoreError.wrongKey {
+      } catch let error where error.code == .wrongKey {
         if means.isEmpty && !hasOther { throw error }
       }
     }
@@ -307,7 +307,7 @@ final class StoreLoader: Sendable {
 
   func corrupt(_ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: directory.path, reason: reason,
+      .corrupt, store: directory.path, reason: reason,
       remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
   }
 }

@@ -71,14 +71,14 @@ enum StoreUnlocking {
 
   private static func wrongKey(_ reason: String, path: String) -> StoreError {
     StoreError(
-      StoreError.wrongKey, store: path, reason: reason,
+      .wrongKey, store: path, reason: reason,
       remedy: "List its key slots with session-tools slots list \(path.shellQuoted)")
   }
 
   /// Returns the error for a header of which a key fits one part and not the whole: it was forged.
   static func forged(path: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: path,
+      .corrupt, store: path,
       reason: "the header was changed by someone without its keys",
       remedy: "Put header and header.copy back from a backup, and do not trust this machine")
   }

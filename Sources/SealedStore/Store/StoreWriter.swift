@@ -86,7 +86,7 @@ extension SealedFileStore {
     let result = try writer.withLockIfAvailable(use)
     guard let result else {
       throw StoreError(
-        StoreError.timedOut, store: path, reason: "another thread is writing to the store")
+        .timedOut, store: path, reason: "another thread is writing to the store")
     }
     return result
   }

@@ -86,7 +86,7 @@ private struct Verifier {
     let view: JournalView
     do throws(StoreError) {
       view = try open.usableJournal()
-    } catch let error where error.code == StoreError.corrupt {
+    } catch let error where error.code == .corrupt {
       add(.journal, error.reason, isDamage: true)
       return VerificationReport(
         findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,

@@ -32,7 +32,7 @@ extension SealedFileStore {
         value.byteCount > Self.largestValueByteCount
       {
         throw StoreError(
-          StoreError.valueTooLarge, store: path,
+          .valueTooLarge, store: path,
           reason: "the value for \(key) has \(value.byteCount) bytes",
           remedy: "A value has at most \(Self.largestValueByteCount) bytes")
       }
@@ -40,7 +40,7 @@ extension SealedFileStore {
     }
     guard total <= Self.largestChangeByteCount else {
       throw StoreError(
-        StoreError.valueTooLarge, store: path,
+        .valueTooLarge, store: path,
         reason: "one change would take \(total) bytes of the journal",
         remedy: "Make several changes of at most \(Self.largestChangeByteCount) bytes")
     }
@@ -133,7 +133,7 @@ extension StoreWriter {
   /// Returns the error for a change whose mark could not be written.
   func unconfirmed(_ error: StoreError) -> StoreError {
     StoreError(
-      StoreError.outcomeUnknown, store: path,
+      .outcomeUnknown, store: path,
       reason: "the change is on the disk, but could not be confirmed: \(error.reason)",
       remedy: "Check the store's content, and check the disk's health", errno: error.errno)
   }
@@ -171,7 +171,7 @@ extension StoreWriter {
         let isWhole = written >= sealed.end.byteCount - end
         throw FailedWrite(error: isWhole ? notCutOff(error) : error, isCutOff: false)
       }
-      guard error.code == StoreError.noSpace, sealed.hasReserve else {
+      guard error.code == .noSpace, sealed.hasReserve else {
         throw FailedWrite(error: error, isCutOff: true)
       }
     }
@@ -184,7 +184,7 @@ extension StoreWriter {
 
   private func notCutOff(_ error: StoreError) -> StoreError {
     StoreError(
-      StoreError.outcomeUnknown, store: path,
+      .outcomeUnknown, store: path,
       reason: "the change was written, but not the reserve behind it, and could not be undone: "
         + error.reason,
       remedy: "Check the store's content, and check the disk's health", errno: error.errno)

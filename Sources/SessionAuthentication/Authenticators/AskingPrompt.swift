@@ -24,7 +24,7 @@ extension AuthenticationPrompt {
     case .fallback: throw .personWantsAnotherWay
     case nil:
       throw AuthenticationError(
-        AuthenticationError.timedOut, "the question was not answered within \(timeout)")
+        .timedOut, "the question was not answered within \(timeout)")
     }
   }
 }

@@ -41,46 +41,86 @@ public struct AuthenticationError: Error, Sendable {
   }
 }
 
-extension AuthenticationError {
+extension AuthenticationError.Code {
   /// The person, or the password, was not the right one: `LAError.authenticationFailed`.
-  public static let failed = Code("failed")
+  public static let failed = AuthenticationError.Code("failed")
   /// The person refused.
-  public static let userCancel = Code("userCancel")
+  public static let userCancel = AuthenticationError.Code("userCancel")
   /// The person wants to authenticate in another way.
-  public static let userFallback = Code("userFallback")
+  public static let userFallback = AuthenticationError.Code("userFallback")
   /// The program cancelled the authentication: the task was cancelled, the scene was removed, or
   /// the gate was invalidated.
-  public static let appCancel = Code("appCancel")
+  public static let appCancel = AuthenticationError.Code("appCancel")
   /// The system cancelled the authentication: the desktop was locked, or the machine is going to
   /// sleep.
-  public static let systemCancel = Code("systemCancel")
+  public static let systemCancel = AuthenticationError.Code("systemCancel")
   /// The service or the device disappeared during the authentication: try again.
-  public static let serviceLost = Code("serviceLost")
+  public static let serviceLost = AuthenticationError.Code("serviceLost")
   /// The authentication exceeded its time limit.
-  public static let timedOut = Code("timedOut")
+  public static let timedOut = AuthenticationError.Code("timedOut")
   /// The account has no password.
-  public static let passcodeNotSet = Code("passcodeNotSet")
+  public static let passcodeNotSet = AuthenticationError.Code("passcodeNotSet")
   /// There is no device or no service for it.
-  public static let biometryNotAvailable = Code("biometryNotAvailable")
+  public static let biometryNotAvailable = AuthenticationError.Code("biometryNotAvailable")
   /// No one is enrolled on the device yet.
-  public static let biometryNotEnrolled = Code("biometryNotEnrolled")
+  public static let biometryNotEnrolled = AuthenticationError.Code("biometryNotEnrolled")
   /// There were too many failures; ``AuthenticationError/retryAfter`` may have the end of the
   /// lockout.
-  public static let lockout = Code("lockout")
+  public static let lockout = AuthenticationError.Code("lockout")
   /// The person cannot be asked: there is no agent of the desktop and no terminal.
-  public static let notInteractive = Code("notInteractive")
+  public static let notInteractive = AuthenticationError.Code("notInteractive")
   /// This program may not ask in this environment.
-  public static let notPermitted = Code("notPermitted")
+  public static let notPermitted = AuthenticationError.Code("notPermitted")
   /// The password is right, but the account cannot be used: it, or the password, has expired.
-  public static let accountUnusable = Code("accountUnusable")
+  public static let accountUnusable = AuthenticationError.Code("accountUnusable")
   /// Another evaluation is under way.
-  public static let busy = Code("busy")
+  public static let busy = AuthenticationError.Code("busy")
   /// Something that the administrator or the program's installation must provide is missing.
-  public static let misconfigured = Code("misconfigured")
+  public static let misconfigured = AuthenticationError.Code("misconfigured")
   /// The resulting token is not valid.
-  public static let invalidToken = Code("invalidToken")
+  public static let invalidToken = AuthenticationError.Code("invalidToken")
   /// The person was authenticated, but a resource could not be unlocked then.
-  public static let unlockFailed = Code("unlockFailed")
+  public static let unlockFailed = AuthenticationError.Code("unlockFailed")
+}
+
+/// The codes, for `catch` clauses such as `catch AuthenticationError.failed`.
+extension AuthenticationError {
+  /// The code ``Code/failed``.
+  public static let failed = Code.failed
+  /// The code ``Code/userCancel``.
+  public static let userCancel = Code.userCancel
+  /// The code ``Code/userFallback``.
+  public static let userFallback = Code.userFallback
+  /// The code ``Code/appCancel``.
+  public static let appCancel = Code.appCancel
+  /// The code ``Code/systemCancel``.
+  public static let systemCancel = Code.systemCancel
+  /// The code ``Code/serviceLost``.
+  public static let serviceLost = Code.serviceLost
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/passcodeNotSet``.
+  public static let passcodeNotSet = Code.passcodeNotSet
+  /// The code ``Code/biometryNotAvailable``.
+  public static let biometryNotAvailable = Code.biometryNotAvailable
+  /// The code ``Code/biometryNotEnrolled``.
+  public static let biometryNotEnrolled = Code.biometryNotEnrolled
+  /// The code ``Code/lockout``.
+  public static let lockout = Code.lockout
+  /// The code ``Code/notInteractive``.
+  public static let notInteractive = Code.notInteractive
+  /// The code ``Code/notPermitted``.
+  public static let notPermitted = Code.notPermitted
+  /// The code ``Code/accountUnusable``.
+  public static let accountUnusable = Code.accountUnusable
+  /// The code ``Code/busy``.
+  public static let busy = Code.busy
+  /// The code ``Code/misconfigured``.
+  public static let misconfigured = Code.misconfigured
+  /// The code ``Code/invalidToken``.
+  public static let invalidToken = Code.invalidToken
+  /// The code ``Code/unlockFailed``.
+  public static let unlockFailed = Code.unlockFailed
 }
 
 extension AuthenticationError.Code {

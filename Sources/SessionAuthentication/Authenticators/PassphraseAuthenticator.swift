@@ -66,12 +66,12 @@ public struct PassphraseAuthenticator: UserAuthenticator {
         throw error
       } catch {
         throw AuthenticationError(
-          AuthenticationError.unlockFailed,
+          .unlockFailed,
           "the store could not be opened" + ((error as? StoreError).map { ": \($0.reason)" } ?? ""),
           underlying: error)
       }
     }
-    throw AuthenticationError(AuthenticationError.failed, "the passphrase was wrong")
+    throw AuthenticationError(.failed, "the passphrase was wrong")
   }
 
   /// Unlocks the store on another thread, because deriving the key takes about a second.

@@ -131,7 +131,7 @@ extension AuthenticationGate {
         // A store's error contains no secret; other errors may.
         let reason = (error as? StoreError).map { ": \($0.reason)" } ?? ""
         throw AuthenticationError(
-          AuthenticationError.unlockFailed, "a resource of the gate could not be opened\(reason)",
+          .unlockFailed, "a resource of the gate could not be opened\(reason)",
           underlying: error)
       }
     }

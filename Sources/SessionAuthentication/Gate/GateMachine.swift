@@ -148,7 +148,7 @@ package struct GateMachine {
     if let evaluation, !evaluation.isAbandoned, now.uptime >= evaluation.deadline {
       abandon(
         AuthenticationError(
-          AuthenticationError.timedOut,
+          .timedOut,
           "the person was not authenticated within \(configuration.evaluationTimeout)"))
     }
     switch lock {
@@ -310,7 +310,7 @@ package struct GateMachine {
     case .success:
       fail(
         AuthenticationError(
-          AuthenticationError.invalidToken, "the authentication is no longer valid"))
+          .invalidToken, "the authentication is no longer valid"))
       wipe()
     case .failure(let error):
       fail(error)

@@ -101,7 +101,7 @@ extension AuthenticationGate {
       inside.waiting[number]?.timer = clock.after(timeout) {
         work.stop(
           AuthenticationError(
-            AuthenticationError.timedOut, "the person was not authenticated within \(timeout)"))
+            .timedOut, "the person was not authenticated within \(timeout)"))
       }
     }
     return work

@@ -51,19 +51,19 @@ struct GateDoor: Sendable {
   private func storeError(_ error: AuthenticationError) -> StoreError {
     if Task.isCancelled {
       return StoreError(
-        StoreError.cancelled, store: Self.name, reason: "the task was cancelled",
+        .cancelled, store: Self.name, reason: "the task was cancelled",
         underlying: error)
     }
-    if error.code == AuthenticationError.timedOut {
+    if error.code == .timedOut {
       return StoreError(
-        StoreError.timedOut, store: Self.name, reason: error.reason, underlying: error)
+        .timedOut, store: Self.name, reason: error.reason, underlying: error)
     }
     return locked(error)
   }
 
   private func locked(_ error: (any Error)?) -> StoreError {
     StoreError(
-      StoreError.locked, store: Self.name, reason: "the gate is locked",
+      .locked, store: Self.name, reason: "the gate is locked",
       remedy: "Authenticate at the gate, then try again", underlying: error)
   }
 

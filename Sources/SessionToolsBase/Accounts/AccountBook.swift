@@ -22,7 +22,7 @@ struct AccountBook: Sendable {
       let account = try? AccountIdentifier(text)
     else {
       throw StoreError(
-        StoreError.corrupt, store: "\(try currentKey)",
+        .corrupt, store: "\(try currentKey)",
         reason: "the stored account identifier is not valid",
         remedy: "Make an account the current one again")
     }

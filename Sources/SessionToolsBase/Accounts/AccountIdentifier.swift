@@ -15,7 +15,7 @@ public struct AccountIdentifier: Hashable, Sendable {
     let byteCount = name.text.utf8.count
     guard byteCount <= Self.largestByteCount else {
       throw StoreError(
-        StoreError.invalidName, store: "name",
+        .invalidName, store: "name",
         reason: "the account identifier has \(byteCount) bytes",
         remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }

@@ -128,7 +128,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     let largestCount = 10_000
     guard users.count <= largestCount else {
       throw StoreError(
-        StoreError.valueTooLarge, store: "accounts",
+        .valueTooLarge, store: "accounts",
         reason: "one change would sign in \(users.count) users",
         remedy: "Sign in at most \(largestCount) users at a time")
     }
@@ -183,7 +183,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     try await lanes.queue.blocking {
       guard try book.isThere(account) else {
         throw SessionError(
-          SessionError.notSignedIn, session: session, "there is no account \(account)")
+          .notSignedIn, session: session, "there is no account \(account)")
       }
       try book.makeCurrent(account)
     }

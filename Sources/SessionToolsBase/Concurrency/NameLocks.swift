@@ -111,11 +111,11 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
     case .granted: return
     case .timedOut:
       throw StoreError(
-        StoreError.timedOut, store: store,
+        .timedOut, store: store,
         reason: "exclusive access to a name was not available in time")
     case .cancelled, .waiting:
       throw StoreError(
-        StoreError.cancelled, store: store,
+        .cancelled, store: store,
         reason: "the task was cancelled while it waited for exclusive access to a name")
     }
   }

@@ -28,7 +28,7 @@ final class SingleCompletion: Sendable {
     self(
       .unableToRefresh(
         error: SessionError(
-          SessionError.abandoned, session: name,
+          .abandoned, session: name,
           "the refresh handler ended without calling its completion")))
   }
 }

@@ -15,7 +15,7 @@ struct CodingFailure {
     // An error of a custom coding is more precise, such as that of a damaged envelope.
     if let error = error as? StoreError { return error }
     return StoreError(
-      StoreError.undecodable, store: "\(key)",
+      .undecodable, store: "\(key)",
       reason: "the stored item is not a \(type)\(decodingDetail)",
       remedy: "It was not changed: decode it with the type it was stored as, or replace it",
       underlying: error)
@@ -25,7 +25,7 @@ struct CodingFailure {
     if let error = error as? StoreError { return error }
     let path = (error as? EncodingError).map { " at \(Self.text(of: Self.path(of: $0)))" } ?? ""
     return StoreError(
-      StoreError.unencodable, store: "\(key)",
+      .unencodable, store: "\(key)",
       reason: "the \(type) could not be encoded\(path), so nothing was stored",
       underlying: error)
   }

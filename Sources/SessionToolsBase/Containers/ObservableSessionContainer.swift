@@ -71,7 +71,7 @@ extension ObservableSessionContainer {
       guard try containsItem(forIdentifier: identifier) else { return nil }
     }
     throw StoreError(
-      StoreError.undecodable, store: "session container",
+      .undecodable, store: "session container",
       reason: "the container has an item \(identifier), but did not return it as a \(Item.self)")
   }
 

@@ -54,6 +54,6 @@ package struct AccessRule: Sendable {
     } else {
       return
     }
-    throw StoreError(StoreError.unsafePermissions, store: path, reason: reason, remedy: remedy)
+    throw StoreError(.unsafePermissions, store: path, reason: reason, remedy: remedy)
   }
 }

@@ -118,7 +118,7 @@ package final class LockFile: Sendable {
         try await Task.sleep(for: pause)
       } catch {
         throw StoreError(
-          StoreError.cancelled, store: directory.path,
+          .cancelled, store: directory.path,
           reason: "the task was cancelled while it waited for another process")
       }
       if let held = try tryLock(byte: byte) { return held }
@@ -156,7 +156,7 @@ package final class LockFile: Sendable {
         guard let file = try directory.open(Self.name, .readWriteOrCreate) else {
           return .failure(
             StoreError(
-              StoreError.unavailable, store: directory.path, reason: "the store was removed"))
+              .unavailable, store: directory.path, reason: "the store was removed"))
         }
         let lock = Opened(file: file, identity: try file.status())
         slot = lock
@@ -173,7 +173,7 @@ package final class LockFile: Sendable {
 
   private func timedOut() -> StoreError {
     StoreError(
-      StoreError.timedOut, store: directory.path,
+      .timedOut, store: directory.path,
       reason: "another process has held the lock for too long",
       remedy: "Find it with fuser \(directory.pathOfFile(Self.name).shellQuoted)")
   }

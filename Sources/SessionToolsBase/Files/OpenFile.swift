@@ -100,7 +100,7 @@ package final class OpenFile: Sendable {
   package func checkIsWritable() throws(StoreError) {
     guard !isWritable else { return }
     throw StoreError(
-      StoreError.accessDenied, store: path, reason: "it could be opened only for reading",
+      .accessDenied, store: path, reason: "it could be opened only for reading",
       remedy: "Check its owner and permissions")
   }
 

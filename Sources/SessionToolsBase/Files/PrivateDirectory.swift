@@ -72,7 +72,7 @@ package final class PrivateDirectory: Sendable {
       return file
     }
     throw StoreError(
-      StoreError.io, store: pathOfFile(name), reason: "it is replaced faster than it can be opened",
+      .io, store: pathOfFile(name), reason: "it is replaced faster than it can be opened",
       remedy: "Look at what writes there (fuser -v \(path.shellQuoted)), and try again")
   }
 
@@ -83,7 +83,7 @@ package final class PrivateDirectory: Sendable {
   private func checkIsReplaced(_ status: FileStatus, _ name: String) throws(StoreError) {
     guard try self.status(of: name)?.isSameFile(as: status) == true else { return }
     throw StoreError(
-      StoreError.unsafePermissions, store: pathOfFile(name),
+      .unsafePermissions, store: pathOfFile(name),
       reason: "its file system counts no hard links, so another name could lead to it",
       remedy: "Keep the store on a file system that counts them, such as ext4 or XFS")
   }
@@ -219,7 +219,7 @@ package final class PrivateDirectory: Sendable {
   ) -> StoreError {
     if error.errno == SystemCallError.noSuchFile {
       return StoreError(
-        StoreError.unavailable, store: path, reason: "there is no store here",
+        .unavailable, store: path, reason: "there is no store here",
         remedy: "Name an existing store, or make one here", errno: error.errno)
     }
     // Asked for a directory and no link, the kernel returns the same error for a file and for a
@@ -229,7 +229,7 @@ package final class PrivateDirectory: Sendable {
       return StoreError(error, path: path)
     }
     return StoreError(
-      StoreError.unsafePermissions, store: path,
+      .unsafePermissions, store: path,
       reason: kind == .symbolicLink
         ? "this is a symbolic link" : "this is a file, not the directory of a store",
       remedy: "Name the store's directory itself", errno: error.errno)
@@ -241,7 +241,7 @@ extension StoreError {
   /// write it.
   package static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
-      StoreError.outcomeUnknown, store: path,
+      .outcomeUnknown, store: path,
       reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may "
         + "or may not be there after a restart",
       remedy: "Open the store again, check its content, and check the disk's health",

@@ -102,7 +102,7 @@ private struct InstallAdoption {
       switch conflict {
       case .fail:
         throw StoreError(
-          StoreError.alreadyExists, store: "\(target)",
+          .alreadyExists, store: "\(target)",
           reason: "the installation has another item of that name, so nothing was adopted",
           remedy: "Choose which of the two to keep")
       case .keepNew: return

@@ -20,13 +20,13 @@ struct InstallIdentifierFile {
       !bytes.contains(UInt8(ascii: "/")), !bytes.contains(0)
     else {
       throw StoreError(
-        StoreError.invalidName, store: Self.name,
+        .invalidName, store: Self.name,
         reason: "the application name cannot be the name of a directory",
         remedy: "Give 1 to 255 bytes without \"/\", not \".\" or \"..\"")
     }
     guard stateDirectory.hasPrefix("/") else {
       throw StoreError(
-        StoreError.unavailable, store: Self.name,
+        .unavailable, store: Self.name,
         reason: "the state directory \(stateDirectory) is not an absolute path",
         remedy: "Set XDG_STATE_HOME or HOME to an absolute path")
     }
@@ -81,7 +81,7 @@ struct InstallIdentifierFile {
     if isOurs { return InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)) }
     guard let made = try read(in: directory) else {
       throw StoreError(
-        StoreError.unavailable, store: path, reason: "it was removed while it was being created",
+        .unavailable, store: path, reason: "it was removed while it was being created",
         remedy: "Try again")
     }
     return made
@@ -89,7 +89,7 @@ struct InstallIdentifierFile {
 
   private func corrupt(_ reason: String) -> StoreError {
     StoreError(
-      StoreError.corrupt, store: path, reason: reason,
+      .corrupt, store: path, reason: reason,
       remedy: "Restore it, or remove it to begin a new installation and adopt the old items")
   }
 

@@ -22,12 +22,12 @@ package struct Name: Hashable, Sendable, Comparable {
     let byteCount = text.utf8.count
     guard byteCount > 0 else {
       throw StoreError(
-        StoreError.invalidName, store: "name", reason: "the \(part) is empty",
+        .invalidName, store: "name", reason: "the \(part) is empty",
         remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
     guard byteCount <= Self.largestByteCount else {
       throw StoreError(
-        StoreError.invalidName, store: "name", reason: "the \(part) has \(byteCount) bytes",
+        .invalidName, store: "name", reason: "the \(part) has \(byteCount) bytes",
         remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
     }
     // A string from elsewhere may be stored in a foreign or lazily decoded form.

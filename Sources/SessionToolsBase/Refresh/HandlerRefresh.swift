@@ -50,7 +50,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
         answer?(
           .unableToRefresh(
             error: SessionError(
-              SessionError.timedOut, session: name,
+              .timedOut, session: name,
               "the refresh handler has not called its completion within \(timeout)")))
       }
       handler.call { error in

@@ -97,7 +97,7 @@ final class RefreshFlight: Sendable {
   ) throws -> RefreshWait {
     if Self.around.contains(where: { $0 === self }) {
       throw SessionError(
-        SessionError.reentrant, session: session,
+        .reentrant, session: session,
         "the refresh handler asked for a valid item, and would wait forever: "
           + "use the item of its request")
     }
@@ -105,7 +105,7 @@ final class RefreshFlight: Sendable {
     case .ended: return RefreshWait(flight: self, session: session, timeout: policy.timeout)
     case .full:
       throw SessionError(
-        SessionError.tooManyWaiters, session: session,
+        .tooManyWaiters, session: session,
         "\(policy.largestWaiterCount) tasks are already waiting for the refresh")
     case .waiting(let number, let arrival, let end):
       let alarm = clock.alarm(after: policy.timeout) { end.give(.timedOut) }
@@ -190,7 +190,7 @@ final class RefreshWait: Sendable {
     }
     if end == .cancelled { throw CancellationError() }
     throw SessionError(
-      SessionError.timedOut, session: session,
+      .timedOut, session: session,
       "the refresh has not ended within \(timeout); it continues")
   }
 }

@@ -38,26 +38,48 @@ public struct SessionError: Error, Sendable {
   }
 }
 
-extension SessionError {
+extension SessionError.Code {
   /// No user is signed in: ask for credentials.
-  public static let notSignedIn = Code("notSignedIn")
+  public static let notSignedIn = SessionError.Code("notSignedIn")
   /// The server permanently rejected the item, and the user was signed out: ask for credentials.
-  public static let rejected = Code("rejected")
+  public static let rejected = SessionError.Code("rejected")
   /// The refresh failed now and may work later; the item is still there: try again.
-  public static let temporarilyFailed = Code("temporarilyFailed")
+  public static let temporarilyFailed = SessionError.Code("temporarilyFailed")
   /// The item has expired, and there is no refresher, or no refresh was requested.
-  public static let expired = Code("expired")
+  public static let expired = SessionError.Code("expired")
   /// The refresh took longer than the policy's timeout, but may still succeed: try again.
-  public static let timedOut = Code("timedOut")
+  public static let timedOut = SessionError.Code("timedOut")
   /// A refresh handler asked the session that it refreshes for a valid item, and would wait for
   /// itself: use the item of the request.
-  public static let reentrant = Code("reentrant")
+  public static let reentrant = SessionError.Code("reentrant")
   /// As many callers as the policy allows are already waiting: try again later.
-  public static let tooManyWaiters = Code("tooManyWaiters")
+  public static let tooManyWaiters = SessionError.Code("tooManyWaiters")
   /// The session has neither a refresher nor a refresh handler: set its `refreshHandler`.
-  public static let noRefreshHandler = Code("noRefreshHandler")
+  public static let noRefreshHandler = SessionError.Code("noRefreshHandler")
   /// The refresh handler released its completion without calling it.
-  public static let abandoned = Code("abandoned")
+  public static let abandoned = SessionError.Code("abandoned")
+}
+
+/// The codes, for `catch` clauses such as `catch SessionError.notSignedIn`.
+extension SessionError {
+  /// The code ``Code/notSignedIn``.
+  public static let notSignedIn = Code.notSignedIn
+  /// The code ``Code/rejected``.
+  public static let rejected = Code.rejected
+  /// The code ``Code/temporarilyFailed``.
+  public static let temporarilyFailed = Code.temporarilyFailed
+  /// The code ``Code/expired``.
+  public static let expired = Code.expired
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/reentrant``.
+  public static let reentrant = Code.reentrant
+  /// The code ``Code/tooManyWaiters``.
+  public static let tooManyWaiters = Code.tooManyWaiters
+  /// The code ``Code/noRefreshHandler``.
+  public static let noRefreshHandler = Code.noRefreshHandler
+  /// The code ``Code/abandoned``.
+  public static let abandoned = Code.abandoned
 }
 
 extension SessionError.Code {

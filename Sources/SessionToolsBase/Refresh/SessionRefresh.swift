@@ -138,7 +138,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func temporarilyFailed(retryAfter: Duration?) -> SessionError {
     SessionError(
-      SessionError.temporarilyFailed, session: session.storageIdentifier,
+      .temporarilyFailed, session: session.storageIdentifier,
       "the item cannot be refreshed now, and was kept", retryAfter: retryAfter,
       underlying: shared.failures.last)
   }
@@ -210,7 +210,7 @@ struct SessionRefresh<Item: Codable> {
     }
     guard !expiry.isValid(item) else { return shared.recordSuccess() }
     let error = SessionError(
-      SessionError.temporarilyFailed, session: session.storageIdentifier,
+      .temporarilyFailed, session: session.storageIdentifier,
       "the refreshed item has already expired: set the clock, or pass the server's time")
     recordFailure(error, of: nil)
   }
@@ -247,7 +247,7 @@ struct SessionRefresh<Item: Codable> {
     }
     shared.recordSuccess()
     let refusal = SessionError(
-      SessionError.rejected, session: session.storageIdentifier,
+      .rejected, session: session.storageIdentifier,
       "the server permanently rejected the item, and the user was signed out", underlying: error)
     return .ended(.wasRejected(refusal, session, UserIdentifier(of: snapshot.item)))
   }

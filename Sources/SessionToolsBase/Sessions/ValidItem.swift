@@ -45,7 +45,7 @@ extension Session {
     let newer = try await self.snapshot(otherThan: snapshot.version, try await sharedState())
     guard UserIdentifier(of: newer.item) == UserIdentifier(of: snapshot.item) else {
       throw SessionError(
-        SessionError.notSignedIn, session: storageIdentifier,
+        .notSignedIn, session: storageIdentifier,
         "another user has signed in since the request was sent")
     }
     return try await send(newer.item)
@@ -183,7 +183,7 @@ extension Session {
   ) async throws -> ItemSnapshot<T> {
     guard hasMeansToRefresh else {
       throw SessionError(
-        SessionError.expired, session: storageIdentifier,
+        .expired, session: storageIdentifier,
         "the item cannot be refreshed, because the session has no refresher")
     }
     return try await snapshot(try await refresh(.otherThan(version), shared), shared)
@@ -264,23 +264,23 @@ extension Session {
   // MARK: - Errors
 
   var notSignedIn: SessionError {
-    SessionError(SessionError.notSignedIn, session: storageIdentifier, "no user is signed in")
+    SessionError(.notSignedIn, session: storageIdentifier, "no user is signed in")
   }
 
   var noRefreshHandler: SessionError {
     SessionError(
-      SessionError.noRefreshHandler, session: storageIdentifier,
+      .noRefreshHandler, session: storageIdentifier,
       "it has no refresh handler: set its refreshHandler")
   }
 
   var programIsEnding: SessionError {
     SessionError(
-      SessionError.temporarilyFailed, session: storageIdentifier,
+      .temporarilyFailed, session: storageIdentifier,
       "the program is shutting down, and no new refresh is started")
   }
 
   private func expired(_ addition: String) -> SessionError {
     SessionError(
-      SessionError.expired, session: storageIdentifier, "the item has expired, \(addition)")
+      .expired, session: storageIdentifier, "the item has expired, \(addition)")
   }
 }

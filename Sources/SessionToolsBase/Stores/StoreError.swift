@@ -53,51 +53,99 @@ public struct StoreError: Error, Sendable {
   }
 }
 
-extension StoreError {
+extension StoreError.Code {
   /// The store is locked: its keys are not in memory, or its service waits for a password.
-  public static let locked = Code("locked")
+  public static let locked = StoreError.Code("locked")
   /// There is no store there, or its service cannot be reached.
-  public static let unavailable = Code("unavailable")
+  public static let unavailable = StoreError.Code("unavailable")
   /// A user was asked to unlock the store and dismissed the prompt.
-  public static let promptDismissed = Code("promptDismissed")
+  public static let promptDismissed = StoreError.Code("promptDismissed")
   /// The system refused access.
-  public static let accessDenied = Code("accessDenied")
+  public static let accessDenied = StoreError.Code("accessDenied")
   /// The key or passphrase given does not open this store.
-  public static let wrongKey = Code("wrongKey")
+  public static let wrongKey = StoreError.Code("wrongKey")
   /// The token or hardware key for the store accepts no more guesses, or none for a while.
-  public static let keyBlocked = Code("keyBlocked")
+  public static let keyBlocked = StoreError.Code("keyBlocked")
   /// The key for the store could not be found.
-  public static let keyMissing = Code("keyMissing")
+  public static let keyMissing = StoreError.Code("keyMissing")
   /// The stored data was damaged or forged; nothing was removed because of it.
-  public static let corrupt = Code("corrupt")
+  public static let corrupt = StoreError.Code("corrupt")
   /// The item is intact, but cannot be decoded as the caller's type.
-  public static let undecodable = Code("undecodable")
+  public static let undecodable = StoreError.Code("undecodable")
   /// The item could not be turned into bytes; nothing was stored.
-  public static let unencodable = Code("unencodable")
+  public static let unencodable = StoreError.Code("unencodable")
   /// The store was made by a newer version of its format.
-  public static let unsupportedVersion = Code("unsupportedVersion")
+  public static let unsupportedVersion = StoreError.Code("unsupportedVersion")
   /// The value is larger than the store accepts.
-  public static let valueTooLarge = Code("valueTooLarge")
+  public static let valueTooLarge = StoreError.Code("valueTooLarge")
   /// A service name, group, install or item identifier is empty or too long.
-  public static let invalidName = Code("invalidName")
+  public static let invalidName = StoreError.Code("invalidName")
   /// A key, passphrase or parameter given cannot be used.
-  public static let invalidKey = Code("invalidKey")
+  public static let invalidKey = StoreError.Code("invalidKey")
   /// The store or item already exists.
-  public static let alreadyExists = Code("alreadyExists")
+  public static let alreadyExists = StoreError.Code("alreadyExists")
   /// An item was changed by someone else meanwhile, and was left unchanged.
-  public static let changed = Code("changed")
+  public static let changed = StoreError.Code("changed")
   /// Files of the store, or of a key, could be read or replaced by others.
-  public static let unsafePermissions = Code("unsafePermissions")
+  public static let unsafePermissions = StoreError.Code("unsafePermissions")
   /// The disk or quota is full, or a file size limit is reached; nothing was changed.
-  public static let noSpace = Code("noSpace")
+  public static let noSpace = StoreError.Code("noSpace")
   /// The operation was not finished in time; nothing was changed.
-  public static let timedOut = Code("timedOut")
+  public static let timedOut = StoreError.Code("timedOut")
   /// The task was cancelled; nothing was changed.
-  public static let cancelled = Code("cancelled")
+  public static let cancelled = StoreError.Code("cancelled")
   /// The disk failed to confirm a change: it may or may not be there after a restart.
-  public static let outcomeUnknown = Code("outcomeUnknown")
+  public static let outcomeUnknown = StoreError.Code("outcomeUnknown")
   /// Another system call failed.
-  public static let io = Code("io")
+  public static let io = StoreError.Code("io")
+}
+
+/// The codes, for `catch` clauses such as `catch StoreError.locked`.
+extension StoreError {
+  /// The code ``Code/locked``.
+  public static let locked = Code.locked
+  /// The code ``Code/unavailable``.
+  public static let unavailable = Code.unavailable
+  /// The code ``Code/promptDismissed``.
+  public static let promptDismissed = Code.promptDismissed
+  /// The code ``Code/accessDenied``.
+  public static let accessDenied = Code.accessDenied
+  /// The code ``Code/wrongKey``.
+  public static let wrongKey = Code.wrongKey
+  /// The code ``Code/keyBlocked``.
+  public static let keyBlocked = Code.keyBlocked
+  /// The code ``Code/keyMissing``.
+  public static let keyMissing = Code.keyMissing
+  /// The code ``Code/corrupt``.
+  public static let corrupt = Code.corrupt
+  /// The code ``Code/undecodable``.
+  public static let undecodable = Code.undecodable
+  /// The code ``Code/unencodable``.
+  public static let unencodable = Code.unencodable
+  /// The code ``Code/unsupportedVersion``.
+  public static let unsupportedVersion = Code.unsupportedVersion
+  /// The code ``Code/valueTooLarge``.
+  public static let valueTooLarge = Code.valueTooLarge
+  /// The code ``Code/invalidName``.
+  public static let invalidName = Code.invalidName
+  /// The code ``Code/invalidKey``.
+  public static let invalidKey = Code.invalidKey
+  /// The code ``Code/alreadyExists``.
+  public static let alreadyExists = Code.alreadyExists
+  /// The code ``Code/changed``.
+  public static let changed = Code.changed
+  /// The code ``Code/unsafePermissions``.
+  public static let unsafePermissions = Code.unsafePermissions
+  /// The code ``Code/noSpace``.
+  public static let noSpace = Code.noSpace
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
+  /// The code ``Code/outcomeUnknown``.
+  public static let outcomeUnknown = Code.outcomeUnknown
+  /// The code ``Code/io``.
+  public static let io = Code.io
 }
 
 extension StoreError.Code {

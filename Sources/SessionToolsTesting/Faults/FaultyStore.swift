@@ -259,7 +259,7 @@ extension FaultyStore {
     for case .put(let value, for: let key) in changes
     where value.byteCount > largestValueByteCount {
       throw StoreError(
-        StoreError.valueTooLarge, store: name,
+        .valueTooLarge, store: name,
         reason: "the value for \(key) has \(value.byteCount) bytes",
         remedy: "A value has at most \(largestValueByteCount) bytes")
     }
@@ -299,7 +299,7 @@ extension FaultyStore {
         try await clock.sleep(for: duration)
       } catch {
         throw StoreError(
-          StoreError.cancelled, store: name,
+          .cancelled, store: name,
           reason: "the task was cancelled before the slow store did anything")
       }
     }

@@ -56,7 +56,7 @@ extension OAuthClient {
   ) async throws(WebLoginError) -> DeviceAuthorization {
     guard let endpoint = try await server().deviceAuthorizationEndpoint else {
       throw WebLoginError(
-        WebLoginError.unsupported, "the server does not support logins on another device",
+        .unsupported, "the server does not support logins on another device",
         remedy: "Log in with a browser on this machine")
     }
     var request = TokenRequest(endpoint: endpoint, fields: [])

@@ -51,7 +51,7 @@ extension OAuthClient {
     case (WebLoginError.refused, "slow_down"): return interval + .seconds(5)
     case (WebLoginError.refused, "access_denied"):
       throw WebLoginError(
-        WebLoginError.denied, "the login was not allowed", refusal: error.refusal)
+        .denied, "the login was not allowed", refusal: error.refusal)
     case (WebLoginError.refused, "expired_token"): throw timedOut
     case (WebLoginError.unreachable, _), (WebLoginError.unavailable, _):
       return max(min(interval * 2, .seconds(300)), error.retryAfter ?? .zero)
@@ -61,7 +61,7 @@ extension OAuthClient {
 
   private static var timedOut: WebLoginError {
     WebLoginError(
-      WebLoginError.timedOut, "the login on another device was not finished in time",
+      .timedOut, "the login on another device was not finished in time",
       remedy: "Start it again")
   }
 }

@@ -91,7 +91,7 @@ import Synchronization
         handle, receiveHeader, receiveBody, Unmanaged.passUnretained(self).toOpaque()))
     guard isReady else {
       throw OAuthHTTPError(
-        OAuthHTTPError.noAnswer, wasSent: false,
+        .noAnswer, wasSent: false,
         reason: "the request cannot be sent by this libcurl")
     }
   }
@@ -101,13 +101,13 @@ import Synchronization
     answer.give(
       .failure(
         OAuthHTTPError(
-          OAuthHTTPError.timedOut, wasSent: false,
+          .timedOut, wasSent: false,
           reason: "the request waited for other requests until its timeout")))
   }
 
   private static var withoutMemory: OAuthHTTPError {
     OAuthHTTPError(
-      OAuthHTTPError.noAnswer, wasSent: false, reason: "there is no memory for the request")
+      .noAnswer, wasSent: false, reason: "there is no memory for the request")
   }
 
   // MARK: - Receiving
@@ -153,17 +153,17 @@ import Synchronization
     case _ where isTooLarge, CURLE_FILESIZE_EXCEEDED:
       return .failure(
         OAuthHTTPError(
-          OAuthHTTPError.tooLarge, wasSent: wasSent,
+          .tooLarge, wasSent: wasSent,
           reason: "the answer is larger than \(largestByteCount) bytes"))
     case CURLE_OPERATION_TIMEDOUT:
       return .failure(
         OAuthHTTPError(
-          OAuthHTTPError.timedOut, wasSent: wasSent, reason: "the server did not answer in time"))
+          .timedOut, wasSent: wasSent, reason: "the server did not answer in time"))
     default:
       let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
       return .failure(
         OAuthHTTPError(
-          OAuthHTTPError.noAnswer, wasSent: wasSent,
+          .noAnswer, wasSent: wasSent,
           reason: text ?? "libcurl's error \(code.rawValue)"))
     }
   }

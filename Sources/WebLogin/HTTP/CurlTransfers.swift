@@ -49,7 +49,7 @@ import Synchronization
   }
 
   private static let cancelled = OAuthHTTPError(
-    OAuthHTTPError.cancelled, reason: "the request was cancelled")
+    .cancelled, reason: "the request was cancelled")
 
   private func start(_ transfer: CurlTransfer) {
     let wasRunning = state.withLock { state in
@@ -134,7 +134,7 @@ import Synchronization
           unsafe curl_multi_add_handle(multi.handle, handle) == CURLM_OK
         else {
           throw OAuthHTTPError(
-            OAuthHTTPError.noAnswer, wasSent: false, reason: "libcurl did not accept the request")
+            .noAnswer, wasSent: false, reason: "libcurl did not accept the request")
         }
         active[UInt(bitPattern: handle)] = next
       } catch {

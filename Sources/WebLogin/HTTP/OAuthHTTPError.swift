@@ -29,15 +29,27 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
   }
 }
 
-extension OAuthHTTPError {
+extension OAuthHTTPError.Code {
   /// The server could not be reached, or the connection broke before the answer was complete.
-  public static let noAnswer = Code("noAnswer")
+  public static let noAnswer = OAuthHTTPError.Code("noAnswer")
   /// The answer was not complete within the client's timeout.
-  public static let timedOut = Code("timedOut")
+  public static let timedOut = OAuthHTTPError.Code("timedOut")
   /// The answer is larger than the client's limit: a retry does not help.
-  public static let tooLarge = Code("tooLarge")
+  public static let tooLarge = OAuthHTTPError.Code("tooLarge")
   /// The task was cancelled.
-  public static let cancelled = Code("cancelled")
+  public static let cancelled = OAuthHTTPError.Code("cancelled")
+}
+
+/// The codes, for `catch` clauses such as `catch OAuthHTTPError.noAnswer`.
+extension OAuthHTTPError {
+  /// The code ``Code/noAnswer``.
+  public static let noAnswer = Code.noAnswer
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/tooLarge``.
+  public static let tooLarge = Code.tooLarge
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
 }
 
 extension OAuthHTTPError.Code {

@@ -8,7 +8,7 @@ enum ServerAddress {
   static func parse(_ text: String, called name: String) throws(WebLoginError) -> URL {
     guard let url = URL(string: text), isUsable(url) else {
       throw WebLoginError(
-        WebLoginError.invalidConfiguration,
+        .invalidConfiguration,
         "the \(name) must be an https address without a user or a fragment",
         remedy: "Plain http is allowed only for 127.0.0.1, [::1] and localhost")
     }

@@ -61,7 +61,7 @@ struct Discovery {
   func find() async throws(WebLoginError) -> AuthorizationServer {
     let base = try ServerAddress.parse(issuer, called: "issuer")
     guard base.query() == nil else {
-      throw WebLoginError(WebLoginError.invalidConfiguration, "an issuer has no query")
+      throw WebLoginError(.invalidConfiguration, "an issuer has no query")
     }
     for address in Self.addresses(of: issuer, base) {
       let request = OAuthHTTPRequest(
@@ -77,7 +77,7 @@ struct Discovery {
       return try server(metadata)
     }
     throw WebLoginError(
-      WebLoginError.invalidMetadata, "there is no server metadata at the issuer's address",
+      .invalidMetadata, "there is no server metadata at the issuer's address",
       remedy: "Check the issuer, or give the server's addresses yourself")
   }
 
@@ -85,16 +85,16 @@ struct Discovery {
     // Byte for byte (RFC 8414, section 3.3); otherwise one server could speak for another.
     guard metadata.issuer.utf8.elementsEqual(issuer.utf8) else {
       throw WebLoginError(
-        WebLoginError.invalidMetadata, "the server names another issuer",
+        .invalidMetadata, "the server names another issuer",
         remedy: "Write the issuer as the server does, with or without a slash at its end")
     }
     if let methods = metadata.code_challenge_methods_supported, !methods.contains("S256") {
       throw WebLoginError(
-        WebLoginError.unsupported,
+        .unsupported,
         "the server does not support S256 proof keys, which protect codes")
     }
     guard let tokenEndpoint = metadata.token_endpoint else {
-      throw WebLoginError(WebLoginError.invalidMetadata, "the server names no token endpoint")
+      throw WebLoginError(.invalidMetadata, "the server names no token endpoint")
     }
     do throws(WebLoginError) {
       return try AuthorizationServer(
@@ -104,7 +104,7 @@ struct Discovery {
         revocationEndpoint: metadata.revocation_endpoint,
         namesItselfInResponses: metadata.authorization_response_iss_parameter_supported ?? false)
     } catch {
-      throw WebLoginError(WebLoginError.invalidMetadata, error.reason, remedy: error.remedy)
+      throw WebLoginError(.invalidMetadata, error.reason, remedy: error.remedy)
     }
   }
 

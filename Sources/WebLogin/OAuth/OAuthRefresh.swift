@@ -12,7 +12,7 @@ extension OAuthClient {
   {
     guard let token = credential.refreshToken else {
       throw WebLoginError(
-        WebLoginError.noRefreshToken, "the server gave no refresh token",
+        .noRefreshToken, "the server gave no refresh token",
         remedy: "Log in again when it has expired; many servers require the scope offline_access",
         wasSent: false)
     }
@@ -74,7 +74,7 @@ extension OAuthClient {
     do throws(WebLoginError) {
       return .refreshed(item(try await refresh(credential)))
     } catch {
-      if error.code == WebLoginError.refused, error.refusal?.error == "invalid_grant" {
+      if error.code == .refused, error.refusal?.error == "invalid_grant" {
         return .rejected(error)
       }
       return .transientFailure(
@@ -85,7 +85,7 @@ extension OAuthClient {
   /// Returns a longer pause for errors that only a person can correct: retries and waiters cannot
   /// help.
   private static func pause(after error: WebLoginError) -> Duration? {
-    if error.code == WebLoginError.noRefreshToken { return .seconds(86_400) }
+    if error.code == .noRefreshToken { return .seconds(86_400) }
     return error.isTransient ? nil : .seconds(60)
   }
 }

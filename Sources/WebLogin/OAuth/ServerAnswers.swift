@@ -18,12 +18,12 @@ extension OAuthHTTPClient {
       if Task.isCancelled { throw WebLoginError.ofCancellation }
       let failure = error as? OAuthHTTPError
       let wasSent = isAboutLogin && failure?.wasSent ?? true
-      if failure?.code == OAuthHTTPError.tooLarge {
+      if failure?.code == .tooLarge {
         throw WebLoginError.tooLarge(wasSent: wasSent, underlying: error)
       }
       throw WebLoginError(
-        WebLoginError.unreachable,
-        failure?.code == OAuthHTTPError.timedOut
+        .unreachable,
+        failure?.code == .timedOut
           ? "the authorization server did not answer in time"
           : "the authorization server could not be reached",
         remedy: "Try again when the network works", wasSent: wasSent, underlying: error)

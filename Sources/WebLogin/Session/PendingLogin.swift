@@ -30,7 +30,7 @@ public struct PendingLogin: Codable, Hashable, Sendable {
       var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: false)
     else {
       throw WebLoginError(
-        WebLoginError.unsupported, "the server has no authorization endpoint",
+        .unsupported, "the server has no authorization endpoint",
         remedy: "Log in with a device code")
     }
     var fields = parameters.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
@@ -45,7 +45,7 @@ public struct PendingLogin: Codable, Hashable, Sendable {
     parts.percentEncodedQuery = query.filter { !$0.isEmpty }.joined(separator: "&")
     guard let url = parts.url else {
       throw WebLoginError(
-        WebLoginError.invalidConfiguration, "the authorization endpoint is not a valid address")
+        .invalidConfiguration, "the authorization endpoint is not a valid address")
     }
     return url
   }

@@ -85,7 +85,7 @@ public struct WebAuthenticationSession: Sendable {
       login.clientID == client.clientID
     else {
       throw WebLoginError(
-        WebLoginError.otherLogin, "the pending login belongs to another server or client",
+        .otherLogin, "the pending login belongs to another server or client",
         remedy: "Start a new login")
     }
     guard login.deadline.timeLeft(by: client.clock) != nil else {
@@ -116,7 +116,7 @@ public struct WebAuthenticationSession: Sendable {
       !redirectPath.contains(where: { "?#%".contains($0) })
     else {
       throw WebLoginError(
-        WebLoginError.invalidConfiguration,
+        .invalidConfiguration,
         "the redirect path must begin with a slash and contain no ?, # or %")
     }
     do {
@@ -124,7 +124,7 @@ public struct WebAuthenticationSession: Sendable {
       return try (try? LoopbackListener(on: .version4)) ?? LoopbackListener(on: .version6)
     } catch {
       throw WebLoginError(
-        WebLoginError.listenerFailed, "cannot listen on any port of the loopback interface",
+        .listenerFailed, "cannot listen on any port of the loopback interface",
         remedy: "Log in with a device code", wasSent: false, underlying: error)
     }
   }
@@ -134,7 +134,7 @@ public struct WebAuthenticationSession: Sendable {
       return try LoopbackListener(on: login.family, port: login.port)
     } catch {
       throw WebLoginError(
-        WebLoginError.portTaken,
+        .portTaken,
         "cannot listen on port \(login.port), which the browser returns to",
         remedy: "Start a new login, unless another instance of the program is continuing this one",
         wasSent: false, underlying: error)
@@ -172,7 +172,7 @@ public struct WebAuthenticationSession: Sendable {
     switch callback {
     case .denied(let refusal):
       throw WebLoginError(
-        WebLoginError.denied, "the login was not allowed", refusal: refusal)
+        .denied, "the login was not allowed", refusal: refusal)
     case .code(let code): return try await credential(for: code, of: login)
     }
   }
@@ -219,12 +219,12 @@ public struct WebAuthenticationSession: Sendable {
 
   private static var timedOut: WebLoginError {
     WebLoginError(
-      WebLoginError.timedOut, "the login in the browser was not finished in time",
+      .timedOut, "the login in the browser was not finished in time",
       remedy: "Start it again")
   }
 
   private static var nothingPending: WebLoginError {
     WebLoginError(
-      WebLoginError.nothingPending, "there is no login to resume", remedy: "Start a new login")
+      .nothingPending, "there is no login to resume", remedy: "Start a new login")
   }
 }

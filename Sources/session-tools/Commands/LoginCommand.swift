@@ -93,12 +93,12 @@ struct LoginCommand: ParsableCommand {
       _ = try await client.server()
       StandardError.say("Opening the browser, and waiting for it.")
       return try await session.start()
-    } catch let error as WebLoginError where error.code == WebLoginError.denied {
+    } catch let error as WebLoginError where error.code == .denied {
       // The server has been sent no secret but a device code of its own, which the denial ends, so
       // its text cannot quote a secret that matters.
       if let text = error.refusal?.text { StandardError.say("The server says: \(text)") }
       throw error
-    } catch let error as WebLoginError where error.code == WebLoginError.noBrowser {
+    } catch let error as WebLoginError where error.code == .noBrowser {
       throw Failure(.failure, "\(error.reason). Set BROWSER, or log in with --device.")
     }
   }

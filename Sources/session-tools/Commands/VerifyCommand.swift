@@ -35,7 +35,7 @@ struct VerifyCommand: ParsableCommand {
     }
     guard report.isSound else {
       throw StoreError(
-        StoreError.corrupt, store: store.path, reason: "the store is damaged",
+        .corrupt, store: store.path, reason: "the store is damaged",
         remedy: "Make a copy of its directory, then run session-tools repair "
           + store.path.shellQuoted)
     }

@@ -38,7 +38,7 @@ struct LockDemo {
     let guarded = GuardedContainer(container, behind: gate)
     while try open(gate), try show(guarded, on: screen, gate, until: wake) {}
     if Interruption.signal != nil {
-      throw StoreError(StoreError.cancelled, store: directory.store, reason: "it was interrupted")
+      throw StoreError(.cancelled, store: directory.store, reason: "it was interrupted")
     }
   }
 

@@ -73,9 +73,9 @@ struct KeyFinder {
     do throws(StoreError) {
       let store = try SealedFileStore.open(at: path, key: source, options: options)
       return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
-    } catch let error where error.code == StoreError.wrongKey {
+    } catch let error where error.code == .wrongKey {
       throw StoreError(
-        StoreError.wrongKey, store: path, reason: "\(key.name) does not open it",
+        .wrongKey, store: path, reason: "\(key.name) does not open it",
         remedy: error.remedy)
     }
   }
@@ -88,7 +88,7 @@ struct KeyFinder {
       remedies.append("--passphrase-file or --passphrase-fd")
     }
     return StoreError(
-      StoreError.keyMissing, store: path,
+      .keyMissing, store: path,
       reason: "no key was given, and none was found in \(KeyFile.standardDirectory)",
       remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
   }
@@ -123,6 +123,6 @@ extension ChosenKey {
 
   /// Returns whether a passphrase may be asked for instead, after an error.
   fileprivate func givesWay(after error: StoreError) -> Bool {
-    error.code == StoreError.wrongKey || source is SecretServiceKey
+    error.code == .wrongKey || source is SecretServiceKey
   }
 }

@@ -32,7 +32,7 @@ struct PassphrasePrompt {
   private func ask(_ question: String) throws -> SecretBytes {
     guard interaction.canAsk else {
       throw StoreError(
-        StoreError.keyMissing, store: path, reason: "there is no terminal to ask for a passphrase",
+        .keyMissing, store: path, reason: "there is no terminal to ask for a passphrase",
         remedy: "Give it with --passphrase-file or --passphrase-fd")
     }
     return try Question.ask(question, about: path, isHidden: true)
@@ -54,7 +54,7 @@ enum Question {
     }
     guard let answer else {
       throw StoreError(
-        StoreError.promptDismissed, store: store, reason: "the question was dismissed")
+        .promptDismissed, store: store, reason: "the question was dismissed")
     }
     guard answer.byteCount <= System.longestTerminalLine else {
       throw Failure(

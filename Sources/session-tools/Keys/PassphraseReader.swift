@@ -27,7 +27,7 @@ enum PassphraseReader {
       throw StoreError(error, path: name)
     }
     throw StoreError(
-      StoreError.invalidKey, store: name, reason: "the passphrase is too long",
+      .invalidKey, store: name, reason: "the passphrase is too long",
       remedy: "Give one of at most \(Passphrase.largestByteCount) bytes")
   }
 

@@ -15,7 +15,7 @@ struct MigrationOutput {
     migration.isCancelled = { Interruption.signal != nil }
     do {
       return try Interruption.during { try MigrationLine.during { try step(migration, $0) } }
-    } catch MigrationError.store(let error) where error.code == StoreError.cancelled {
+    } catch MigrationError.store(let error) where error.code == .cancelled {
       switch canResume ? try migration.state() : nil {
       case nil where !canResume: StandardError.say("session-tools: stopped")
       case nil: StandardError.say("session-tools: stopped; nothing was changed")

@@ -106,7 +106,7 @@ enum ItemSource {
       do throws(StoreError) {
         guard let key = try ForeignSecretServiceItems.Dialect.key(of: item.attributes) else {
           throw StoreError(
-            StoreError.invalidName, store: path, reason: "an item has no attributes to name it by")
+            .invalidName, store: path, reason: "an item has no attributes to name it by")
         }
         if items.updateValue(item.secret, forKey: key) != nil {
           throw StoreError.sameName(key, store: path)

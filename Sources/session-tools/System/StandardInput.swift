@@ -15,7 +15,7 @@ enum StandardInput {
       throw StoreError(error, path: "standard input")
     }
     throw StoreError(
-      StoreError.valueTooLarge, store: "standard input",
+      .valueTooLarge, store: "standard input",
       reason: "the value has more than \(largestByteCount) bytes",
       remedy: "Store it in parts, or store the key of a file that you encrypt yourself")
   }

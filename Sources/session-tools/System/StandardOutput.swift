@@ -27,7 +27,7 @@ enum StandardOutput {
     } catch {
       // Unlike an error of a store: the work is done, and only its output is missing.
       throw StoreError(
-        StoreError.io, store: "standard output",
+        .io, store: "standard output",
         reason: "\(error.call): \(CurrentProcess.message(for: error.errno))", errno: error.errno)
     }
   }

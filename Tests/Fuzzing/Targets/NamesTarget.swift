@@ -35,7 +35,7 @@ enum NamesTarget {
         install: install.map(InstallIdentifier.init(rawValue:)))
       key = try StoreKey(texts[3], in: namespace)
     } catch {
-      try require(!isAllowed && error.code == StoreError.invalidName, "\(texts): \(error)")
+      try require(!isAllowed && error.code == .invalidName, "\(texts): \(error)")
       return nil
     }
     try require(isAllowed, "\(texts) was accepted")

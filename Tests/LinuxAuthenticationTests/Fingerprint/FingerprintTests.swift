@@ -49,10 +49,10 @@ import Testing
     let problem = AuthenticationMessage.problem("That finger was not recognized. Try again")
     let prompt = ScriptedPrompt()
     let three = try await outcome(service, prompt, "SCAN other", "SCAN other", "SCAN other")
-    #expect(three.code == AuthenticationError.failed)
+    #expect(three.code == .failed)
     #expect(prompt.messages == [Self.start, problem, problem])
     let one = try await outcome(service, ScriptedPrompt(), tries: 1, "SCAN other")
-    #expect(one.code == AuthenticationError.failed)
+    #expect(one.code == .failed)
     let last = try await outcome(service, ScriptedPrompt(), "SCAN other", "SCAN x", "SCAN thumb")
     #expect(last == .authenticated(.fingerprint))
   }
@@ -93,10 +93,10 @@ import Testing
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let outcome = try await outcome(service, ScriptedPrompt(), "UNPLUG")
-    #expect(outcome.code == AuthenticationError.serviceLost)
+    #expect(outcome.code == .serviceLost)
     try await wait(until: "the reader is gone") {
       await authenticator(service).availability().error?.code
-        == AuthenticationError.biometryNotAvailable
+        == .biometryNotAvailable
     }
   }
 
@@ -104,7 +104,7 @@ import Testing
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let outcome = try await outcome(service, ScriptedPrompt(), "ERROR 0")
-    #expect(outcome.code == AuthenticationError.serviceLost)
+    #expect(outcome.code == .serviceLost)
   }
 
   @Test func `a service that is killed during a scan is lost at once`() async throws {
@@ -114,7 +114,7 @@ import Testing
     async let outcome = Evaluation.of(authenticator(service, prompt))
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     service.kill()
-    #expect(await outcome.code == AuthenticationError.serviceLost)
+    #expect(await outcome.code == .serviceLost)
   }
 
   @Test func `a reader that another client uses is busy until that client leaves`() async throws {
@@ -122,11 +122,11 @@ import Testing
     try await service.enroll("thumb")
     let other = try await service.claim()
     #expect(
-      await Evaluation.of(authenticator(service)).code == AuthenticationError.busy)
+      await Evaluation.of(authenticator(service)).code == .busy)
     other.close()
     try await wait(until: "the reader is free") {
       await Evaluation.of(authenticator(service), timeout: .milliseconds(500)).code
-        == AuthenticationError.timedOut
+        == .timedOut
     }
   }
 
@@ -139,7 +139,7 @@ import Testing
     async let first = Evaluation.of(authenticator(service, prompt))
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     #expect(
-      await Evaluation.of(authenticator(service)).code == AuthenticationError.busy)
+      await Evaluation.of(authenticator(service)).code == .busy)
     try await service.tell("SCAN thumb")
     #expect(await first == .authenticated(.fingerprint))
   }
@@ -151,10 +151,10 @@ import Testing
     let task = Task { await Evaluation.of(authenticator(service, prompt)) }
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     task.cancel()
-    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(await task.value.code == .appCancel)
     // If it had not been released, this would be busy.
     let late = await Evaluation.of(authenticator(service), timeout: .seconds(1))
-    #expect(late.code == AuthenticationError.timedOut)
+    #expect(late.code == .timedOut)
     #expect(
       try await outcome(service, ScriptedPrompt(), "SCAN thumb") == .authenticated(.fingerprint))
   }
@@ -167,8 +167,8 @@ import Testing
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     service.pause()
     task.cancel()
-    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(await task.value.code == .appCancel)
     let late = await Evaluation.of(authenticator(service), timeout: .milliseconds(300))
-    #expect(late.code == AuthenticationError.timedOut)
+    #expect(late.code == .timedOut)
   }
 }

@@ -78,7 +78,7 @@ import Testing
       try await wait(until: "it has failed") { log.outcome != nil }
       #expect(throws: AuthenticationError.self) { try log.outcome?.get() }
       if case .failure(let error) = log.outcome {
-        #expect(error.code == AuthenticationError.serviceLost)
+        #expect(error.code == .serviceLost)
       }
     }
   }

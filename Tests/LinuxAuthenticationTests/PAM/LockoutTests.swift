@@ -39,10 +39,10 @@ import Testing
     try addFaillock(seconds: 600)
     #expect(await evaluate("right") == .authenticated(.passcode))
     for _ in 1...2 {
-      #expect(await evaluate("wrong").code == AuthenticationError.failed)
+      #expect(await evaluate("wrong").code == .failed)
     }
     let error = try #require(await evaluate("right").error)
-    #expect(error.code == AuthenticationError.lockout)
+    #expect(error.code == .lockout)
     let left = try #require(error.retryAfter)
     #expect(left > .zero && left <= .seconds(600) && left.components.seconds % 60 == 0)
   }
@@ -50,17 +50,17 @@ import Testing
   @Test func `an account that is locked permanently does not report how long`() async throws {
     try addFaillock(seconds: 0)
     for _ in 1...2 {
-      #expect(await evaluate("wrong").code == AuthenticationError.failed)
+      #expect(await evaluate("wrong").code == .failed)
     }
     let error = try #require(await evaluate("right").error)
-    #expect(error.code == AuthenticationError.lockout)
+    #expect(error.code == .lockout)
     #expect(error.retryAfter == nil)
   }
 
   @Test func `a lockout is recognized in the language of the program`() async throws {
     try addFaillock(seconds: 600)
     for _ in 1...2 {
-      #expect(await evaluate("wrong").code == AuthenticationError.failed)
+      #expect(await evaluate("wrong").code == .failed)
     }
     try MessageCatalogue(
       texts: [

@@ -71,13 +71,13 @@ import Testing
       "abstaining", "auth required pam_debug.so auth=ignore", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("abstaining", ScriptedPrompt()))
     // libpam itself returns "permission denied".
-    #expect(outcome.code == AuthenticationError.notPermitted)
+    #expect(outcome.code == .notPermitted)
   }
 
   @Test func `a missing module is misconfigured, and not a wrong password`() async throws {
     try services.add(
       "missing", "auth required /nonexistent/pam_none.so", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("missing", ScriptedPrompt()))
-    #expect(outcome.code == AuthenticationError.misconfigured)
+    #expect(outcome.code == .misconfigured)
   }
 }

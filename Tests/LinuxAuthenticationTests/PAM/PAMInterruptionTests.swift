@@ -32,7 +32,7 @@ import Testing
     try await wait(until: "the person is asked") { prompt.questions.count == 1 }
     try await wait(until: "its thread is listed") { Self.threadCount() >= 1 }
     task.cancel()
-    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(await task.value.code == .appCancel)
     try await wait(until: "the question is taken back") { prompt.takenBackCount == 1 }
     try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
   }
@@ -45,7 +45,7 @@ import Testing
       return await Evaluation.of(authenticator)
     }
     task.cancel()
-    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(await task.value.code == .appCancel)
     #expect(prompt.questions.isEmpty)
   }
 
@@ -53,7 +53,7 @@ import Testing
     let prompt = ScriptedPrompt(.never)
     let authenticator = services.authenticator("matrix", prompt)
     let outcome = await Evaluation.of(authenticator, timeout: .milliseconds(300))
-    #expect(outcome.code == AuthenticationError.timedOut)
+    #expect(outcome.code == .timedOut)
     try await wait(until: "the question is taken back") { prompt.takenBackCount == 1 }
     try await wait(until: "the thread has ended") { Self.threadCount() == 0 }
   }
@@ -75,9 +75,9 @@ import Testing
       FileManager.default.fileExists(atPath: services["running"])
     }
     task.cancel()
-    #expect(await task.value.code == AuthenticationError.appCancel)
+    #expect(await task.value.code == .appCancel)
     let late = await Evaluation.of(authenticator, timeout: .milliseconds(100))
-    #expect(late.code == AuthenticationError.timedOut)
+    #expect(late.code == .timedOut)
     try await wait(until: "its threads are listed") { Self.threadCount() >= 1 }
     try await wait(until: "both threads have ended") {
       // Each `cat` reads until its writer closes; a later `cat` needs another writer.
@@ -103,9 +103,9 @@ import Testing
     for (number, outcome) in outcomes {
       switch number % 4 {
       case 0: #expect(outcome == .authenticated(.passcode))
-      case 1: #expect(outcome.code == AuthenticationError.failed)
-      case 2: #expect(outcome.code == AuthenticationError.userCancel)
-      default: #expect(outcome.code == AuthenticationError.userFallback)
+      case 1: #expect(outcome.code == .failed)
+      case 2: #expect(outcome.code == .userCancel)
+      default: #expect(outcome.code == .userFallback)
       }
     }
     #expect(outcomes.count == 40)

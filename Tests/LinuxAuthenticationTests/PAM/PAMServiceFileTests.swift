@@ -32,9 +32,9 @@ import Testing
     let prompt = ScriptedPrompt()
     let authenticator = services.authenticator(service, prompt)
     let error = try #require(await Evaluation.of(authenticator).error)
-    #expect(error.code == AuthenticationError.misconfigured)
+    #expect(error.code == .misconfigured)
     #expect(error.remedy != nil)
-    #expect(await authenticator.availability().error?.code == AuthenticationError.misconfigured)
+    #expect(await authenticator.availability().error?.code == .misconfigured)
   }
 
   @Test func `the remedy for a missing service shows the path and the content of its file`()
@@ -53,7 +53,7 @@ import Testing
   @Test func `a missing service of the system is misconfigured`() async throws {
     let authenticator = PAMAuthenticator(
       service: "session-tools-no-such-service", prompt: ScriptedPrompt())
-    #expect(await Evaluation.of(authenticator).code == AuthenticationError.misconfigured)
+    #expect(await Evaluation.of(authenticator).code == .misconfigured)
     let reason = try #require(await authenticator.availability().error?.reason)
     #expect(reason.contains("/etc/pam.d") && reason.contains("/usr/lib/pam.d"))
   }
@@ -64,7 +64,7 @@ import Testing
   ) async throws {
     let authenticator = services.authenticator(service, ScriptedPrompt())
     #expect(await authenticator.availability().isAvailable)
-    #expect(await Evaluation.of(authenticator).code == AuthenticationError.passcodeNotSet)
+    #expect(await Evaluation.of(authenticator).code == .passcodeNotSet)
   }
 
   @Test func `an include in Debian's form counts as rules of both kinds`() async throws {

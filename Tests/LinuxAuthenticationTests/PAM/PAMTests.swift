@@ -26,7 +26,7 @@ import Testing
   @Test func `a wrong password fails`() async throws {
     let authenticator = services.authenticator(
       try services.addMatrix(), ScriptedPrompt(.text("wrong")))
-    #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
+    #expect(await Evaluation.of(authenticator).code == .failed)
   }
 
   @Test func `an account that the service does not know fails like a wrong password`() async throws
@@ -34,7 +34,7 @@ import Testing
     let authenticator = PAMAuthenticator(
       service: try services.addMatrix(), user: "no-such-account",
       configurationDirectory: services.path, prompt: ScriptedPrompt(.text("right")))
-    #expect(await Evaluation.of(authenticator).code == AuthenticationError.failed)
+    #expect(await Evaluation.of(authenticator).code == .failed)
   }
 
   // pam_matrix returns 9 and pam_unix 20, which would otherwise be notPermitted and failed.
@@ -45,9 +45,9 @@ import Testing
     try services.addMatrix()
     try services.add("unix", "auth required pam_unix.so", "account required pam_permit.so")
     let cancelling = services.authenticator(service, ScriptedPrompt(.cancelled))
-    #expect(await Evaluation.of(cancelling).code == AuthenticationError.userCancel)
+    #expect(await Evaluation.of(cancelling).code == .userCancel)
     let leaving = services.authenticator(service, ScriptedPrompt(.fallback))
-    #expect(await Evaluation.of(leaving).code == AuthenticationError.userFallback)
+    #expect(await Evaluation.of(leaving).code == .userFallback)
   }
 
   @Test func `after a cancellation the next module neither asks nor authenticates`() async throws {
@@ -59,7 +59,7 @@ import Testing
       "account required pam_permit.so")
     let prompt = ScriptedPrompt(.cancelled, .text("right"))
     let outcome = await Evaluation.of(services.authenticator("several", prompt))
-    #expect(outcome.code == AuthenticationError.userCancel)
+    #expect(outcome.code == .userCancel)
     #expect(prompt.questions.count == 1)
   }
 
@@ -95,7 +95,7 @@ import Testing
     try services.add(
       "nothing", "auth required pam_permit.so", "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("nothing", ScriptedPrompt()))
-    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+    #expect(outcome.code == .passcodeNotSet)
   }
 
   @Test(arguments: ["auth", "account"])
@@ -112,7 +112,7 @@ import Testing
       "auth required pam_permit.so", kind == "account" ? echo : "account required pam_permit.so",
       "account required pam_permit.so")
     let outcome = await Evaluation.of(services.authenticator("telling", ScriptedPrompt()))
-    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+    #expect(outcome.code == .passcodeNotSet)
   }
 
   @Test func `an earlier failure with a message does not make up for a password that is not set`()
@@ -124,7 +124,7 @@ import Testing
       "account required pam_permit.so")
     let prompt = ScriptedPrompt()
     let outcome = await Evaluation.of(services.authenticator("failing", prompt))
-    #expect(outcome.code == AuthenticationError.passcodeNotSet)
+    #expect(outcome.code == .passcodeNotSet)
     #expect(
       Set(prompt.messages) == [
         .hint("Authentication succeeded"), .problem("Authentication generated an error"),
@@ -140,7 +140,7 @@ import Testing
       password: answer.contains(0) ? "right" : String(repeating: "x", count: 511))
     let authenticator = services.authenticator("matrix", ScriptedPrompt(.bytes(answer)))
     let outcome = await Evaluation.of(authenticator)
-    #expect(outcome.code == AuthenticationError.failed)
+    #expect(outcome.code == .failed)
     #expect(outcome.error?.reason.contains("511") == true)
   }
 
@@ -182,7 +182,7 @@ import Testing
     try await services.addAsking(what)
     let prompt = ScriptedPrompt(.text("anything"))
     let outcome = await Evaluation.of(services.authenticator("asking", prompt))
-    #expect(outcome.code == AuthenticationError.failed)
+    #expect(outcome.code == .failed)
     #expect(prompt.questions.isEmpty)
   }
 }

@@ -145,7 +145,7 @@ import Testing
       let reason = try #require(await authenticator.availability().error)
       let error = try #require(await Evaluation.of(authenticator).error)
       for error in [reason, error] {
-        #expect(error.code == AuthenticationError.misconfigured)
+        #expect(error.code == .misconfigured)
         #expect(error.description.contains(text), "\(error)")
       }
     }

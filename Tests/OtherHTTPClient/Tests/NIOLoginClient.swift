@@ -33,7 +33,7 @@ struct NIOLoginClient: OAuthHTTPClient {
       group.addTask { try await answer(to: request) }
       group.addTask {
         try await Task.sleep(for: timeout)
-        throw OAuthHTTPError(OAuthHTTPError.timedOut, reason: "the server did not answer in time")
+        throw OAuthHTTPError(.timedOut, reason: "the server did not answer in time")
       }
       defer { group.cancelAll() }
       guard let response = try await group.next() else { throw CancellationError() }

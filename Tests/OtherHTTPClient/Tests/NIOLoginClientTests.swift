@@ -87,7 +87,7 @@ import WebLogin
   @Test(arguments: ["/redirect", "/see-other"])
   func `follows no redirect`(_ path: String) async throws {
     let (error, _) = try await failure(at: path)
-    #expect(error.code == WebLoginError.invalidResponse)
+    #expect(error.code == .invalidResponse)
     #expect(try ask("/seen") == "\(path)\n/seen")
   }
 
@@ -99,15 +99,15 @@ import WebLogin
     }
     try await http.shutdown()
     let underlying = error?.underlying as? OAuthHTTPError
-    #expect(underlying?.code == OAuthHTTPError.noAnswer && underlying?.wasSent == true)
+    #expect(underlying?.code == .noAnswer && underlying?.wasSent == true)
     #expect(try ask("/seen") == "/token\n/drop\n/seen")
   }
 
   @Test(arguments: ["/large", "/endless", "/declared", "/fields"])
   func `reads no more than its limit`(_ path: String) async throws {
     let (error, underlying) = try await failure(at: path)
-    #expect(error.code == WebLoginError.responseTooLarge)
-    #expect(underlying?.code == OAuthHTTPError.tooLarge)
+    #expect(error.code == .responseTooLarge)
+    #expect(underlying?.code == .tooLarge)
     // No more was sent than the kernel buffers.
     #expect(try #require(Int(ask("/sent"))) < 32 << 20)
   }
@@ -118,7 +118,7 @@ import WebLogin
     let time = try await ContinuousClock().measure {
       found = try await failure(at: path, timeout: .milliseconds(300)).1
     }
-    #expect(found?.code == OAuthHTTPError.timedOut && found?.wasSent == true)
+    #expect(found?.code == .timedOut && found?.wasSent == true)
     #expect(time >= .milliseconds(300) && time < .seconds(20))
   }
 
@@ -127,13 +127,13 @@ import WebLogin
     while try !ask("/seen").contains("/hang") {}
     hanging.cancel()
     let error = await #expect(throws: WebLoginError.self) { try await hanging.value }
-    #expect(error?.code == WebLoginError.cancelled)
+    #expect(error?.code == .cancelled)
   }
 
   @Test func `reports that nothing was sent to a server that does not run`() async throws {
     server.stop()
     let (error, underlying) = try await failure(at: "/token")
-    #expect(error.code == WebLoginError.unreachable)
-    #expect(underlying?.code == OAuthHTTPError.noAnswer && underlying?.wasSent == false)
+    #expect(error.code == .unreachable)
+    #expect(underlying?.code == .noAnswer && underlying?.wasSent == false)
   }
 }

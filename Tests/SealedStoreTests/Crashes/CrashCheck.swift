@@ -144,7 +144,7 @@ struct CrashCheck: Sendable {
   ) throws(StoreError) -> SealedFileStore? {
     do throws(StoreError) {
       return try open(key, environment, notices)
-    } catch let error where error.code == StoreError.wrongKey {
+    } catch let error where error.code == .wrongKey {
       return nil
     }
   }

@@ -50,7 +50,7 @@ final class CrashReaders: @unchecked Sendable {
       for key in keys.dropLast() {
         do {
           return try open(key)
-        } catch let error as StoreError where error.code == StoreError.wrongKey {
+        } catch let error as StoreError where error.code == .wrongKey {
           continue
         }
       }

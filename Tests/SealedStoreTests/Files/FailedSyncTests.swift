@@ -17,7 +17,7 @@ import Testing
     try store.put("old", as: "item")
     disk.setRule { $0.kind == .synchronizeData ? .fail(EIO) : nil }
     let error = try error { try store.put("new", as: "item") }
-    #expect(error.code == StoreError.outcomeUnknown)
+    #expect(error.code == .outcomeUnknown)
     #expect(error.errno == EIO)
     let failed = try #require(disk.calls.last { $0.kind == .synchronizeData }?.opening)
 
@@ -205,7 +205,7 @@ import Testing
       return isIt ? .fail(EIO) : nil
     }
     let failure = try error { try writer.put("new", as: "item") }
-    #expect(failure.code == StoreError.io)
+    #expect(failure.code == .io)
     #expect(failure.errno == EIO)
     #expect(count.value == number)
     #expect(try scratch.open().texts() == ["item": "old", "other": "settled"])

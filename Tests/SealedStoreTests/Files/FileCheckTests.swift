@@ -67,7 +67,7 @@ enum Swap: String, CaseIterable {
     let path = scratch.file(file)
     try swap.perform(on: path, in: scratch)
     let error = try error { try useEverything() }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     #expect(error.store == path)
     if swap == .fifo { #expect(error.reason == "it is not a regular file") }
     guard swap != .dangling else { return }
@@ -97,7 +97,7 @@ enum Swap: String, CaseIterable {
       { try useEverything() }, { _ = try SealedFileStore.keySlots(at: scratch.path) },
     ] {
       let error = try error(attempt)
-      #expect(error.code == StoreError.unsafePermissions)
+      #expect(error.code == .unsafePermissions)
       #expect(error.store == scratch.path)
     }
     try runRemedy(of: error { try useEverything() })
@@ -110,7 +110,7 @@ enum Swap: String, CaseIterable {
   /// The mode is 0604 or 0620 after the swap; the actual remedy has already fixed that.
   private func chmodError() -> StoreError {
     StoreError(
-      StoreError.unsafePermissions, store: scratch.path, reason: "",
+      .unsafePermissions, store: scratch.path, reason: "",
       remedy: "Run chmod 700 \(scratch.path)")
   }
 
@@ -127,7 +127,7 @@ enum Swap: String, CaseIterable {
       { _ = try SealedFileStore.create(at: link + end, key: scratch.key) },
     ] {
       let error = try error(attempt)
-      #expect(error.code == StoreError.unsafePermissions)
+      #expect(error.code == .unsafePermissions)
       #expect(error.store == link)
       #expect(error.reason.contains("symbolic link"))
     }
@@ -158,7 +158,7 @@ enum Swap: String, CaseIterable {
       return status
     }
     let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     #expect(error.reason.contains("counts no hard links"))
     #expect(disk.openNames.isEmpty)
   }
@@ -177,7 +177,7 @@ enum Swap: String, CaseIterable {
       return status
     }
     let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
-    #expect(error.code == StoreError.io)
+    #expect(error.code == .io)
     #expect(error.reason == "it is replaced faster than it can be opened")
     #expect(disk.openNames.isEmpty)
   }

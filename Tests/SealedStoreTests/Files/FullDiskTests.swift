@@ -50,7 +50,7 @@ import Testing
   @Test func `a limit on the size of files counts as no space, and smaller changes work`() throws {
     disk.setRule { $0.kind == .write && $0.byteCount > 50_000 ? .fail(EFBIG) : nil }
     let error = try error { try store.put(large, for: name("item")) }
-    #expect(error.code == StoreError.noSpace)
+    #expect(error.code == .noSpace)
     #expect(error.remedy?.contains("ulimit -f") == true)
     #expect(try store.text("item") == "old")
     try store.put("new", as: "item")

@@ -69,7 +69,7 @@ import Testing
       if case .hash = expected { return .hash(blake2b(value.copyBytes())) }
       return .bytes(value.copyBytes())
     } catch {
-      return error.code == StoreError.corrupt ? .corrupt : nil
+      return error.code == .corrupt ? .corrupt : nil
     }
   }
 

@@ -79,7 +79,7 @@ import Testing
     let other = missing == "header" ? "header.copy" : "header"
     try Scratch.flip("\(path)/\(other)", at: 50)
     let refusal = try error { _ = try SealedFileStore.open(at: path, key: scratch.key) }
-    #expect(refusal.code == StoreError.corrupt)
+    #expect(refusal.code == .corrupt)
     #expect(refusal.reason == "the header and its copy are damaged")
   }
 
@@ -88,7 +88,7 @@ import Testing
     for name in ["header", "header.copy"] {
       try FileManager.default.removeItem(atPath: scratch.file(name))
     }
-    #expect(try error { _ = try store.protection() }.code == StoreError.corrupt)
+    #expect(try error { _ = try store.protection() }.code == .corrupt)
   }
 
   @Test func `a copy that differs is reported, is not damage, and is repaired`() throws {

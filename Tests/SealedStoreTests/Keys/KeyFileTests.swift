@@ -59,7 +59,7 @@ import Testing
   @Test func `a key file is not created over a file or without its directory`() throws {
     make(5)
     let refusal = try error { _ = try KeyFile.create(at: path) }
-    #expect(refusal.code == StoreError.alreadyExists)
+    #expect(refusal.code == .alreadyExists)
     #expect(refusal.reason == "there is a file of that name")
     #expect(try Data(contentsOf: URL(filePath: path)).count == 5)
     #expect(try code { _ = try KeyFile.create(at: scratch["no/key"]) } != nil)
@@ -110,13 +110,13 @@ import Testing
     let refusal = try error {
       _ = try SecretFile.read(path, largestByteCount: 32, rule: .privateFile)
     }
-    #expect(refusal.code == StoreError.invalidKey)
+    #expect(refusal.code == .invalidKey)
     #expect(refusal.reason == "the file has more than 32 bytes, too many for a key")
   }
 
   @Test func `a missing key file is a missing key`() throws {
     let error = try error { try makeStore() }
-    #expect(error.code == StoreError.keyMissing)
+    #expect(error.code == .keyMissing)
     #expect(error.store == path)
   }
 
@@ -124,7 +124,7 @@ import Testing
   func `a file that does not have exactly 32 bytes is not a key`(byteCount: Int) throws {
     make(byteCount)
     let error = try error { try makeStore() }
-    #expect(error.code == StoreError.invalidKey)
+    #expect(error.code == .invalidKey)
     #expect(error.store == path)
   }
 
@@ -133,7 +133,7 @@ import Testing
   {
     make(32, mode: mode)
     let error = try error { try makeStore() }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     #expect(error.store == path)
     try runRemedy(of: error)
     try makeStore()
@@ -144,7 +144,7 @@ import Testing
     make(32, at: target)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
     let error = try error { try makeStore() }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     #expect(error.store == path)
     try runRemedy(of: error)
     try makeStore()
@@ -155,7 +155,7 @@ import Testing
     make(32)
     #expect(unsafe chown(path, 12345, 12345) == 0)
     let error = try error { try makeStore() }
-    #expect(error.code == StoreError.unsafePermissions)
+    #expect(error.code == .unsafePermissions)
     try runRemedy(of: error)
     try makeStore()
   }
@@ -210,7 +210,7 @@ import Testing
   ) throws {
     let credential = SystemdCredential("cred", directory: directory)
     let refusal = try error { _ = try credential.makeSlot() }
-    #expect(refusal.code == StoreError.keyMissing)
+    #expect(refusal.code == .keyMissing)
     #expect(refusal.reason == "CREDENTIALS_DIRECTORY is not set")
   }
 

@@ -206,11 +206,11 @@ import Testing
     let wrong = try error {
       _ = try SealedFileStore.open(at: scratch.path, key: RawKey(RawKey.random()))
     }
-    #expect(wrong.code == StoreError.wrongKey)
+    #expect(wrong.code == .wrongKey)
     let otherKind = try error {
       _ = try SealedFileStore.open(at: scratch.path, key: Passphrase("p"))
     }
-    #expect(otherKind.code == StoreError.wrongKey)
+    #expect(otherKind.code == .wrongKey)
     #expect(wrong.reason == "the key or passphrase does not open the store")
     #expect(otherKind.reason == "no slot of the store opens with this kind of key")
   }
@@ -237,7 +237,7 @@ import Testing
     try store.addSlot(named)
     named.kept = [:]
     let refusal = try error { _ = try SealedFileStore.open(at: scratch.path, key: named) }
-    #expect(refusal.code == StoreError.keyMissing)
+    #expect(refusal.code == .keyMissing)
     #expect(refusal.store == "here")
     let missing = KeyFile(scratch["absent"])
     #expect(try opens(missing) == StoreError.keyMissing)

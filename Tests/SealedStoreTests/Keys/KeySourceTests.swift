@@ -157,7 +157,7 @@ import Testing
     let source = WatchedKey(second) { _ in
     } refusing: { slot in
       slot == .rawKey(label: "")
-        ? StoreError(StoreError.keyMissing, store: "token", reason: "it is not plugged in") : nil
+        ? StoreError(.keyMissing, store: "token", reason: "it is not plugged in") : nil
     }
     #expect(try SealedFileStore.open(at: scratch.path, key: source).text("item") == "value")
   }
@@ -171,7 +171,7 @@ import Testing
       asked.withLock { $0 += 1 }
     } refusing: { slot in
       slot == .rawKey(label: "second")
-        ? StoreError(StoreError.wrongKey, store: "token", reason: "the PIN is wrong") : nil
+        ? StoreError(.wrongKey, store: "token", reason: "the PIN is wrong") : nil
     }
     try store.addSlot(RawKey(RawKey.random(), label: "third"))
     #expect(try store.revoke(keeping: [source]) { $0.kept.map(\.number) == [1] })
@@ -181,7 +181,7 @@ import Testing
     try store.addSlot(second)
     let wrong = WatchedKey(second) { _ in
     } refusing: { _ in
-      StoreError(StoreError.wrongKey, store: "token", reason: "the PIN is wrong")
+      StoreError(.wrongKey, store: "token", reason: "the PIN is wrong")
     }
     let header = try scratch.bytes(of: "header")
     let code = try code { try store.revoke(keeping: [wrong]) { _ in true } }
@@ -198,7 +198,7 @@ import Testing
     let source = WatchedKey(scratch.key) { _ in
     } refusing: { slot in
       slot == .rawKey(label: "second")
-        ? StoreError(StoreError.wrongKey, store: "token", reason: "the PIN is wrong") : nil
+        ? StoreError(.wrongKey, store: "token", reason: "the PIN is wrong") : nil
     }
     #expect(try store.revoke(keeping: [source]) { $0.kept.map(\.number) == [1] })
     #expect(try scratch.open().text("item") == "value")
@@ -212,7 +212,7 @@ import Testing
     let source = WatchedKey(scratch.key) { _ in
     } refusing: { slot in
       slot == .rawKey(label: label)
-        ? StoreError(StoreError.keyMissing, store: "token", reason: "it is not plugged in") : nil
+        ? StoreError(.keyMissing, store: "token", reason: "it is not plugged in") : nil
     }
     let header = try scratch.bytes(of: "header")
     let code = try code { try store.revoke(keeping: [source]) { _ in true } }
@@ -223,11 +223,11 @@ import Testing
   @Test func `a revocation reports why a source that opened no slot is blocked`() throws {
     let blocked = WatchedKey(scratch.key) { _ in
     } refusing: { _ in
-      StoreError(StoreError.keyBlocked, store: "token", reason: "there were too many guesses")
+      StoreError(.keyBlocked, store: "token", reason: "there were too many guesses")
     }
     let header = try scratch.bytes(of: "header")
     let error = try error { try store.revoke(keeping: [blocked]) { _ in true } }
-    #expect(error.code == StoreError.keyBlocked)
+    #expect(error.code == .keyBlocked)
     #expect(error.reason == "there were too many guesses")
     #expect(try scratch.bytes(of: "header") == header)
   }

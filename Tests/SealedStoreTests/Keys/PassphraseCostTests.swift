@@ -37,7 +37,7 @@ import Testing
         _ = try SealedFileStore.open(
           at: scratch.path, key: passphrase("\(number)", total: total))
       }
-      #expect(refusal.code == StoreError.invalidKey)
+      #expect(refusal.code == .invalidKey)
       #expect("\(refusal)".hasPrefix("\(scratch.path): key slot \(total + 1): "))
       #expect(refusal.remedy?.contains("Passphrase.Limits") == true)
     }
@@ -68,7 +68,7 @@ import Testing
       },
     ] as [() throws -> Void] {
       let refusal = try error(attempt)
-      #expect(refusal.code == StoreError.invalidKey)
+      #expect(refusal.code == .invalidKey)
       #expect(refusal.store == scratch.path)
       #expect(refusal.remedy?.contains("Remove a passphrase slot") == true)
     }
@@ -99,7 +99,7 @@ import Testing
   @Test func `another error of a key source for a new slot is thrown unchanged`() throws {
     let store = try scratch.create()
     let error = try error { try store.addSlot(RefusingKey()) }
-    #expect(error.code == StoreError.unavailable)
+    #expect(error.code == .unavailable)
     #expect(error.reason == "not today")
   }
 
@@ -124,7 +124,7 @@ import Testing
     }
     let key = CountingKey(passphrase: try Passphrase("p"))
     let refusal = try error { _ = try SealedFileStore.open(at: scratch.path, key: key) }
-    #expect(refusal.code == StoreError.invalidKey)
+    #expect(refusal.code == .invalidKey)
     #expect(key.spent == [10 << 30, 10 << 30, 10 << 30, 10 << 30])
   }
 }
@@ -132,7 +132,7 @@ import Testing
 /// A key source that refuses every new slot.
 private struct RefusingKey: KeySource {
   func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
-    throw StoreError(StoreError.unavailable, store: "key", reason: "not today")
+    throw StoreError(.unavailable, store: "key", reason: "not today")
   }
 
   func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { nil }

@@ -22,7 +22,7 @@ struct NamedKey: KeySource {
 
   private func key(for reference: String) throws(StoreError) -> WrappingKey {
     guard let key = kept[reference] else {
-      throw StoreError(StoreError.keyMissing, store: reference, reason: "there is no such key")
+      throw StoreError(.keyMissing, store: reference, reason: "there is no such key")
     }
     return try WrappingKey(key)
   }

@@ -155,6 +155,6 @@ struct VectorKey: KeySource {
   }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    throw StoreError(StoreError.keyMissing, store: "vector", reason: "vectors are read only")
+    throw StoreError(.keyMissing, store: "vector", reason: "vectors are read only")
   }
 }

@@ -195,7 +195,7 @@ import Testing
   @Test func `an error of a keeper before a change is thrown unchanged`() throws {
     let store = try create()
     let failure = StoreError(
-      StoreError.timedOut, store: "vault", reason: "the vault is closed", errno: ETIMEDOUT)
+      .timedOut, store: "vault", reason: "the vault is closed", errno: ETIMEDOUT)
     let (vault, fails) = (vault, Locked(false))
     let keeper = StoreAnchor.Keeper(
       load: {
@@ -208,7 +208,7 @@ import Testing
     try store.compact()
     fails.withLock { $0 = true }
     let refusal = try error { try handle.put("1", as: "a") }
-    #expect(refusal.code == StoreError.timedOut)
+    #expect(refusal.code == .timedOut)
     #expect(refusal.reason == "the vault is closed")
   }
 
@@ -271,7 +271,7 @@ import Testing
         do throws(StoreError) {
           return try opened.text(name)
         } catch {
-          #expect(error.code == StoreError.corrupt)
+          #expect(error.code == .corrupt)
           return nil
         }
       }

@@ -35,7 +35,7 @@ import Testing
       do throws(StoreError) {
         answers[name] = .some(try store.text(name))
       } catch {
-        if error.code != StoreError.corrupt { return "\(error)" }
+        if error.code != .corrupt { return "\(error)" }
       }
     }
     let isState = states.contains { state in answers.allSatisfy { state[$0.key] == $0.value } }
@@ -44,7 +44,7 @@ import Testing
       let texts = try store.texts()
       return states.contains(texts) ? nil : "\(texts)"
     } catch {
-      return error.code == StoreError.corrupt ? nil : "\(error)"
+      return error.code == .corrupt ? nil : "\(error)"
     }
   }
 
@@ -187,14 +187,14 @@ import Testing
       // A writer checks the end of the journal, and reads all of it if the end differs.
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
       let damage = try error { _ = try opened.keys(in: nil) }
-      #expect(damage.code == StoreError.corrupt)
+      #expect(damage.code == .corrupt)
       // A repair depends on where the chain ends, not on the age of the files.
       #expect(damage.reason.hasPrefix("there is a change") == (harm == .olderAndLonger))
     }
     for name in ["journal", "mark"] { try scratch.overwrite(name, with: #require(backup[name])) }
     for opened in [reader, store] {
       let refusal = try error { _ = try opened.text("k1") }
-      #expect(refusal.code == StoreError.corrupt)
+      #expect(refusal.code == .corrupt)
       #expect(refusal.reason.contains("older than"))
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
     }
@@ -226,7 +226,7 @@ import Testing
       #expect(try code { try reader.put("w", as: "k2") } == StoreError.corrupt)
     }
     let refusal = try error { _ = try reader.text("k1") }
-    #expect(refusal.code == StoreError.corrupt)
+    #expect(refusal.code == .corrupt)
     #expect(refusal.reason.contains("older than"))
     #expect(try scratch.bytes(of: "journal") == journal)
   }
@@ -329,7 +329,7 @@ import Testing
       do throws(StoreError) {
         answer = try reader.text("k1")
       } catch {
-        #expect(error.code == StoreError.corrupt)
+        #expect(error.code == .corrupt)
         break
       }
     }

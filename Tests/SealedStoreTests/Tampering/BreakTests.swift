@@ -81,7 +81,7 @@ import Testing
     }
     let listing = try scratch.open().listing()
     #expect(listing.keys == (try [name("a")]))
-    #expect(listing.damage?.code == StoreError.corrupt)
+    #expect(listing.damage?.code == .corrupt)
   }
 
   @Test func `a change that was never confirmed and lost its first record is an unfinished write`()

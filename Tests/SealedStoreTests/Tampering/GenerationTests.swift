@@ -61,7 +61,7 @@ import Testing
       findings = try store.verify().findings
       found = try store.texts()
     } catch {
-      #expect(error.code == StoreError.corrupt, "\(error)")
+      #expect(error.code == .corrupt, "\(error)")
       return .refused
     }
     if found == all.last?.items { return .newest }

@@ -114,7 +114,7 @@ import Testing
     let directory = try TemporaryDirectory(in: Self.memoryFileSystem)
     let store = try HostileStoreTests(in: Scratch(in: directory))
     #expect(unsafe truncate(store.scratch.file("journal"), byteCount) == 0)
-    #expect(try store.scratch.open().listing().damage?.code == StoreError.corrupt)
+    #expect(try store.scratch.open().listing().damage?.code == .corrupt)
     let report = try store.probe()
     #expect(
       report.outcomes == [

@@ -380,7 +380,7 @@ import Testing
       do throws(StoreError) {
         items[name] = try opened.text(name)
       } catch {
-        #expect(error.code == StoreError.corrupt)
+        #expect(error.code == .corrupt)
       }
     }
     return items

@@ -96,7 +96,7 @@ import Testing
         if found != items { return "found \(found)" }
         // The change may be in a part that no item needs: then `verify` must find it.
         return try store.verify().findings.isEmpty == isNoticed ? "verify is mistaken" : nil
-      } catch let error where error.code == StoreError.corrupt {
+      } catch let error where error.code == .corrupt {
         return try wrongAnswer(of: store)
       }
     } catch {
@@ -111,7 +111,7 @@ import Testing
       do throws(StoreError) {
         let answer = try store.text(identifier)
         if answer != items[identifier] { return "\(identifier) is \(answer ?? "absent")" }
-      } catch let error where error.code == StoreError.corrupt {
+      } catch let error where error.code == .corrupt {
         continue
       }
     }

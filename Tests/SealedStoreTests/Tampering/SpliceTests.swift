@@ -64,14 +64,14 @@ import Testing
     for name in SplicedLife.names {
       do throws(StoreError) {
         answers[name] = .some(try store.text(name))
-      } catch let error where error.code == StoreError.corrupt {
+      } catch let error where error.code == .corrupt {
         continue
       }
     }
     var texts: [String: String]?
     do throws(StoreError) {
       texts = try store.texts().filter { $0.key != Self.otherName }
-    } catch let error where error.code == StoreError.corrupt {
+    } catch let error where error.code == .corrupt {
       // Some items may still be readable.
     }
     let states = life.states.indices.filter { number in
@@ -90,7 +90,7 @@ import Testing
       do throws(StoreError) {
         store = try life.open(disk)
       } catch {
-        return error.code == StoreError.corrupt ? nil : "opening: \(error)"
+        return error.code == .corrupt ? nil : "opening: \(error)"
       }
       counts.opened += 1
       let (states, isListed) = try Self.answers(of: store, life)
@@ -130,7 +130,7 @@ import Testing
       for number in 0..<count { try other.put("\(number)", as: otherName) }
     } catch {
       // The other store refuses these files.
-      #expect(error.code == StoreError.corrupt)
+      #expect(error.code == .corrupt)
     }
   }
 
@@ -146,7 +146,7 @@ import Testing
     do throws(StoreError) {
       try store.put("new", as: SplicedLife.names[0])
     } catch {
-      return error.code == StoreError.corrupt ? nil : "writing: \(error)"
+      return error.code == .corrupt ? nil : "writing: \(error)"
     }
     texts[SplicedLife.names[0]] = "new"
     return try store.texts() == texts ? nil : "a change changed other items"
@@ -161,7 +161,7 @@ import Testing
         store = try life.open(disk)
       } catch {
         // The store was damaged at this moment, before it was repaired.
-        return error.code == StoreError.corrupt ? nil : "opening: \(error)"
+        return error.code == .corrupt ? nil : "opening: \(error)"
       }
       counts.opened += 1
       let before = try Self.answers(of: store, life)
@@ -182,7 +182,7 @@ import Testing
         texts = try store.texts()
       } catch {
         // A store that has read a journal checks only its end before a change.
-        return error.code == StoreError.corrupt ? nil : "writing: \(error)"
+        return error.code == .corrupt ? nil : "writing: \(error)"
       }
       texts[SplicedLife.names[0]] = nil
       texts[Self.otherName] = nil

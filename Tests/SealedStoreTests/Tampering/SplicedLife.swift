@@ -130,7 +130,7 @@ struct SplicedLife: Sendable {
   }
 
   private func required<Value>(_ value: Value?) throws -> Value {
-    guard let value else { throw StoreError(StoreError.corrupt, store: Self.path, reason: "gone") }
+    guard let value else { throw StoreError(.corrupt, store: Self.path, reason: "gone") }
     return value
   }
 }

@@ -53,21 +53,21 @@ struct TamperedStore {
         let answer = try store.text(identifier)
         if answer != value { return "\(identifier) is \(answer ?? "absent")" }
       } catch {
-        if error.code != StoreError.corrupt { return "\(identifier): \(error)" }
+        if error.code != .corrupt { return "\(identifier): \(error)" }
       }
       do throws(StoreError) {
         if try store.contains(name(identifier)) != (value != nil) {
           return "\(identifier) is wrongly reported as present or absent"
         }
       } catch {
-        if error.code != StoreError.corrupt { return "\(identifier): \(error)" }
+        if error.code != .corrupt { return "\(identifier): \(error)" }
       }
     }
     do throws(StoreError) {
       let keys = try store.keys(in: nil).map(\.identifier)
       if keys != ["a", "b", "d", "e"] { return "listed are \(keys)" }
     } catch {
-      if error.code != StoreError.corrupt { return "listing: \(error)" }
+      if error.code != .corrupt { return "listing: \(error)" }
     }
     return nil
   }
@@ -89,7 +89,7 @@ struct TamperedStore {
       let report = try store.verify()
       if isNoticed, report.findings.isEmpty { return "verify finds nothing" }
     } catch {
-      return error.code == StoreError.corrupt ? nil : "verifying: \(error)"
+      return error.code == .corrupt ? nil : "verifying: \(error)"
     }
     return nil
   }

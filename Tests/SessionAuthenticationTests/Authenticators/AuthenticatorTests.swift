@@ -18,8 +18,8 @@ struct AuthenticatorTests {
 
   @Test func `a person who wants another way gets it, and a failure is final`() async throws {
     let finger = ScriptedAuthenticator([
-      .failure(AuthenticationError(AuthenticationError.userFallback, "another way")),
-      .failure(AuthenticationError(AuthenticationError.failed, "no match")),
+      .failure(AuthenticationError(.userFallback, "another way")),
+      .failure(AuthenticationError(.failed, "no match")),
     ])
     let password = ScriptedAuthenticator(method: .passcode)
     let first = FirstAvailableAuthenticator([finger, password])
@@ -30,7 +30,7 @@ struct AuthenticatorTests {
 
   @Test func `if the question cannot be shown, the next authenticator is asked`() async throws {
     let agentless = ScriptedAuthenticator([
-      .failure(AuthenticationError(AuthenticationError.notInteractive, "no agent"))
+      .failure(AuthenticationError(.notInteractive, "no agent"))
     ])
     let password = ScriptedAuthenticator(method: .passcode)
     let first = FirstAvailableAuthenticator([agentless, password])

@@ -102,7 +102,7 @@ struct GateSequence {
     case 13:
       return .stopWaiting(
         live.sorted().randomElement(using: &random) ?? 0,
-        AuthenticationError(AuthenticationError.timedOut, "too long"))
+        AuthenticationError(.timedOut, "too long"))
     case 14...18: return answer()
     case 19: return .invalidate
     case 20:
@@ -121,7 +121,7 @@ struct GateSequence {
     let issued = Int.random(in: 0..<12, using: &random) == 0 ? now.advanced(by: .seconds(1)) : now
     if Int.random(in: 0..<3, using: &random) == 0 {
       return .evaluationEnded(
-        number, .failure(AuthenticationError(AuthenticationError.userCancel, "no")))
+        number, .failure(AuthenticationError(.userCancel, "no")))
     }
     return .evaluationEnded(number, .success(TimedToken(issued: issued, lifetime: lifetime)))
   }

@@ -139,7 +139,7 @@ struct GuardedContainerTests {
     await test.clock.waitForSleeper(within: .seconds(10))
     test.clock.advance(by: .seconds(10))
     let error = await #expect(throws: StoreError.self) { try await late.value }
-    #expect(error?.code == StoreError.timedOut)
+    #expect(error?.code == .timedOut)
     // A call that blocks never waits for a person.
     #expect(throws: StoreError.self) { try container.loadItem(forIdentifier: "a") }
   }
@@ -152,7 +152,7 @@ struct GuardedContainerTests {
     let error = await #expect(throws: StoreError.self) {
       try await container.asyncLoadItem(forIdentifier: "a")
     }
-    #expect(error?.code == StoreError.locked)
+    #expect(error?.code == .locked)
     #expect(error?.underlying is AuthenticationError)
     #expect(try await container.asyncLoadItem(forIdentifier: "a") == "secret")
   }

@@ -130,7 +130,7 @@ final class BrokenContainer: StoreBackedContainer {
     case .ignoresRemovals: return
     case .failsToRemoveAbsent:
       if try !isThere(identifier) {
-        throw StoreError(StoreError.io, store: "broken", reason: "there is no such item")
+        throw StoreError(.io, store: "broken", reason: "there is no such item")
       }
     case .forgetsRemovals:
       removed.update { _ = $0.insert(identifier) }

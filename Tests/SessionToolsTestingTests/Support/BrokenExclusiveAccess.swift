@@ -29,7 +29,7 @@ extension BrokenStore {
   /// Returns the error of a caller that does not get a name.
   private func refusal(_ error: StoreError) -> StoreError {
     switch defect {
-    case .failsInsteadOfTimingOut where error.code == StoreError.timedOut:
+    case .failsInsteadOfTimingOut where error.code == .timedOut:
       self.error(StoreError.io, error.reason)
     case .namesNoStore: self.error(error.code, error.reason)
     default: error
@@ -76,7 +76,7 @@ extension BrokenStore {
         try await locks.lock(name, timeout: limit)
       }
     } catch let error as StoreError {
-      if defect == .runsAfterTheTimeout, error.code == StoreError.timedOut {
+      if defect == .runsAfterTheTimeout, error.code == .timedOut {
         return try await body()
       }
       throw refusal(error)

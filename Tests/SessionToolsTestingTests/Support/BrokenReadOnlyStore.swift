@@ -109,7 +109,7 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
   }
 
   private var accessRefusal: StoreError {
-    StoreError(StoreError.accessDenied, store: "broken", reason: "it is only read")
+    StoreError(.accessDenied, store: "broken", reason: "it is only read")
   }
 
   func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }

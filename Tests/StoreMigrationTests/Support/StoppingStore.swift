@@ -81,5 +81,5 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     base.keys(in: namespace)
   }
 
-  private static let died = StoreError(StoreError.io, store: "a test", reason: "the process died")
+  private static let died = StoreError(.io, store: "a test", reason: "the process died")
 }

@@ -84,7 +84,7 @@ package struct HistoryRecorder {
       try store.apply(changes)
       note(group, .change, words, invoked: invoked, responded: now())
     } catch {
-      if error.code == StoreError.outcomeUnknown {
+      if error.code == .outcomeUnknown {
         note(group, .change, words, invoked: invoked, responded: .max)
       }
       throw error

@@ -96,7 +96,7 @@ struct ItemAddress: Sendable {
       }
     } catch StoreError.timedOut where !isHeld {
       throw StoreError(
-        StoreError.timedOut, store: "\(item.key)",
+        .timedOut, store: "\(item.key)",
         reason: "other changes of the item did not finish in time, and nothing was changed",
         remedy: "Try again")
     }
