@@ -8,8 +8,8 @@ import Synchronization
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
 final class Keychain: BlockingSecretStore {
-  var queue: DispatchQueue { lanes.queue }
-  private let lanes = BlockingLanes("session-tools.keychain", count: 8)
+  var queue: DispatchQueue { queues.next }
+  private let queues = BlockingQueues("session-tools.keychain", count: 8)
   /// The path of the store.
   let path: String
   private let config: KeychainContainerConfig

@@ -11,7 +11,7 @@ import SessionToolsBase
 ///
 /// A wrong password takes as long as the modules require, commonly two seconds.
 public struct PAMAuthenticator: UserAuthenticator {
-  private static let lanes = BlockingLanes("session-tools.accounts", count: 1)
+  private static let queues = BlockingQueues("session-tools.pam-accounts", count: 1)
 
   private let file: PAMServiceFile
   private let user: String?
@@ -81,7 +81,7 @@ public struct PAMAuthenticator: UserAuthenticator {
   /// Reads the name outside of the task's pool, because the user database may be on a server.
   private static func ownName() async throws(AuthenticationError) -> String {
     try await withCheckedContinuation { continuation in
-      lanes.queue.async {
+      queues.next.async {
         continuation.resume(
           returning: Result { () throws(AuthenticationError) in try Account.ownName() })
       }

@@ -47,7 +47,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// The store's directory.
   public let path: String
   /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
-  public var queue: DispatchQueue { readLanes.queue }
+  public var queue: DispatchQueue { readQueues.next }
 
   let environment: StoreEnvironment
   let options: Options
@@ -62,12 +62,12 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   let writer = Mutex(StoreWriter.Kept())
   let commits = CommitQueue()
   let compaction = BackgroundCompaction()
-  private let readLanes = BlockingLanes("session-tools.sealed-store.read", count: 4)
+  private let readQueues = BlockingQueues("session-tools.sealed-store.read", count: 4)
   /// The threads for `async` changes, apart from reads because a change may wait long for another
   /// process.
   ///
   /// There are several, so that changes can share a write.
-  private let writeLanes = BlockingLanes("session-tools.sealed-store.write", count: 8)
+  private let writeQueues = BlockingQueues("session-tools.sealed-store.write", count: 8)
   let names: NameLocks<StoreKey>
   let lockFile: LockFile
   let watcher = StoreWatcher()
@@ -135,7 +135,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    try await writeLanes.queue.blocking { () throws(StoreError) in try self.apply(changes) }
+    try await writeQueues.next.blocking { () throws(StoreError) in try self.apply(changes) }
   }
 
   /// Runs a closure with the open state, which no other thread changes meanwhile.

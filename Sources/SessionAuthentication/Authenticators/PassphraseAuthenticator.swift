@@ -77,8 +77,8 @@ public struct PassphraseAuthenticator: UserAuthenticator {
   /// Unlocks the store on another thread, because deriving the key takes about a second.
   private func open(_ passphrase: SecretBytes) async throws {
     let store = store
-    try await lanes.queue.blocking { try store.unlock(withPassphrase: passphrase) }
+    try await queues.next.blocking { try store.unlock(withPassphrase: passphrase) }
   }
 }
 
-private let lanes = BlockingLanes("session-tools.passphrase", count: 1)
+private let queues = BlockingQueues("session-tools.passphrase", count: 1)

@@ -53,7 +53,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: As ``SecretStore/keys(in:)``.
   public func all() async throws -> [AccountIdentifier] {
     let book = book
-    return try await lanes.queue.blocking { try book.accounts() }
+    return try await queues.next.blocking { try book.accounts() }
   }
 
   /// Returns the current account, if there is one.
@@ -61,7 +61,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: As ``SecretStore/value(for:)``.
   public func current() async throws -> AccountIdentifier? {
     let book = book
-    return try await lanes.queue.blocking { try book.current() }
+    return try await queues.next.blocking { try book.current() }
   }
 
   /// Returns the session of an account, whether or not its user is signed in: the same object each
@@ -102,7 +102,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
     try await session(of: account).logIn(user)
     let book = book
-    try await lanes.queue.blocking { try book.makeCurrent(account) }
+    try await queues.next.blocking { try book.makeCurrent(account) }
   }
 
   /// Signs many users in as one change of the store, such as when users are imported into a
@@ -180,7 +180,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: `notSignedIn` when it has no items; the error that kept this from being stored.
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
-    try await lanes.queue.blocking {
+    try await queues.next.blocking {
       guard try book.isThere(account) else {
         throw SessionError(
           .notSignedIn, session: session, "there is no account \(account)")
@@ -197,11 +197,11 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: The error that kept them from being removed.
   public func remove(_ account: AccountIdentifier) async throws {
     let book = book
-    try await lanes.queue.blocking { try book.forget(account) }
+    try await queues.next.blocking { try book.forget(account) }
     let session = session(of: account)
     if try await session.containsItem() { try await session.logOut() }
     let container = container.items(of: account)
-    let keys = try await lanes.queue.blocking { try book.keys(of: account) }
+    let keys = try await queues.next.blocking { try book.keys(of: account) }
     for key in keys {
       try await ItemAddress(key, in: container.store).remove()
     }
@@ -221,7 +221,7 @@ public final class UserAccounts<User: Codable>: Sendable {
       var told: AccountIdentifier??
       func tell() async {
         do {
-          let now = try await lanes.queue.blocking { try book.current() }
+          let now = try await queues.next.blocking { try book.current() }
           if told == .some(now) { return }
           told = now
           continuation.yield(now)
@@ -238,4 +238,4 @@ public final class UserAccounts<User: Codable>: Sendable {
   }
 }
 
-private let lanes = BlockingLanes("session-tools.accounts", count: 2)
+private let queues = BlockingQueues("session-tools.accounts", count: 2)

@@ -6,9 +6,9 @@ import Synchronization
 /// On Linux, Swift's tasks and every concurrent queue share one pool with a thread for each
 /// processor, and the pool takes about a second to grow by one: blocking there holds up every task
 /// of the program. Only serial queues get threads outside that pool.
-package final class BlockingLanes: Sendable {
+package final class BlockingQueues: Sendable {
   private let queues: [DispatchQueue]
-  private let next = Atomic(0)
+  private let turn = Atomic(0)
 
   /// Makes the queues; each uses a thread only while it has work.
   ///
@@ -20,8 +20,8 @@ package final class BlockingLanes: Sendable {
   }
 
   /// The next queue, in rotation.
-  package var queue: DispatchQueue {
-    let turn = next.wrappingAdd(1, ordering: .relaxed).oldValue
+  package var next: DispatchQueue {
+    let turn = turn.wrappingAdd(1, ordering: .relaxed).oldValue
     return queues[Int(UInt(bitPattern: turn) % UInt(queues.count))]
   }
 }

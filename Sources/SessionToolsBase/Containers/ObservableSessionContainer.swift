@@ -55,7 +55,7 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As the blocking twin.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await lanes.queue.blocking {
+    try await queues.next.blocking {
       try containsItem(forIdentifier: identifier)
     }
   }
@@ -81,7 +81,7 @@ extension ObservableSessionContainer {
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
-    try await lanes.queue.blocking {
+    try await queues.next.blocking {
       try loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
     }
   }
@@ -93,7 +93,7 @@ extension ObservableSessionContainer {
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
-    try await lanes.queue.blocking {
+    try await queues.next.blocking {
       try storeItem(item.value, forIdentifier: identifier, jsonEncoder: jsonEncoder)
     }
   }
@@ -102,11 +102,11 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As `removeItem`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
-    try await lanes.queue.blocking {
+    try await queues.next.blocking {
       try removeItem(forIdentifier: identifier)
     }
   }
 }
 
 /// Shared by all containers, so that many of them do not need many threads.
-private let lanes = BlockingLanes("session-tools.container", count: 8)
+private let queues = BlockingQueues("session-tools.container", count: 8)

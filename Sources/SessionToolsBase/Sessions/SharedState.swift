@@ -57,7 +57,7 @@ extension Session {
   func sharedState() async throws(StoreError) -> SharedSessionState {
     if let state = finalState { return state }
     let session: any RefreshingSession = self
-    return try await threads.queue.blocking { () throws(StoreError) in try session.sharedState() }
+    return try await queues.next.blocking { () throws(StoreError) in try session.sharedState() }
   }
 
   private var finalState: SharedSessionState? {
@@ -80,4 +80,4 @@ extension Session {
 }
 
 /// The queues on which stores return their identity, which may block.
-private let threads = BlockingLanes("session-tools.session", count: 2)
+private let queues = BlockingQueues("session-tools.session", count: 2)

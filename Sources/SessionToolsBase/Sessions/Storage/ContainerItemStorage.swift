@@ -72,7 +72,7 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   }
 
   private func onThread(_ change: any BlockingChange) async throws {
-    try await threads.queue.blocking { try change.make() }
+    try await queues.next.blocking { try change.make() }
   }
 
   private func put(_ item: Item) throws {
@@ -162,4 +162,4 @@ final class ContainerChanges: @unchecked Sendable {
 }
 
 /// Where containers make changes, which may block.
-private let threads = BlockingLanes("session-tools.container-changes", count: 2)
+private let queues = BlockingQueues("session-tools.container-changes", count: 2)
