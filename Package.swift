@@ -89,13 +89,17 @@ let package = Package(
       dependencies: ["HotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase"],
       path: "Benchmarks/HotPaths"),
 
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
-    .target(name: "TestStores", dependencies: ["SessionToolsBase"], path: "Tests/TestStores"),
-    .target(name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/TestThreads"),
+    .target(name: "TestSupport", path: "Tests/Support/TestSupport"),
     .target(
-      name: "BusTestSupport", dependencies: ["DBus", "TestSupport"], path: "Tests/BusTestSupport"),
+      name: "TestStores", dependencies: ["SessionToolsBase"], path: "Tests/Support/TestStores"),
     .target(
-      name: "OAuthTestSupport", dependencies: ["TestSupport"], path: "Tests/OAuthTestSupport"),
+      name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/Support/TestThreads"),
+    .target(
+      name: "BusTestSupport", dependencies: ["DBus", "TestSupport"],
+      path: "Tests/Support/BusTestSupport"),
+    .target(
+      name: "OAuthTestSupport", dependencies: ["TestSupport"],
+      path: "Tests/Support/OAuthTestSupport"),
     .testTarget(
       name: "SessionToolsTests",
       dependencies: [
@@ -105,7 +109,7 @@ let package = Package(
     .executableTarget(
       name: "SessionWorker",
       dependencies: ["SealedStore", "SessionToolsBase", "TestStores", "WebLogin"],
-      path: "Tests/SessionWorker"),
+      path: "Tests/Workers/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
@@ -123,7 +127,7 @@ let package = Package(
         "SealedStore", "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
       ]),
     .executableTarget(
-      name: "InstallRacer", dependencies: ["SessionToolsBase"], path: "Tests/InstallRacer"),
+      name: "InstallRacer", dependencies: ["SessionToolsBase"], path: "Tests/Workers/InstallRacer"),
     // Code of 2019, in the language mode of its time.
     .testTarget(
       name: "CompatibilityTests", dependencies: ["SessionTools"],
@@ -131,14 +135,14 @@ let package = Package(
     .target(
       name: "StoreTestSupport",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"],
-      path: "Tests/StoreTestSupport"),
+      path: "Tests/Support/StoreTestSupport"),
     // Without the library: the commit protocol as the text of the format says it.
-    .target(name: "StoreModel", path: "Tests/StoreModel"),
+    .target(name: "StoreModel", path: "Tests/Support/StoreModel"),
     .testTarget(name: "StoreModelTests", dependencies: ["StoreModel", "TestSupport"]),
     .target(
       name: "FuzzTargets",
       dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
-      path: "Tests/Fuzzing/Targets"),
+      path: "Tests/Tools/Fuzzing/Targets"),
     // The program's sources once more: nothing can link an executable.
     .target(
       name: "ProgramFuzzTargets",
@@ -147,14 +151,14 @@ let package = Package(
         "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
         argumentParser,
       ],
-      path: "Tests/Fuzzing/Program", exclude: ["Sources/main.swift"]),
+      path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
       name: "StoreWorker",
       dependencies: [
         "SealedStore", "SessionAuthentication", "SessionToolsBase", "StoreTestSupport",
         "TestSupport",
       ],
-      path: "Tests/StoreWorker"),
+      path: "Tests/Workers/StoreWorker"),
     .testTarget(
       name: "SessionAuthenticationTests",
       dependencies: [
@@ -186,7 +190,7 @@ let package = Package(
       dependencies: [
         "CPAM", "LinuxAuthentication", "SessionAuthentication", "SessionToolsBase", "TestSupport",
       ],
-      path: "Tests/AuthenticationWorker"),
+      path: "Tests/Workers/AuthenticationWorker"),
     .testTarget(
       name: "LinuxAuthenticationTests",
       dependencies: [
@@ -210,13 +214,13 @@ let package = Package(
   ]
 )
 
-// Tests/Fuzzing/run alone builds this, because it links libFuzzer.
+// Tests/Tools/Fuzzing/run alone builds this, because it links libFuzzer.
 if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
   package.targets += [
-    .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzing/CLibFuzzer"),
+    .systemLibrary(name: "CLibFuzzer", path: "Tests/Tools/Fuzzing/CLibFuzzer"),
     .executableTarget(
       name: "Fuzzer", dependencies: ["CLibFuzzer", "FuzzTargets", "ProgramFuzzTargets"],
-      path: "Tests/Fuzzing/Fuzzer"),
+      path: "Tests/Tools/Fuzzing/Fuzzer"),
   ]
 }
 

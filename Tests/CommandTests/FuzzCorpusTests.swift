@@ -3,7 +3,7 @@ import ProgramFuzzTargets
 import TestThreads
 import Testing
 
-/// The inputs that are kept from the fuzzer; `Tests/Fuzzing/run` looks for more.
+/// The inputs that are kept from the fuzzer; `Tests/Tools/Fuzzing/run` looks for more.
 @Suite(.onOwnThread) struct FuzzCorpusTests {
   @Test(arguments: FuzzTarget.program)
   func `no input of the corpus breaks a promise`(target: FuzzTarget) throws {

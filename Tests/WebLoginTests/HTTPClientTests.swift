@@ -14,7 +14,8 @@ import WebLogin
   init() throws {
     output = try ClosedPipe()
     server = try Child(
-      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/RudeServer/server.py"], environment: [:],
+      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/Services/RudeServer/server.py"],
+      environment: [:],
       output: output.writer.fileDescriptor)
     try output.writer.close()
     port = String(decoding: output.reader.availableData.filter { $0 != 0x0A }, as: UTF8.self)

@@ -49,7 +49,7 @@ extension `one at a time` {
       let stage = try LoginStage()
       let bus = try await PrivateBus()
       let portal = try await bus.start(
-        "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/WebBrowser/portal.py"],
+        "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/Services/WebBrowser/portal.py"],
         name: Self.name)
       for address in [bus.address, "unix:path=/nowhere", nil] {
         var login = stage.login(.allow)

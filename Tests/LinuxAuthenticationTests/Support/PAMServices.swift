@@ -41,14 +41,15 @@ final class PAMServices: Sendable {
     PAMAuthenticator(service: service, configurationDirectory: path, prompt: prompt)
   }
 
-  /// Adds a service, "asking", with the module in `Tests/PAMModule`, which is compiled first.
+  /// Adds a service, "asking", with the module in `Tests/Services/PAMModule`, which is compiled
+  /// first.
   func addAsking(_ what: String) async throws {
     let module = self["pam_asking.so"]
     try await Program.run(
       "/usr/bin/cc",
       [
         "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", module,
-        "\(SourceDirectory.path)/Tests/PAMModule/pam_asking.c", "-lpam",
+        "\(SourceDirectory.path)/Tests/Services/PAMModule/pam_asking.c", "-lpam",
       ], environment: ["PATH": "/usr/bin:/bin"])
     try add("asking", "auth required \(module) \(what)", "account required pam_permit.so")
   }

@@ -50,7 +50,7 @@ final class PolkitService: Sendable {
   func kill() { daemon.kill() }
 }
 
-/// A process of `Tests/PolkitAgent`.
+/// A process of `Tests/Services/PolkitAgent`.
 final class PolkitAgent: Sendable {
   private let child: Child
   private let output: FileHandle
@@ -58,7 +58,7 @@ final class PolkitAgent: Sendable {
   init(_ arguments: [String], under prefix: [String]) async throws {
     let pipe = try ClosedPipe()
     let command =
-      prefix + ["/usr/bin/python3", "\(SourceDirectory.path)/Tests/PolkitAgent/agent.py"]
+      prefix + ["/usr/bin/python3", "\(SourceDirectory.path)/Tests/Services/PolkitAgent/agent.py"]
       + arguments
     child = try Child(
       command[0], Array(command.dropFirst()),

@@ -5,7 +5,7 @@ import StoreTestSupport
 import TestSupport
 import Testing
 
-/// A store in `Tests/OldStores` that an earlier version wrote, with its text file.
+/// A store in `Tests/Data/OldStores` that an earlier version wrote, with its text file.
 ///
 /// The text has the form of a vector without files.
 struct OldStore: Sendable, CustomTestStringConvertible {
@@ -16,7 +16,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(version)/\(text.name)" }
 
   static let all: [OldStore] = {
-    let root = SourceDirectory.path + "/Tests/OldStores"
+    let root = SourceDirectory.path + "/Tests/Data/OldStores"
     do {
       return try directories(in: root).flatMap { version in
         try directories(in: "\(root)/\(version)").map { name in

@@ -4,7 +4,8 @@ import SessionToolsBase
 import TestThreads
 import Testing
 
-/// Tests that the independent implementation in `Tests/FormatReader` can read the library's stores.
+/// Tests that the independent implementation in `Tests/Tools/FormatReader` can read the library's
+/// stores.
 @Suite(.onOwnThread) struct OtherReaderTests {
   let scratch: Scratch
   let key: String
@@ -42,7 +43,7 @@ import Testing
   /// Reads the store with the other implementation; the options give it a key.
   private func otherReading(_ options: String...) throws -> Answer {
     let reader = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../FormatReader/read_store.py").standardizedFileURL.path
+      .appending(path: "../../Tools/FormatReader/read_store.py").standardizedFileURL.path
     // Tests/run sets this to an interpreter with PyNaCl.
     let python = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON"] ?? "python3"
     let result = try run([python, reader, scratch.path, "--json"] + options)

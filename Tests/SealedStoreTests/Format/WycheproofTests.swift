@@ -3,7 +3,7 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// A line of `Tests/Wycheproof`, whose form its `README.md` describes.
+/// A line of `Tests/Data/Wycheproof`, whose form its `README.md` describes.
 private struct WycheproofCase {
   let number: Int
   let isValid: Bool
@@ -15,7 +15,7 @@ private struct WycheproofCase {
 
   static func all() throws -> [WycheproofCase] {
     let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Wycheproof/xchacha20_poly1305.txt").standardizedFileURL
+      .appending(path: "../../Data/Wycheproof/xchacha20_poly1305.txt").standardizedFileURL
     return try String(contentsOf: file, encoding: .ascii).split(separator: "\n").map { line in
       try WycheproofCase(line)
     }

@@ -3,9 +3,10 @@ import SealedStore
 import SessionToolsBase
 import Testing
 
-/// A file of `Tests/Vectors`: a store directory and the answers that a reader must give for it.
+/// A file of `Tests/Data/Vectors`: a store directory and the answers that a reader must give for
+/// it.
 ///
-/// The form is described in `Tests/Vectors/README.md`.
+/// The form is described in `Tests/Data/Vectors/README.md`.
 struct Vector: Sendable, CustomTestStringConvertible {
   let name: String
   var expectation = ""
@@ -33,7 +34,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
   static let all: [Vector] = {
     let directory = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Vectors").standardizedFileURL
+      .appending(path: "../../Data/Vectors").standardizedFileURL
     let files = try? FileManager.default.contentsOfDirectory(atPath: directory.path)
     return (files ?? []).filter { $0.hasSuffix(".txt") }.sorted().map { name in
       do {

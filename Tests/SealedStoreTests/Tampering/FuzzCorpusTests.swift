@@ -2,7 +2,7 @@ import FuzzTargets
 import TestThreads
 import Testing
 
-/// Tests with the inputs that the fuzzer has kept; `Tests/Fuzzing/run` searches for more.
+/// Tests with the inputs that the fuzzer has kept; `Tests/Tools/Fuzzing/run` searches for more.
 @Suite(.onOwnThread) struct FuzzCorpusTests {
   @Test(arguments: FuzzTarget.store)
   func `no input of the corpus breaks a promise`(target: FuzzTarget) throws {

@@ -3,9 +3,10 @@ import DBus
 import Foundation
 import TestSupport
 
-/// A provider that fails in the ways that tests ask for; `Tests/FaultyProvider` lists them.
+/// A provider that fails in the ways that tests ask for; `Tests/Services/FaultyProvider` lists
+/// them.
 final class FaultyProvider: Sendable {
-  static let script = "\(SourceDirectory.path)/Tests/FaultyProvider/provider.py"
+  static let script = "\(SourceDirectory.path)/Tests/Services/FaultyProvider/provider.py"
 
   private let daemon: Daemon
   private let connection: DBusConnection

@@ -26,7 +26,8 @@ import Testing
         at: directory["store"], key: KeyFile.create(at: directory["key"]))
       output = try ClosedPipe()
       server = try Child(
-        "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/CrowdedServer/server.py", "\(delay)"],
+        "/usr/bin/python3",
+        ["\(SourceDirectory.path)/Tests/Services/CrowdedServer/server.py", "\(delay)"],
         environment: [:], output: output.writer.fileDescriptor)
       try output.writer.close()
       address = String(decoding: output.reader.availableData, as: UTF8.self)

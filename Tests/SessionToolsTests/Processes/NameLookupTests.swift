@@ -13,13 +13,13 @@ import Testing
       "/usr/bin/cc",
       [
         "-shared", "-fPIC", "-o", library,
-        "\(SourceDirectory.path)/Tests/HangingLookup/hanging_lookup.c",
+        "\(SourceDirectory.path)/Tests/Services/HangingLookup/hanging_lookup.c",
       ], environment: ["PATH": "/usr/bin:/bin"])
     _ = try SealedFileStore.create(
       at: directory["store"], key: KeyFile.create(at: directory["key"]))
     let (said, output) = (try ClosedPipe(), try ClosedPipe())
     let server = try Child(
-      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/CrowdedServer/server.py", "0"],
+      "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/Services/CrowdedServer/server.py", "0"],
       environment: [:], output: said.writer.fileDescriptor)
     defer { server.kill() }
     let address = String(decoding: said.reader.availableData, as: UTF8.self)
