@@ -34,6 +34,8 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let (first, second) = (try TestStore(kinds.0), try TestStore(kinds.1))
     let journals = [try TestStore(.sealed), try TestStore(.sealed)]
+    // Their directories are removed with them.
+    defer { withExtendedLifetime((first, second, journals)) {} }
     let count = TestSize.choose(small: 20, medium: 60, large: 3000)
     let all = try items(&random, count: count)
     // A large item takes a batch of its own.
