@@ -20,9 +20,9 @@ public struct RefreshPolicy: Sendable {
 
   /// How long a refresh handler may take; 2 min.
   ///
-  /// Its task is then cancelled, and it counts as failed when it ends. A handler that ignores this
-  /// keeps all others from refreshing until it ends; a handler of iOS-SessionTools does so no
-  /// longer than this time.
+  /// Its task is then cancelled; an outcome that it returns nevertheless is used. A handler that
+  /// ignores the cancellation keeps all others from refreshing until it ends; a handler of
+  /// iOS-SessionTools does so no longer than this time.
   public var handlerTimeout: Duration = .seconds(120)
 
   /// How many tries may fail within ``tryWindow``; 5.

@@ -49,8 +49,8 @@ extension OAuthClient {
   /// - Parameter scopes: The scopes to ask for.
   /// - Returns: The codes and the address to show.
   /// - Throws: `unsupported` when the server does not support such logins; `refused`,
-  ///   `unreachable`, `unavailable`, `invalidResponse`, `cancelled`, or the errors of asking for
-  ///   the server's addresses.
+  ///   `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge`, `cancelled`, or the
+  ///   errors of asking for the server's addresses.
   public func authorizeDevice(
     scopes: [String] = []
   ) async throws(WebLoginError) -> DeviceAuthorization {

@@ -12,8 +12,8 @@ extension OAuthClient {
   /// - Parameter authorization: The result of ``authorizeDevice(scopes:)``; usable once.
   /// - Returns: The credential, for a session to store.
   /// - Throws: `denied` when the person refused, `timedOut` when the codes have expired,
-  ///   `cancelled`, `refused`, `invalidResponse`, or the errors of asking for the server's
-  ///   addresses.
+  ///   `cancelled`, `refused`, `invalidResponse`, `responseTooLarge`, or the errors of asking for
+  ///   the server's addresses.
   public func credential(
     for authorization: DeviceAuthorization
   ) async throws(WebLoginError) -> OAuthCredential {
