@@ -46,9 +46,9 @@ public struct WebAuthenticationSession: Sendable {
   ///
   /// - Returns: The credential, for a session to store.
   /// - Throws: ``WebLoginError``: `denied`, `cancelled`, `timedOut`, `noBrowser`, `listenerFailed`,
-  ///   `unsupported`, `refused`, `unreachable`, `unavailable`, `invalidResponse`, or the errors of
-  ///   asking for the server's addresses; and the errors of ``pending`` when the login cannot be
-  ///   stored or removed.
+  ///   `unsupported`, `refused`, `unreachable`, `unavailable`, `invalidResponse`,
+  ///   `responseTooLarge`, or the errors of asking for the server's addresses; and the errors of
+  ///   ``pending`` when the login cannot be stored or removed.
   public func start() async throws -> OAuthCredential {
     let server = try await client.server()
     let listener = try listenAnywhere()
