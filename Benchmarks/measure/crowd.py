@@ -14,7 +14,7 @@ GROUP = "a crowd of users whose tokens have run out"
 CROWDS = ((600, 4.0), (5000, 0.05))
 # The number of concurrent refreshes in a process.
 CONCURRENT = 64
-SERVER = programs.HERE.parent / "Tests" / "CrowdedServer" / "server.py"
+SERVER = programs.HERE.parent / "Tests" / "Services" / "CrowdedServer" / "server.py"
 
 
 def measure(

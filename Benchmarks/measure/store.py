@@ -11,7 +11,7 @@ from .failure import Failure
 from .pairs import by_turns
 from .programs import HERE, Programs, progress, python_with_nacl
 
-READER = HERE.parent / "Tests" / "FormatReader" / "read_store.py"
+READER = HERE.parent / "Tests" / "Tools" / "FormatReader" / "read_store.py"
 GROUP = "sealed store, values of 512 bytes"
 MANY, VERY_MANY = 100_000, 1_000_000
 # The number of items up to which the library keeps listed names.
