@@ -89,7 +89,10 @@ extension BrokenStore {
     let memory = memory(kind)
     switch defect {
     case .showsPartsOfLists:
-      for change in changes {
+      // In any order, so that two lists that meet mix; but of several changes of one item, the last
+      // decides.
+      let isUnordered = Set(changes.map(\.key)).count == changes.count
+      for change in isUnordered ? changes.shuffled() : changes {
         memory.apply([change])
         Thread.sleep(forTimeInterval: 0.0005)
       }

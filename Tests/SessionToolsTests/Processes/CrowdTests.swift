@@ -69,8 +69,9 @@ import Testing
     print("\(users) users at a server that takes \(delay) s: \(figures)")
     #expect(figures["answered"] == Double(users))
     #expect(try #require(figures["threads"]) < 100)
-    // For a debug build; the benchmark has the figure for a release build.
-    #expect(try #require(figures["kibibytes"]) < 160 * 1024)
+    // For a debug build; the benchmark has the figure for a release build. A sanitizer keeps freed
+    // memory.
+    #expect(try isSanitized || #require(figures["kibibytes"]) < 160 * 1024)
     #expect(
       try stage.answer("/counts") == Counts(received: users, answered: users, reused: 0))
   }
