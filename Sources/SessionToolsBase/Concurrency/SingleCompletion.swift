@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A completion that is called exactly once: later calls are ignored, and releasing it uncalled
-/// calls it with ``SessionError/abandoned``.
+/// calls it with ``SessionError/Code/abandoned``.
 final class SingleCompletion: Sendable {
   /// Unchecked: only the one thread that takes it out of the mutex calls it.
   private struct Held: @unchecked Sendable {

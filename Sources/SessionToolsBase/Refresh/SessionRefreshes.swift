@@ -6,7 +6,7 @@ public enum SessionRefreshes {
   /// considers a refresh token spent when it receives it, so that a user whose response is not
   /// stored must sign in again. A response that could not be stored when it came, such as on a full
   /// disk, is stored now if possible. Afterwards, in this process, a session whose item needs a
-  /// refresh throws ``SessionError/temporarilyFailed``.
+  /// refresh throws ``SessionError/Code/temporarilyFailed``.
   ///
   /// - Parameter timeout: How long to wait; 30 s.
   /// - Returns: Whether all received responses are stored. When `false`, refreshes are still under

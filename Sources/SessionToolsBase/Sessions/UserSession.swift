@@ -193,8 +193,8 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///
   /// Concurrent callers share one refresh. The error is `noToken` when no user is signed in, and
   /// otherwise `unableToRefresh` with what ``Session/validItem(_:)`` throws. A session with neither
-  /// a refresher nor a ``refreshHandler`` fails with ``SessionError/noRefreshHandler``; a handler
-  /// that releases its completion without calling it, with ``SessionError/abandoned``.
+  /// a refresher nor a ``refreshHandler`` fails with ``SessionError/Code/noRefreshHandler``; a
+  /// handler that releases its completion without calling it, with ``SessionError/Code/abandoned``.
   open func refresh(completion: @escaping RefreshCompletion) {
     let answer = SingleCompletion(of: storageIdentifier, completion)
     guard refresher != nil || oldHandler != nil else {
