@@ -207,7 +207,7 @@ extension `one at a time` {
       let stage = try LoginStage(
         http: WatchedHTTP { request in
           if request.fields["code"] != nil {
-            throw OAuthHTTPError(.noAnswer, reason: "it broke")
+            throw OAuthHTTPError(.noResponse, reason: "it broke")
           }
           return nil
         })

@@ -173,7 +173,7 @@ import WebLogin
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {
     let client = try client { _ in
-      throw OAuthHTTPError(.noAnswer, reason: "nothing is to be sent")
+      throw OAuthHTTPError(.noResponse, reason: "nothing is to be sent")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(
@@ -186,8 +186,8 @@ import WebLogin
 
   @Test func `reports whether its request was sent`() async throws {
     let failures: [(any Error, wasSent: Bool)] = [
-      (OAuthHTTPError(.noAnswer, wasSent: false, reason: "no network"), false),
-      (OAuthHTTPError(.noAnswer, reason: "no answer"), true),
+      (OAuthHTTPError(.noResponse, wasSent: false, reason: "no network"), false),
+      (OAuthHTTPError(.noResponse, reason: "no answer"), true),
       (OAuthHTTPError(.timedOut, wasSent: false, reason: "too late"), false),
       (OAuthHTTPError(.timedOut, reason: "too late"), true),
       // An error of another client does not say whether the request was sent.
@@ -248,7 +248,7 @@ import WebLogin
 
   @Test func `is removed even if the server cannot be reached`() async throws {
     let client = try client { _ in
-      throw OAuthHTTPError(.noAnswer, wasSent: false, reason: "no network")
+      throw OAuthHTTPError(.noResponse, wasSent: false, reason: "no network")
     }
     let session = try session(client, MemoryStore())
     try await session.logIn(Self.old)

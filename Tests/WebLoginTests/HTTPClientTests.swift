@@ -74,7 +74,7 @@ import WebLogin
     defer { server.kill() }
     _ = try await send("/one")
     let error = await #expect(throws: OAuthHTTPError.self) { try await send("/drop") }
-    #expect(error?.code == .noAnswer)
+    #expect(error?.code == .noResponse)
     #expect(error?.wasSent == true)
     #expect(try await seen() == ["/one", "/drop", "/seen"])
   }

@@ -18,8 +18,8 @@ extension `one at a time` {
       let listener = try LoopbackListener(on: family, limits: limits)
       listener.serve { request in
         switch request {
-        case .success(let request): LoopbackAnswer(.fine, "path \(request.path)")
-        case .failure: LoopbackAnswer(.badRequest, "no")
+        case .success(let request): LoopbackResponse(.fine, "path \(request.path)")
+        case .failure: LoopbackResponse(.badRequest, "no")
         }
       }
       return listener

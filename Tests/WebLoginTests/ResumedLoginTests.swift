@@ -137,7 +137,7 @@ extension `one at a time` {
       // This login reads the pending login, and gets the port when the other has finished.
       let slow = SlowlyReadStore(stage.store, key)
       var late = stage.login(.open)
-      late.pending = PendingLogin.Place(try StoreContainer<PendingLogin>(slow, service: "test"))
+      late.pending = PendingLogin.Storage(try StoreContainer<PendingLogin>(slow, service: "test"))
       let lateEnding = Task { [late] in try await late.resume() }
       await slow.waitForReader()
       let ending = Task { try await removing.resume() }

@@ -57,10 +57,10 @@ extension `one at a time` {
         server: try AuthorizationServer(
           issuer: "https://a.example", authorizationEndpoint: "https://a.example/authorize",
           tokenEndpoint: "https://a.example/token"), clientID: "app",
-        http: ScriptedHTTP { _ in throw OAuthHTTPError(.noAnswer, reason: "it broke")
+        http: ScriptedHTTP { _ in throw OAuthHTTPError(.noResponse, reason: "it broke")
         })
       let container = try StoreContainer<PendingLogin>(store, service: "test")
-      var login = WebAuthenticationSession(client: client, pending: PendingLogin.Place(container))
+      var login = WebAuthenticationSession(client: client, pending: PendingLogin.Storage(container))
       login.browser = browser
       let session = login
       let ending = Task { try await session.start() }

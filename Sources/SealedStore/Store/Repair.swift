@@ -43,13 +43,13 @@ extension SealedFileStore {
       // Under the lock, so that no other process repairs between looking and doing.
       let before = try self.verify(holding: .exclusive)
       let isBroken = before.findings.contains {
-        $0.isDamage && ($0.place == .journal || $0.place == .mark)
+        $0.isDamage && ($0.part == .journal || $0.part == .mark)
       }
       guard isBroken else { return (before, StoreWriter.Salvage(lostRecordCount: 0, keptAt: nil)) }
       return (before, try writer.salvageJournal(progress: progress))
     }
     // Other files stay, and the next change replaces the mark of the previous journal.
-    guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.place) })
+    guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.part) })
     else {
       return RepairReport(
         wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0,

@@ -111,9 +111,9 @@ private struct Verifier {
   }
 
   private mutating func add(
-    _ place: VerificationReport.Place, _ description: String, isDamage: Bool
+    _ part: VerificationReport.Part, _ description: String, isDamage: Bool
   ) {
-    findings.append(.init(place: place, description: description, isDamage: isDamage))
+    findings.append(.init(part: part, description: description, isDamage: isDamage))
   }
 
   private mutating func checkHeaders() throws(StoreError) {

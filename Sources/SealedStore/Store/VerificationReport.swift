@@ -7,7 +7,7 @@ public struct VerificationReport: Hashable, Sendable {
   /// Something that differs from what a writer leaves.
   public struct Finding: Hashable, Sendable {
     /// The part of the store that the finding is about.
-    public let place: Place
+    public let part: Part
     /// A description of the finding, one sentence without its period.
     public let description: String
     /// Whether confirmed data was changed or lost.
@@ -18,7 +18,7 @@ public struct VerificationReport: Hashable, Sendable {
   }
 
   /// The part of a store that a finding is about.
-  public enum Place: String, Hashable, Sendable, CaseIterable {
+  public enum Part: String, Hashable, Sendable, CaseIterable {
     /// The file `header`.
     case header
     /// The file `header.copy`.

@@ -33,7 +33,7 @@ extension DeviceAuthorization: CustomStringConvertible, CustomDebugStringConvert
 }
 
 extension OAuthClient {
-  private struct Answer: Decodable {
+  private struct Response: Decodable {
     let device_code: String
     let user_code: String
     let expires_in: Double
@@ -65,7 +65,7 @@ extension OAuthClient {
     if !scopes.isEmpty { request.fields.append(("scope", scopes.joined(separator: " "))) }
     let begin = clock.uptime
     let response = try await answer(to: request)
-    guard let answer = try? JSONDecoder().decode(Answer.self, from: response.body),
+    guard let answer = try? JSONDecoder().decode(Response.self, from: response.body),
       let address = try? ServerAddress.parse(
         answer.verification_uri ?? answer.verification_url ?? "", called: "verification address"),
       // The code is shown in terminals, so only plain ASCII of limited length is accepted.

@@ -24,7 +24,7 @@ public struct CurlHTTPClient: OAuthHTTPClient {
   /// Sends one request over a connection of its own.
   ///
   /// - Throws: `timedOut` after ``timeout``, `tooLarge` as soon as the server announces or sends
-  ///   more, `noAnswer` when the server cannot be reached or the connection breaks, `cancelled` at
+  ///   more, `noResponse` when the server cannot be reached or the connection breaks, `cancelled` at
   ///   once when the task is cancelled.
   public func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     // Limited, because libcurl counts in milliseconds.

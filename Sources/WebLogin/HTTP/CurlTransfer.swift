@@ -43,7 +43,7 @@ import Synchronization
 
   /// Prepares the transfer for sending.
   ///
-  /// - Throws: `noAnswer` when there is no memory, or libcurl does not support an option.
+  /// - Throws: `noResponse` when there is no memory, or libcurl does not support an option.
   func prepare() throws(OAuthHTTPError) {
     let left = max(.milliseconds(1), deadline - .now)
     guard let handle = unsafe curl_easy_init() else { throw Self.withoutMemory }
@@ -91,7 +91,7 @@ import Synchronization
         handle, receiveHeader, receiveBody, Unmanaged.passUnretained(self).toOpaque()))
     guard isReady else {
       throw OAuthHTTPError(
-        .noAnswer, wasSent: false,
+        .noResponse, wasSent: false,
         reason: "the request cannot be sent by this libcurl")
     }
   }
@@ -107,7 +107,7 @@ import Synchronization
 
   private static var withoutMemory: OAuthHTTPError {
     OAuthHTTPError(
-      .noAnswer, wasSent: false, reason: "there is no memory for the request")
+      .noResponse, wasSent: false, reason: "there is no memory for the request")
   }
 
   // MARK: - Receiving
@@ -163,7 +163,7 @@ import Synchronization
       let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
       return .failure(
         OAuthHTTPError(
-          .noAnswer, wasSent: wasSent,
+          .noResponse, wasSent: wasSent,
           reason: text ?? "libcurl's error \(code.rawValue)"))
     }
   }

@@ -134,7 +134,7 @@ import Synchronization
           unsafe curl_multi_add_handle(multi.handle, handle) == CURLM_OK
         else {
           throw OAuthHTTPError(
-            .noAnswer, wasSent: false, reason: "libcurl did not accept the request")
+            .noResponse, wasSent: false, reason: "libcurl did not accept the request")
         }
         active[UInt(bitPattern: handle)] = next
       } catch {

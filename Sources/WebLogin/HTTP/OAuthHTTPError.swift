@@ -32,7 +32,7 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
 
 extension OAuthHTTPError.Code {
   /// The server could not be reached, or the connection broke before the answer was complete.
-  public static let noAnswer = OAuthHTTPError.Code("noAnswer")
+  public static let noResponse = OAuthHTTPError.Code("noResponse")
   /// The answer was not complete within the client's timeout.
   public static let timedOut = OAuthHTTPError.Code("timedOut")
   /// The answer is larger than the client's limit: a retry does not help.
@@ -42,7 +42,7 @@ extension OAuthHTTPError.Code {
 }
 
 extension OAuthHTTPError {
-  /// A code by its name, for `catch` clauses such as `catch OAuthHTTPError.noAnswer`.
+  /// A code by its name, for `catch` clauses such as `catch OAuthHTTPError.noResponse`.
   public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
     Code.self[keyPath: code]
   }

@@ -30,24 +30,24 @@ final class CallbackJudge: Sendable {
     self.deliver = deliver
   }
 
-  func answer(_ request: Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer {
+  func answer(_ request: Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackResponse {
     switch request {
-    case .failure(.isTooLong): LoopbackAnswer(.tooLong, "The request is too long.")
+    case .failure(.isTooLong): LoopbackResponse(.tooLong, "The request is too long.")
     case .failure: .malformed
     case .success(let request): answer(request)
     }
   }
 
-  private func answer(_ request: LoopbackRequest) -> LoopbackAnswer {
+  private func answer(_ request: LoopbackRequest) -> LoopbackResponse {
     // A foreign host name that a web page has pointed at our address (DNS rebinding) is not our
     // name.
     guard request.host == authority else { return .malformed }
-    guard request.path == path else { return LoopbackAnswer(.notFound, "There is nothing here.") }
+    guard request.path == path else { return LoopbackResponse(.notFound, "There is nothing here.") }
     guard request.method == "GET" else {
-      return LoopbackAnswer(.methodNotAllowed, "Only a browser's GET is answered here.")
+      return LoopbackResponse(.methodNotAllowed, "Only a browser's GET is answered here.")
     }
     guard let fields = Form.decode(request.query), let callback = callback(fields) else {
-      return LoopbackAnswer(
+      return LoopbackResponse(
         .badRequest, "This is not the answer that the login is waiting for. It is still waiting.")
     }
     let isFirst = isDelivered.withLock { isDelivered in
@@ -55,14 +55,14 @@ final class CallbackJudge: Sendable {
       return !isDelivered
     }
     guard isFirst else {
-      return LoopbackAnswer(.badRequest, "The login has already received its answer.")
+      return LoopbackResponse(.badRequest, "The login has already received its answer.")
     }
     let text =
       switch callback {
       case .code: "The browser's part is done. Close this window and return to the program."
       case .denied: "The login was not allowed. Close this window and return to the program."
       }
-    return LoopbackAnswer(.fine, text) { [deliver] in deliver(callback) }
+    return LoopbackResponse(.fine, text) { [deliver] in deliver(callback) }
   }
 
   private func callback(_ fields: [String: String]) -> LoginCallback? {

@@ -61,7 +61,7 @@ package final class LoopbackListener: Sendable {
   ///   not block.
   package func serve(
     _ answer:
-      @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
+      @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackResponse
   ) {
     socket.withLock { $0.isServing = true }
     DispatchQueue(label: "session-tools.weblogin").async { [self] in
@@ -110,7 +110,7 @@ private struct LoopbackRound: ~Copyable {
   }
 
   let limits: LoopbackListener.Limits
-  let answer: @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
+  let answer: @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackResponse
   /// In the order in which they were accepted.
   private var numbers: [Int32] = []
   private var connections: [Int32: Held] = [:]
@@ -127,7 +127,7 @@ private struct LoopbackRound: ~Copyable {
 
   init(
     limits: LoopbackListener.Limits,
-    answer: @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackAnswer
+    answer: @escaping @Sendable (Result<LoopbackRequest, LoopbackRequest.Fault>) -> LoopbackResponse
   ) {
     self.limits = limits
     self.answer = answer

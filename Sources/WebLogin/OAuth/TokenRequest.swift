@@ -46,7 +46,7 @@ extension OAuthClient {
     // Taken before the request is sent, so that a slow answer shortens the token's lifetime.
     let sent = clock.now
     let response = try await answer(to: request)
-    guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: response.body),
+    guard let answer = try? JSONDecoder().decode(TokenResponse.self, from: response.body),
       !answer.accessToken.isEmpty, answer.isBearer
     else { throw WebLoginError(invalid: response) }
     guard !answer.hasTooManyScopes else { throw WebLoginError.tooLarge() }
@@ -56,7 +56,7 @@ extension OAuthClient {
 }
 
 /// A successful answer (RFC 6749, section 5.1).
-struct TokenAnswer: Decodable {
+struct TokenResponse: Decodable {
   let accessToken: String
   private let tokenType: String
   private let lifetime: TimeInterval?

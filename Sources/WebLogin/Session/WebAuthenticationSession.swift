@@ -5,7 +5,7 @@ import SessionToolsBase
 ///
 /// ```swift
 /// var login = WebAuthenticationSession(client: client, scopes: ["openid", "offline_access"])
-/// login.pending = PendingLogin.Place(try StoreContainer(store, service: "com.example.mail"))
+/// login.pending = PendingLogin.Storage(try StoreContainer(store, service: "com.example.mail"))
 /// try await session.logIn(try await login.start())
 /// ```
 ///
@@ -27,11 +27,11 @@ public struct WebAuthenticationSession: Sendable {
   public var redirectPath = "/callback"
   /// The browser's opener.
   public var browser: any LoginBrowser = SystemBrowser()
-  /// The place where the login is stored meanwhile; without it, the login cannot be resumed.
-  public var pending: PendingLogin.Place?
+  /// Where the login is stored meanwhile; without it, the login cannot be resumed.
+  public var pending: PendingLogin.Storage?
 
   /// Describes a login; opens nothing.
-  public init(client: OAuthClient, scopes: [String] = [], pending: PendingLogin.Place? = nil) {
+  public init(client: OAuthClient, scopes: [String] = [], pending: PendingLogin.Storage? = nil) {
     self.client = client
     self.scopes = scopes
     self.pending = pending

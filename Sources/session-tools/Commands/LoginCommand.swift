@@ -78,7 +78,7 @@ struct LoginCommand: ParsableCommand {
   }
 
   private func credential(
-    from client: OAuthClient, _ pending: PendingLogin.Place
+    from client: OAuthClient, _ pending: PendingLogin.Storage
   ) async throws -> OAuthCredential {
     do {
       if device { return try await credentialByDevice(from: client) }

@@ -87,7 +87,7 @@ struct MigrateCommand: ParsableCommand {
     let target = try StoreOpener(
       location: to, key: toKey.argument, interaction: interaction, timeout: waiting.timeout
     ).openForMigration()
-    let place = JournalPlace(
+    let place = JournalLocation(
       path: journal, source: source, target: target, timeout: waiting.timeout)
     switch mode {
     case .dryRun:
@@ -122,7 +122,7 @@ struct MigrateCommand: ParsableCommand {
   }
 
   private func begin(
-    _ source: MigratedStore, _ target: MigratedStore, _ place: JournalPlace
+    _ source: MigratedStore, _ target: MigratedStore, _ place: JournalLocation
   ) throws {
     let (journal, isNew) = try place.openOrMake()
     let migration = migration(source, target, journal)

@@ -17,9 +17,9 @@ struct VerifyCommand: ParsableCommand {
       It cannot detect that the whole directory was put back to an older state.
 
       With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
-      "isDamage", "place"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
+      "isDamage", "part"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
       "recordCount"}. A place is one of \
-      \(VerificationReport.Place.allCases.map(\.rawValue).joined(separator: ", ")).
+      \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -43,7 +43,7 @@ struct VerifyCommand: ParsableCommand {
 
   private static func text(_ report: VerificationReport) -> String {
     var lines = report.findings.map { finding in
-      "\(finding.isDamage ? "damage" : "note"): \(finding.place.rawValue): \(finding.description)"
+      "\(finding.isDamage ? "damage" : "note"): \(finding.part.rawValue): \(finding.description)"
     }
     lines += report.damagedItems.map { "unreadable: \($0)" }
     lines.append("\(report.isSound ? "sound" : "damaged"): \(summary(report))")

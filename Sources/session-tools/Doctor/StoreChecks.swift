@@ -124,14 +124,14 @@ struct StoreChecks {
     } catch {
       return [.problem("contents", error)]
     }
-    let findings = report.findings.filter { $0.place != .files }
+    let findings = report.findings.filter { $0.part != .files }
     guard findings.isEmpty else {
       return findings.map { finding in
         finding.isDamage
           ? .problem(
-            finding.place.rawValue, finding.description,
+            finding.part.rawValue, finding.description,
             remedy: "session-tools repair \(path.shellQuoted)", .damaged)
-          : .note(finding.place.rawValue, finding.description)
+          : .note(finding.part.rawValue, finding.description)
       } + [journal(report)]
     }
     return [.ok("contents", "\(Size.count(report.itemCount, "item")), every record opens")]

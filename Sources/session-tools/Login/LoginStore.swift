@@ -39,8 +39,8 @@ struct LoginStore {
   }
 
   /// The storage of an unfinished login.
-  var pending: PendingLogin.Place {
-    PendingLogin.Place(
+  var pending: PendingLogin.Storage {
+    PendingLogin.Storage(
       items(of: PendingLogin.self, store), identifier: "org.session-tools.pending:\(name)")
   }
 

@@ -16,7 +16,7 @@ struct VerificationOutput: Encodable {
     findings = report.findings.map { finding in
       Finding(
         description: finding.description, isDamage: finding.isDamage,
-        place: finding.place.rawValue)
+        part: finding.part.rawValue)
     }
     isSound = report.isSound
     itemCount = report.itemCount
@@ -28,7 +28,7 @@ struct VerificationOutput: Encodable {
   private struct Finding: Encodable {
     let description: String
     let isDamage: Bool
-    let place: String
+    let part: String
   }
 }
 

@@ -119,7 +119,7 @@ struct CrashCheck: Sendable {
       return "wrote \(items.mapValues { $0.prefix(8) })"
     }
     guard isThorough else { return nil }
-    let findings = try again.verify().findings.filter { $0.place != .files }
+    let findings = try again.verify().findings.filter { $0.part != .files }
     return findings.isEmpty ? nil : "\(findings)"
   }
 

@@ -165,7 +165,7 @@ import Testing
         if found.removeValue(forKey: "after") != "after" || found != items {
           difference = "\(name) finds \(found)"
         }
-        let findings = try again.verify().findings.filter { $0.place != .files }
+        let findings = try again.verify().findings.filter { $0.part != .files }
         if !findings.isEmpty { difference = "\(findings)" }
       }
       if let difference { return difference }

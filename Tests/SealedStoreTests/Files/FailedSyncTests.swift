@@ -177,7 +177,7 @@ import Testing
     #expect(try scratch.open().texts() == ["item": "2"])
     try store.put("3", as: "item")
     #expect(try scratch.open().texts() == ["item": "3"])
-    #expect(try store.verify().findings.allSatisfy { $0.place == .files })
+    #expect(try store.verify().findings.allSatisfy { $0.part == .files })
     #expect(try scratch.names().filter { !$0.hasPrefix("damaged-") } == storeFiles)
   }
 

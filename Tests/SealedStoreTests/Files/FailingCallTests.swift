@@ -121,7 +121,7 @@ import Testing
     #expect(expected.slotCounts.contains(slotCount), what)
     #expect(try store.verify().isSound, what)
     try store.put("after", as: "item")
-    #expect(try store.verify().findings.filter { $0.place != .files } == [], what)
+    #expect(try store.verify().findings.filter { $0.part != .files } == [], what)
     let names = Set(try FileManager.default.contentsOfDirectory(atPath: path))
     #expect(names == storeFiles, what)
   }

@@ -83,7 +83,7 @@ enum Swap: String, CaseIterable {
     #expect(try store.text("item") == "value")
     #expect(try store.verify().findings.isEmpty || !swap.keepsContent)
     try store.put("new", as: "item")
-    #expect(try store.verify().findings.filter { $0.place != .files } == [])
+    #expect(try store.verify().findings.filter { $0.part != .files } == [])
     #expect(try scratch.names().count { $0.hasPrefix("damaged-") } == (isRepaired ? 1 : 0))
   }
 

@@ -130,7 +130,7 @@ import Testing
       #expect(try code { _ = try scratch.open().text(identifier) } == StoreError.corrupt)
     }
     #expect(try code { try scratch.open().put("new", as: "item") } == StoreError.corrupt)
-    #expect(try scratch.open().verify().findings.map(\.place) == [.journal])
+    #expect(try scratch.open().verify().findings.map(\.part) == [.journal])
     var damaged = journal
     damaged[start + 60] ^= 1
     #expect(try isJournal(damaged))

@@ -101,7 +101,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
       let store = try SealedFileStore.open(at: path, key: key)
       #expect(try store.contents() == old.items)
       let findings = try store.verify().findings
-      #expect(Set(findings.map(\.place.rawValue)) == old.text.findings, "\(findings)")
+      #expect(Set(findings.map(\.part.rawValue)) == old.text.findings, "\(findings)")
       #expect(findings.allSatisfy { !$0.isDamage })
     }
     #expect(try RecordedDisk.read(path) == content)

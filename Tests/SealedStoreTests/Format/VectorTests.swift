@@ -37,7 +37,7 @@ import Testing
       #expect(try code { _ = try store.verify() } == StoreError.unsupportedVersion)
       return
     }
-    var found = Set(try store.verify().findings.map(\.place.vectorName)).subtracting(["files"])
+    var found = Set(try store.verify().findings.map(\.part.vectorName)).subtracting(["files"])
     if notices.all.contains(where: \.isOfSettling) {
       // Opening settled the changes that the other implementation only reads, and wrote a mark.
       found.insert("tail")
@@ -101,7 +101,7 @@ extension StoreNotice {
   }
 }
 
-extension VerificationReport.Place {
+extension VerificationReport.Part {
   fileprivate var vectorName: String {
     self == .headerCopy ? "header copy" : rawValue
   }

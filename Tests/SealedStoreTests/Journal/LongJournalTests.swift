@@ -228,7 +228,7 @@ import Testing
     try keepOnlyEnds(ofRecordsIn: journal)
     let damaged = try scratch.open()
     let report = try damaged.verify()
-    #expect(report.findings.map(\.place) == Array(repeating: .journal, count: 5))
+    #expect(report.findings.map(\.part) == Array(repeating: .journal, count: 5))
     #expect(report.recordCount == 5)
     #expect(try damaged.repair().lostRecordCount == 5)
     #expect(try scratch.open().texts() == shortTexts)

@@ -43,13 +43,13 @@ import Testing
       if round.isMultiple(of: 10) { _ = try check(scratch.open(), confirmed) }
       let findings = try store.verify().findings
       #expect(
-        findings.allSatisfy { [.mark, .files, .rotation].contains($0.place) }, "\(findings)")
+        findings.allSatisfy { [.mark, .files, .rotation].contains($0.part) }, "\(findings)")
       confirmed = max(confirmed, last)
     }
     // Another writer continues: the remains do not interfere.
     try store.put("value", as: "after")
     let after = try scratch.open()
-    #expect(try after.verify().findings.filter { $0.place != .files } == [])
+    #expect(try after.verify().findings.filter { $0.part != .files } == [])
     for number in 1...max(1, confirmed) where confirmed > 0 {
       #expect(try after.contains(StoreKey("w/\(number)", in: "worker")))
     }

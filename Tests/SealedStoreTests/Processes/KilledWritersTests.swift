@@ -45,7 +45,7 @@ import Testing
     // Another writer continues: the remains do not interfere.
     try store.put("value", as: "after")
     let after = try scratch.open()
-    #expect(try after.verify().findings.filter { $0.place != .files } == [])
+    #expect(try after.verify().findings.filter { $0.part != .files } == [])
     #expect(try scratch.names() == storeFiles)
     // Rounds in which nothing happened would prove nothing.
     #expect(tally.journals > Self.roundCount / 50, "\(tally)")
@@ -127,7 +127,7 @@ import Testing
   /// Checks that nothing was lost, and that the next writer removes all remains.
   private func checkFindings(_ store: SealedFileStore) throws {
     let findings = try store.verify().findings
-    let allowed: Set<VerificationReport.Place> = [.mark, .files, .rotation, .headerCopy]
-    #expect(findings.allSatisfy { allowed.contains($0.place) && !$0.isDamage }, "\(findings)")
+    let allowed: Set<VerificationReport.Part> = [.mark, .files, .rotation, .headerCopy]
+    #expect(findings.allSatisfy { allowed.contains($0.part) && !$0.isDamage }, "\(findings)")
   }
 }

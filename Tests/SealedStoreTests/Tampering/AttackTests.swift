@@ -112,7 +112,7 @@ import Testing
       }
       #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
       #expect(try code { try opened.put("x", as: "k1") } == StoreError.corrupt)
-      #expect(try opened.verify().findings.contains { $0.place == .mark && $0.isDamage })
+      #expect(try opened.verify().findings.contains { $0.part == .mark && $0.isDamage })
       let isUntouched = try RecordedDisk.read(scratch.path) == files
       #expect(isUntouched)
     }

@@ -27,7 +27,7 @@ import Testing
     let keptAt = try #require(report.keptAt)
     #expect(FileManager.default.contents(atPath: keptAt) == damaged)
     let after = try opened.verify()
-    #expect(after.findings.allSatisfy { $0.place == .files })
+    #expect(after.findings.allSatisfy { $0.part == .files })
     #expect(after.itemCount == report.itemCount)
     #expect(try scratch.open().keys(in: nil).count == report.itemCount)
     #expect(try opened.repair().wasNeeded == false)
@@ -52,7 +52,7 @@ import Testing
     try scratch.open().compact()
     try scratch.overwrite("mark", with: mark)
     let opened = try scratch.open()
-    #expect(try opened.verify().findings.map(\.place) == [.mark])
+    #expect(try opened.verify().findings.map(\.part) == [.mark])
     #expect(try !opened.repair().wasNeeded)
     try opened.put("after", as: "after")
     #expect(try opened.verify().findings.isEmpty)
@@ -141,7 +141,7 @@ import Testing
     try scratch.flip("journal", at: offset)
     let opened = try scratch.open()
     #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
-    #expect(try opened.verify().findings.map(\.place) == [.journal])
+    #expect(try opened.verify().findings.map(\.part) == [.journal])
     #expect(try repair(opened).lostRecordCount == 0)
     #expect(try scratch.open().texts() == sound)
   }
@@ -328,7 +328,7 @@ import Testing
       #expect(store.wrongAnswer(of: opened) == nil)
       #expect(try opened.text("a") == "second of a", "\(number)")
       try opened.put("after", as: "after")
-      #expect(try opened.verify().findings.allSatisfy { $0.place == .files }, "\(number)")
+      #expect(try opened.verify().findings.allSatisfy { $0.part == .files }, "\(number)")
       if disk.calls.count < number { break }
       number += 1
     }

@@ -14,8 +14,8 @@ import Testing
 
   private var scratch: Scratch { store.scratch }
 
-  private func places() throws -> [VerificationReport.Place] {
-    try scratch.open().verify().findings.map(\.place)
+  private func places() throws -> [VerificationReport.Part] {
+    try scratch.open().verify().findings.map(\.part)
   }
 
   /// An offset in the newest record of "a" that the chain does not cover.
@@ -37,7 +37,7 @@ import Testing
     try scratch.flip("journal", at: Self.valueOfFourth)
     let report = try scratch.open().verify()
     #expect(!report.isSound)
-    #expect(report.findings.map(\.place) == [.journal])
+    #expect(report.findings.map(\.part) == [.journal])
     #expect(report.damagedItems == [try name("a")])
     let description = try #require(report.findings.first?.description)
     #expect(description.contains("record 4 at byte \(JournalLayout.start(ofRecord: 4))"))
@@ -50,7 +50,7 @@ import Testing
     let opened = try scratch.open()
     #expect(try code { _ = try opened.text("b") } == StoreError.corrupt)
     #expect(try opened.text("a") == "second of a")
-    #expect(try opened.verify().findings.map(\.place) == [.journal])
+    #expect(try opened.verify().findings.map(\.part) == [.journal])
     #expect(try opened.verify().damagedItems == [name("b")])
   }
 
@@ -103,7 +103,7 @@ import Testing
   @Test func `a changed superseded record is a finding, but not a damaged item`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     let report = try scratch.open().verify()
-    #expect(report.findings.map(\.place) == [.journal])
+    #expect(report.findings.map(\.part) == [.journal])
     #expect(report.findings.first?.description.contains("an older value") == true)
     #expect(report.damagedItems == [])
     #expect(try scratch.open().text("a") == "second of a")
@@ -169,7 +169,7 @@ import Testing
         atPath: scratch.file("damaged-1"), contents: Data(),
         attributes: [.posixPermissions: 0o600]))
     let findings = try scratch.open().verify().findings
-    #expect(findings.map(\.place) == [.files])
+    #expect(findings.map(\.part) == [.files])
     #expect(findings.map(\.description) == ["damaged-1 is a journal from before a repair"])
     #expect(findings.filter(\.isDamage) == [])
   }
@@ -194,7 +194,7 @@ import Testing
     try scratch.flip("journal", at: Self.valueOfFourth)
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.value)
     let report = try scratch.open().verify()
-    #expect(Set(report.findings.map(\.place)) == [.header, .mark, .journal])
+    #expect(Set(report.findings.map(\.part)) == [.header, .mark, .journal])
     #expect(report.findings.count == 4)
     // Without the mark, any item may have a newer value.
     #expect(report.damagedItems.map(\.identifier) == ["a", "b", "c", "d", "e"])

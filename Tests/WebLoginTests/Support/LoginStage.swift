@@ -32,7 +32,7 @@ struct LoginStage: Sendable {
     StoreContainer(store, namespace: Self.namespace)
   }
 
-  var pending: PendingLogin.Place { PendingLogin.Place(container) }
+  var pending: PendingLogin.Storage { PendingLogin.Storage(container) }
 
   /// Returns whether a login is stored that has not ended.
   func hasPending() throws -> Bool { try container.containsItem(forIdentifier: "pending-login") }

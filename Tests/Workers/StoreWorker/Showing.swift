@@ -26,7 +26,7 @@ private func description(of store: SealedFileStore) throws -> String {
     let text = value.count > 20 ? "\(value.count)" : String(decoding: value, as: UTF8.self)
     return "\(key.identifier)=\(text)"
   }
-  let findings = try store.verify().findings.map(\.place.rawValue)
+  let findings = try store.verify().findings.map(\.part.rawValue)
   let key = try StoreKey("new", in: "worker")
   let value = SecretBytes([UInt8](repeating: 1, count: number(3)))
   let outcome = storeOutcome { try store.put(value, for: key) }

@@ -80,9 +80,9 @@ extension OAuthHTTPError {
     case _ where error is NIOConnectionError || isRefused || unsent.contains(failure):
       // Without a connection nothing was sent, so a refresh token is not spent.
       self.init(
-        OAuthHTTPError.noAnswer, wasSent: false, reason: "there is no connection to the server")
+        OAuthHTTPError.noResponse, wasSent: false, reason: "there is no connection to the server")
     default:
-      self.init(OAuthHTTPError.noAnswer, reason: "the connection broke")
+      self.init(OAuthHTTPError.noResponse, reason: "the connection broke")
     }
   }
 }

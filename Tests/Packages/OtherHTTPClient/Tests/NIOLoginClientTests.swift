@@ -100,7 +100,7 @@ import WebLogin
     }
     try await http.shutdown()
     let underlying = error?.underlying as? OAuthHTTPError
-    #expect(underlying?.code == .noAnswer && underlying?.wasSent == true)
+    #expect(underlying?.code == .noResponse && underlying?.wasSent == true)
     #expect(try ask("/seen") == "/token\n/drop\n/seen")
   }
 
@@ -135,6 +135,6 @@ import WebLogin
     server.stop()
     let (error, underlying) = try await failure(at: "/token")
     #expect(error.code == .unreachable)
-    #expect(underlying?.code == .noAnswer && underlying?.wasSent == false)
+    #expect(underlying?.code == .noResponse && underlying?.wasSent == false)
   }
 }

@@ -8,7 +8,7 @@ import StoreMigration
 ///
 /// It opens with the key of the target, or else of the source. If neither has a key, as between two
 /// collections of the Secret Service, the journal's key is stored in the Secret Service.
-struct JournalPlace {
+struct JournalLocation {
   let path: String
   private let key: any KeySource
   private let stores: [any MigratableStore]

@@ -2,16 +2,16 @@ import Foundation
 public import SessionToolsBase
 
 extension PendingLogin {
-  /// The place where a pending login is stored, so that the program may be restarted meanwhile.
+  /// Where a pending login is stored, so that the program may be restarted meanwhile.
   ///
   /// It is as safe as its container: choose a container on a sealed store or the desktop's keyring.
   /// Do not choose a container behind a gate: a login that returns while the gate is locked would
   /// wait for it, and its code is valid for only some seconds.
-  public struct Place: Sendable {
+  public struct Storage: Sendable {
     private let container: AnySessionContainer<PendingLogin>
     private let identifier: String
 
-    /// Names the place; reads nothing.
+    /// Names the item; reads nothing.
     ///
     /// - Parameters:
     ///   - container: The container that stores the login.

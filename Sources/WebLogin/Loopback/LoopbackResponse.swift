@@ -1,5 +1,5 @@
 /// A page that the listener answers with; it contains nothing from the request.
-package struct LoopbackAnswer {
+package struct LoopbackResponse {
   package enum Status: String {
     case fine = "200 OK"
     case badRequest = "400 Bad Request"
@@ -20,9 +20,9 @@ package struct LoopbackAnswer {
     self.completion = completion
   }
 
-  static let malformed = LoopbackAnswer(.badRequest, "This request is not valid.")
+  static let malformed = LoopbackResponse(.badRequest, "This request is not valid.")
 
-  static let foreign = LoopbackAnswer(
+  static let foreign = LoopbackResponse(
     .forbidden, "Only programs of the user who is logging in are answered here.")
 
   var bytes: [UInt8] {
