@@ -24,8 +24,8 @@ public struct CurlHTTPClient: OAuthHTTPClient {
   /// Sends one request over a connection of its own.
   ///
   /// - Throws: `timedOut` after ``timeout``, `tooLarge` as soon as the server announces or sends
-  ///   more, `noResponse` when the server cannot be reached or the connection breaks, `cancelled` at
-  ///   once when the task is cancelled.
+  ///   more, `noResponse` when the server cannot be reached or the connection breaks, `cancelled`
+  ///   at once when the task is cancelled.
   public func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     // Limited, because libcurl counts in milliseconds.
     let longest = Duration.seconds(365 * 86_400)
