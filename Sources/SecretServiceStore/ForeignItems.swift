@@ -145,6 +145,6 @@ extension StoreError {
   /// Returns an error for two items of another program that would have the same name here.
   package static func sameName(_ key: StoreKey, store: String) -> StoreError {
     StoreError(
-      alreadyExists, store: store, reason: "two different items would both be \(key)")
+      .alreadyExists, store: store, reason: "two different items would both be \(key)")
   }
 }

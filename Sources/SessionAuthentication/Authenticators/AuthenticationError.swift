@@ -110,14 +110,14 @@ extension AuthenticationError: CustomStringConvertible {
 extension AuthenticationError {
   /// An error for a cancelled task.
   package static var cancelledByApp: AuthenticationError {
-    AuthenticationError(appCancel, "the program cancelled the authentication")
+    AuthenticationError(.appCancel, "the program cancelled the authentication")
   }
 
   package static var cancelledByPerson: AuthenticationError {
-    AuthenticationError(userCancel, "the person dismissed the question")
+    AuthenticationError(.userCancel, "the person dismissed the question")
   }
 
   package static var personWantsAnotherWay: AuthenticationError {
-    AuthenticationError(userFallback, "the person wants to authenticate in another way")
+    AuthenticationError(.userFallback, "the person wants to authenticate in another way")
   }
 }

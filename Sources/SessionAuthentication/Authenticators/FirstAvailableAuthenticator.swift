@@ -54,6 +54,6 @@ public struct FirstAvailableAuthenticator: UserAuthenticator {
 
 extension AuthenticationError {
   fileprivate static var noAuthenticator: AuthenticationError {
-    AuthenticationError(misconfigured, "there is no authenticator to ask")
+    AuthenticationError(.misconfigured, "there is no authenticator to ask")
   }
 }

@@ -1,19 +1,19 @@
 /// The errors of the gate itself.
 extension AuthenticationError {
   static var sceneLost: AuthenticationError {
-    AuthenticationError(appCancel, "the scene does not exist, or was removed")
+    AuthenticationError(.appCancel, "the scene does not exist, or was removed")
   }
 
   static var takenBackBySystem: AuthenticationError {
-    AuthenticationError(systemCancel, "the desktop was locked, or the machine is going to sleep")
+    AuthenticationError(.systemCancel, "the desktop was locked, or the machine is going to sleep")
   }
 
   static var tooManyWait: AuthenticationError {
-    AuthenticationError(busy, "too many calls are already waiting for authentication")
+    AuthenticationError(.busy, "too many calls are already waiting for authentication")
   }
 
   static var lockedAgain: AuthenticationError {
-    AuthenticationError(systemCancel, "the gate locked again at once", remedy: "Try again")
+    AuthenticationError(.systemCancel, "the gate locked again at once", remedy: "Try again")
   }
 
   /// Converts an evaluation's error.

@@ -72,6 +72,6 @@ struct GateDoor: Sendable {
 
 extension AuthenticationError {
   fileprivate static var nobodyAsked: AuthenticationError {
-    AuthenticationError(notInteractive, "the policy does not allow asking the person")
+    AuthenticationError(.notInteractive, "the policy does not allow asking the person")
   }
 }

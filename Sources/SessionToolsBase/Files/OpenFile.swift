@@ -119,7 +119,7 @@ package final class OpenFile: Sendable {
     do throws(SystemCallError) {
       try fileSystem.synchronizeData(descriptor)
     } catch {
-      throw .outcomeUnknown(error, path: path)
+      throw .ofFailedSync(error, path: path)
     }
   }
 

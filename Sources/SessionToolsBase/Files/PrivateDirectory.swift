@@ -172,7 +172,7 @@ package final class PrivateDirectory: Sendable {
     do throws(SystemCallError) {
       try fileSystem.synchronize(descriptor)
     } catch {
-      throw .outcomeUnknown(error, path: path)
+      throw .ofFailedSync(error, path: path)
     }
   }
 
@@ -239,7 +239,7 @@ package final class PrivateDirectory: Sendable {
 extension StoreError {
   /// Makes the error of a failed sync: the kernel may have dropped the written data, or may still
   /// write it.
-  package static func outcomeUnknown(_ error: SystemCallError, path: String) -> StoreError {
+  package static func ofFailedSync(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
       .outcomeUnknown, store: path,
       reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may "

@@ -42,7 +42,7 @@ public struct SystemBrowser: LoginBrowser {
 extension WebLoginError {
   static func noBrowser(_ reason: String) -> WebLoginError {
     WebLoginError(
-      Self.noBrowser, reason,
+      .noBrowser, reason,
       remedy: "Set BROWSER, install a browser, or log in with a device code")
   }
 }

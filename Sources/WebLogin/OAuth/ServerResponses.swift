@@ -34,13 +34,13 @@ extension OAuthHTTPClient {
 extension WebLoginError {
   /// An error for a cancelled task.
   static var ofCancellation: WebLoginError {
-    WebLoginError(Self.cancelled, "the login was cancelled")
+    WebLoginError(.cancelled, "the login was cancelled")
   }
 
   /// Returns an error for an answer that is larger than any of this protocol.
   static func tooLarge(wasSent: Bool = true, underlying: (any Error)? = nil) -> WebLoginError {
     WebLoginError(
-      responseTooLarge, "the answer is larger than any from an authorization server",
+      .responseTooLarge, "the answer is larger than any from an authorization server",
       remedy: "Check the server's address, and whether something else answers there",
       wasSent: wasSent, underlying: underlying)
   }

@@ -51,5 +51,5 @@ struct AuthenticatorTests {
 }
 
 extension AuthenticationError {
-  fileprivate static let noReader = AuthenticationError(biometryNotAvailable, "no reader")
+  fileprivate static let noReader = AuthenticationError(.biometryNotAvailable, "no reader")
 }

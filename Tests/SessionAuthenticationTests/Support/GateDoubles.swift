@@ -81,7 +81,7 @@ extension SceneDirective {
 }
 
 extension AuthenticationError {
-  static let userCancelled = AuthenticationError(userCancel, "no")
+  static let userCancelled = AuthenticationError(.userCancel, "no")
 }
 
 /// Expects an error with a code.
