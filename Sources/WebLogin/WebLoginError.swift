@@ -14,7 +14,6 @@ import SessionToolsBase
 ///
 /// No text of the error, and nothing in its dump, contains a code, a token, a verifier, a state or
 /// the address that the browser was sent to. ``refusal`` has the server's error.
-@dynamicMemberLookup
 public struct WebLoginError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -104,11 +103,42 @@ extension WebLoginError.Code {
   public static let responseTooLarge = WebLoginError.Code("responseTooLarge")
 }
 
+/// The codes, for `catch` clauses such as `catch WebLoginError.denied`.
 extension WebLoginError {
-  /// A code by its name, for `catch` clauses such as `catch WebLoginError.denied`.
-  public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
-    Code.self[keyPath: code]
-  }
+  /// The code ``Code/denied``.
+  public static let denied = Code.denied
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/noBrowser``.
+  public static let noBrowser = Code.noBrowser
+  /// The code ``Code/nothingPending``.
+  public static let nothingPending = Code.nothingPending
+  /// The code ``Code/otherLogin``.
+  public static let otherLogin = Code.otherLogin
+  /// The code ``Code/portTaken``.
+  public static let portTaken = Code.portTaken
+  /// The code ``Code/listenerFailed``.
+  public static let listenerFailed = Code.listenerFailed
+  /// The code ``Code/invalidConfiguration``.
+  public static let invalidConfiguration = Code.invalidConfiguration
+  /// The code ``Code/invalidMetadata``.
+  public static let invalidMetadata = Code.invalidMetadata
+  /// The code ``Code/unsupported``.
+  public static let unsupported = Code.unsupported
+  /// The code ``Code/refused``.
+  public static let refused = Code.refused
+  /// The code ``Code/noRefreshToken``.
+  public static let noRefreshToken = Code.noRefreshToken
+  /// The code ``Code/unreachable``.
+  public static let unreachable = Code.unreachable
+  /// The code ``Code/unavailable``.
+  public static let unavailable = Code.unavailable
+  /// The code ``Code/invalidResponse``.
+  public static let invalidResponse = Code.invalidResponse
+  /// The code ``Code/responseTooLarge``.
+  public static let responseTooLarge = Code.responseTooLarge
 }
 
 extension WebLoginError.Code {

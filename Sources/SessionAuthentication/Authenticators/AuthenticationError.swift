@@ -4,7 +4,6 @@ import SessionToolsBase
 ///
 /// The codes are those of `LAError` and some for Linux. The text never contains what a person
 /// typed.
-@dynamicMemberLookup
 public struct AuthenticationError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -84,11 +83,44 @@ extension AuthenticationError.Code {
   public static let unlockFailed = AuthenticationError.Code("unlockFailed")
 }
 
+/// The codes, for `catch` clauses such as `catch AuthenticationError.failed`.
 extension AuthenticationError {
-  /// A code by its name, for `catch` clauses such as `catch AuthenticationError.failed`.
-  public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
-    Code.self[keyPath: code]
-  }
+  /// The code ``Code/failed``.
+  public static let failed = Code.failed
+  /// The code ``Code/userCancel``.
+  public static let userCancel = Code.userCancel
+  /// The code ``Code/userFallback``.
+  public static let userFallback = Code.userFallback
+  /// The code ``Code/appCancel``.
+  public static let appCancel = Code.appCancel
+  /// The code ``Code/systemCancel``.
+  public static let systemCancel = Code.systemCancel
+  /// The code ``Code/serviceLost``.
+  public static let serviceLost = Code.serviceLost
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/passcodeNotSet``.
+  public static let passcodeNotSet = Code.passcodeNotSet
+  /// The code ``Code/biometryNotAvailable``.
+  public static let biometryNotAvailable = Code.biometryNotAvailable
+  /// The code ``Code/biometryNotEnrolled``.
+  public static let biometryNotEnrolled = Code.biometryNotEnrolled
+  /// The code ``Code/lockout``.
+  public static let lockout = Code.lockout
+  /// The code ``Code/notInteractive``.
+  public static let notInteractive = Code.notInteractive
+  /// The code ``Code/notPermitted``.
+  public static let notPermitted = Code.notPermitted
+  /// The code ``Code/accountUnusable``.
+  public static let accountUnusable = Code.accountUnusable
+  /// The code ``Code/busy``.
+  public static let busy = Code.busy
+  /// The code ``Code/misconfigured``.
+  public static let misconfigured = Code.misconfigured
+  /// The code ``Code/invalidToken``.
+  public static let invalidToken = Code.invalidToken
+  /// The code ``Code/unlockFailed``.
+  public static let unlockFailed = Code.unlockFailed
 }
 
 extension AuthenticationError.Code {

@@ -2,7 +2,6 @@
 ///
 /// A store that cannot be read is a ``StoreError`` instead. A cancelled task gets
 /// `CancellationError`.
-@dynamicMemberLookup
 public struct SessionError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -61,11 +60,26 @@ extension SessionError.Code {
   public static let abandoned = SessionError.Code("abandoned")
 }
 
+/// The codes, for `catch` clauses such as `catch SessionError.notSignedIn`.
 extension SessionError {
-  /// A code by its name, for `catch` clauses such as `catch SessionError.notSignedIn`.
-  public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
-    Code.self[keyPath: code]
-  }
+  /// The code ``Code/notSignedIn``.
+  public static let notSignedIn = Code.notSignedIn
+  /// The code ``Code/rejected``.
+  public static let rejected = Code.rejected
+  /// The code ``Code/temporarilyFailed``.
+  public static let temporarilyFailed = Code.temporarilyFailed
+  /// The code ``Code/expired``.
+  public static let expired = Code.expired
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/reentrant``.
+  public static let reentrant = Code.reentrant
+  /// The code ``Code/tooManyWaiters``.
+  public static let tooManyWaiters = Code.tooManyWaiters
+  /// The code ``Code/noRefreshHandler``.
+  public static let noRefreshHandler = Code.noRefreshHandler
+  /// The code ``Code/abandoned``.
+  public static let abandoned = Code.abandoned
 }
 
 extension SessionError.Code {

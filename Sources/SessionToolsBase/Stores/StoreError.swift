@@ -12,7 +12,6 @@
 ///
 /// The text of an error names the store, the problem and the fix. It may name items, and never
 /// shows a value, a key or a passphrase.
-@dynamicMemberLookup
 public struct StoreError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -101,11 +100,52 @@ extension StoreError.Code {
   public static let io = StoreError.Code("io")
 }
 
+/// The codes, for `catch` clauses such as `catch StoreError.locked`.
 extension StoreError {
-  /// A code by its name, for `catch` clauses such as `catch StoreError.locked`.
-  public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
-    Code.self[keyPath: code]
-  }
+  /// The code ``Code/locked``.
+  public static let locked = Code.locked
+  /// The code ``Code/unavailable``.
+  public static let unavailable = Code.unavailable
+  /// The code ``Code/promptDismissed``.
+  public static let promptDismissed = Code.promptDismissed
+  /// The code ``Code/accessDenied``.
+  public static let accessDenied = Code.accessDenied
+  /// The code ``Code/wrongKey``.
+  public static let wrongKey = Code.wrongKey
+  /// The code ``Code/keyBlocked``.
+  public static let keyBlocked = Code.keyBlocked
+  /// The code ``Code/keyMissing``.
+  public static let keyMissing = Code.keyMissing
+  /// The code ``Code/corrupt``.
+  public static let corrupt = Code.corrupt
+  /// The code ``Code/undecodable``.
+  public static let undecodable = Code.undecodable
+  /// The code ``Code/unencodable``.
+  public static let unencodable = Code.unencodable
+  /// The code ``Code/unsupportedVersion``.
+  public static let unsupportedVersion = Code.unsupportedVersion
+  /// The code ``Code/valueTooLarge``.
+  public static let valueTooLarge = Code.valueTooLarge
+  /// The code ``Code/invalidName``.
+  public static let invalidName = Code.invalidName
+  /// The code ``Code/invalidKey``.
+  public static let invalidKey = Code.invalidKey
+  /// The code ``Code/alreadyExists``.
+  public static let alreadyExists = Code.alreadyExists
+  /// The code ``Code/changed``.
+  public static let changed = Code.changed
+  /// The code ``Code/unsafePermissions``.
+  public static let unsafePermissions = Code.unsafePermissions
+  /// The code ``Code/noSpace``.
+  public static let noSpace = Code.noSpace
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
+  /// The code ``Code/outcomeUnknown``.
+  public static let outcomeUnknown = Code.outcomeUnknown
+  /// The code ``Code/io``.
+  public static let io = Code.io
 }
 
 extension StoreError.Code {

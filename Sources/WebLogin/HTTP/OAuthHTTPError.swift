@@ -1,7 +1,6 @@
 /// The reason why a request was not answered.
 ///
 /// No text of it contains anything that was sent or received.
-@dynamicMemberLookup
 public struct OAuthHTTPError: Error, Hashable, Sendable {
   /// The kind of failure.
   public let code: Code
@@ -41,11 +40,16 @@ extension OAuthHTTPError.Code {
   public static let cancelled = OAuthHTTPError.Code("cancelled")
 }
 
+/// The codes, for `catch` clauses such as `catch OAuthHTTPError.noResponse`.
 extension OAuthHTTPError {
-  /// A code by its name, for `catch` clauses such as `catch OAuthHTTPError.noResponse`.
-  public static subscript(dynamicMember code: KeyPath<Code.Type, Code>) -> Code {
-    Code.self[keyPath: code]
-  }
+  /// The code ``Code/noResponse``.
+  public static let noResponse = Code.noResponse
+  /// The code ``Code/timedOut``.
+  public static let timedOut = Code.timedOut
+  /// The code ``Code/tooLarge``.
+  public static let tooLarge = Code.tooLarge
+  /// The code ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
 }
 
 extension OAuthHTTPError.Code {
