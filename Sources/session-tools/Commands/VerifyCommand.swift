@@ -18,7 +18,7 @@ struct VerifyCommand: ParsableCommand {
 
       With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
       "isDamage", "part"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
-      "recordCount"}. A place is one of \
+      "recordCount"}. A part is one of \
       \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 

@@ -14,7 +14,7 @@ import Testing
 
   private var scratch: Scratch { store.scratch }
 
-  private func places() throws -> [VerificationReport.Part] {
+  private func parts() throws -> [VerificationReport.Part] {
     try scratch.open().verify().findings.map(\.part)
   }
 
@@ -123,7 +123,7 @@ import Testing
       try expectDamagedMark()
       let repaired = try scratch.open().repair()
       #expect(!repaired.isEndConfirmed)
-      #expect(try places() == [.files])
+      #expect(try parts() == [.files])
       #expect(store.wrongAnswer() == nil)
       try store.restoreAll()
     }
@@ -136,7 +136,7 @@ import Testing
 
   private func expectDamagedMark() throws {
     let opened = try scratch.open()
-    #expect(try places() == [.mark])
+    #expect(try parts() == [.mark])
     #expect(try !opened.verify().isSound)
     for body in [
       { _ = try opened.text("a") }, { _ = try opened.contains(name("missing")) },
@@ -144,7 +144,7 @@ import Testing
     ] {
       #expect(try code(body) == StoreError.corrupt)
     }
-    #expect(try places() == [.mark])
+    #expect(try parts() == [.mark])
   }
 
   @Test func `an abandoned rotation is a finding, and the next change removes it`()
@@ -156,10 +156,10 @@ import Testing
           atPath: scratch.file(name), contents: Data(store.files["header"] ?? []),
           attributes: [.posixPermissions: 0o600]))
     }
-    #expect(try places() == [.rotation])
+    #expect(try parts() == [.rotation])
     #expect(store.wrongAnswer() == nil)
     try scratch.open().put("new", as: "a")
-    #expect(try places() == [])
+    #expect(try parts() == [])
     #expect(try scratch.names() == storeFiles)
   }
 
