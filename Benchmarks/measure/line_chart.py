@@ -52,7 +52,8 @@ def write(
         body += [
             f"<g class='c{at % len(svg.COLORS)}'>",
             *_line(points[name], at == 0, "6 4" if name in dashed else "none"),
-            *_label(name, series[name], counts[-1], points[name][-1], labels[name], at == 0), "</g>"]
+            *_label(name, series[name], counts[-1], points[name][-1], labels[name], at == 0),
+            "</g>"]
     svg.write(path, bottom + 62, title, subtitle, body)
 
 

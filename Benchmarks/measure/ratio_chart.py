@@ -79,5 +79,5 @@ def _legend() -> list[str]:
         x += width
     parts += [_target(x + 4, y), svg.text(x + 12, y + 4.5, "target", "quiet")]
     x += 78
-    parts += [*_middle_half(x, x + 20, y), svg.text(x + 28, y + 4.5, "middle half of pairs", "quiet")]
-    return parts
+    label = svg.text(x + 28, y + 4.5, "middle half of pairs", "quiet")
+    return [*parts, *_middle_half(x, x + 20, y), label]

@@ -83,7 +83,7 @@ def figure(value: float, unit: str) -> str:
 
 
 def short_time(nanoseconds: float, form: str = "#.3g") -> str:
-    """Formats a time with the unit that suits it, with three digits unless `form` says otherwise."""
+    """Formats a time with the unit that suits it, with three digits or as `form` says."""
     nanoseconds = float(f"{nanoseconds:.3g}")
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= scale:

@@ -41,7 +41,8 @@ def write(path: pathlib.Path, height: float, title: str, subtitle: str, body: li
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height:.0f}' role='img' "
         f"aria-label='{name}'>", f"<style>\n{STYLE}\n</style>",
         f"<rect class='page' width='{WIDTH}' height='{height:.0f}' rx='8'/>",
-        text(MARGIN, 32, title, "title strong"), text(MARGIN, 53, subtitle, "quiet"), *body, "</svg>"]
+        text(MARGIN, 32, title, "title strong"), text(MARGIN, 53, subtitle, "quiet"), *body,
+        "</svg>"]
     path.write_text("\n".join(parts) + "\n")
 
 
