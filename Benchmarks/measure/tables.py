@@ -1,7 +1,7 @@
 """Tables for a terminal."""
 
 from .peers import OPERATIONS
-from .rows import Row, figure
+from .rows import Row, figure, short_time
 
 
 def print_table(lines: list[tuple[str, ...]], left: int = 1) -> None:
@@ -45,7 +45,7 @@ def print_peers(found: list[dict]) -> None:
         lines = [(operation, *(f"{count:,} items" for count in counts), "durable", "how")]
         for peer in (peer for peer in found if "times" in peer):
             times = peer["times"][operation]
-            cells = [figure(times[count], "µs") if count in times else "–" for count in counts]
+            cells = [short_time(times[count]) if count in times else "–" for count in counts]
             durable = {"yes": "yes", "no": "NO"}.get(peer["durable"], "?")
             lines.append((peer["name"], *cells, durable, peer["start"]))
         print()
