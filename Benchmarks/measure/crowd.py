@@ -21,8 +21,7 @@ def measure(
     built: programs.Programs, new_store: Callable[[str], pathlib.Path], is_quick: bool,
 ) -> list[rows.Row]:
     """Lets all users of a crowd request a token at once, and measures the process meanwhile."""
-    [worker] = programs.build(programs.HERE.parent, "SessionWorker")
-    made = []
+    worker, made = built.paths["SessionWorker"], []
     for users, delay in CROWDS:
         title = f"{users:,} users, {delay * 1000:,.0f} ms"
         runs = []

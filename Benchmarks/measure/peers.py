@@ -1,5 +1,6 @@
 """Other stores of secrets, compared with ours with the same items."""
 
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -9,9 +10,11 @@ import time
 
 from . import rows
 from .failure import Failure
-from .programs import HERE, Programs, progress
+from .programs import HERE, Programs, progress, say
 
 INSTALL = HERE / "Peers" / "install"
+# Where the peers' programs are built.
+WORK = HERE / ".build" / "peers"
 OURS = "SessionTools"
 OPERATIONS = ("put", "get", "list", "list-again", "remove")
 # The timeout of a step, in seconds.
@@ -101,32 +104,45 @@ class OurStore(Peer):
         return self.programs.run(self.programs.ours, operation, self.folder, *rest)
 
 
-def measure(
-    programs: Programs, folder: pathlib.Path, work: pathlib.Path, chosen: list[str], is_quick: bool,
-) -> list[dict]:
-    """Installs peers, and times them and our store alternately at each number of items.
+@dataclasses.dataclass
+class Found:
+    """The programs of peers by their names, and why others are missing."""
+
+    programs: dict[str, pathlib.Path]
+    missing: dict[str, str]
+
+
+def find(chosen: list[str], is_installing: bool) -> Found:
+    """Builds the programs of peers, without installing what they need unless `is_installing`.
+
+    `chosen` has the names of the peers; all are built if it is empty.
+    """
+    say("building the programs of other stores")
+    command = [INSTALL, *([] if is_installing else ["--only-installed"]), WORK, *chosen]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise Failure(f"Peers/{INSTALL.name} ended with status {done.returncode}")
+    missing = dict(
+        line.split("\t", 1) for line in (WORK / "missing").read_text().splitlines())
+    built = {path.name: path for path in sorted((WORK / "peers").iterdir())}
+    if chosen:
+        # A program may be there because another peer's needs it.
+        built = {name: path for name, path in built.items() if name in chosen}
+        missing = {name: reason for name, reason in missing.items() if name in chosen}
+    return Found(built, missing)
+
+
+def measure(programs: Programs, folder: pathlib.Path, found: Found, is_quick: bool) -> list[dict]:
+    """Times peers and our store alternately at each number of items.
 
     Returns a dictionary for each, with nanoseconds by operation and number of items, and with the
     reason if it is missing, fails or takes too long.
-
-    `chosen` has the names of the peers to measure; all are measured if it is empty.
     """
-    done = subprocess.run([INSTALL, work], stdout=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise Failure(f"{INSTALL.name} ended with status {done.returncode}")
-    missing = dict(
-        line.split("\t", 1) for line in (work / "missing").read_text().splitlines())
-    programs_found = {path.name: path for path in sorted((work / "peers").iterdir())}
-    names = chosen or sorted([*programs_found, *missing])
-    for name in names:
-        if name not in programs_found and name not in missing:
-            raise Failure(f"there is no peer \"{name}\": {', '.join(programs_found)}")
+    missing = dict(found.missing)
     peers: list[Peer] = [OurStore(programs, folder / "ours")]
-    for name in names:
-        if name in missing:
-            continue
+    for name, program in found.programs.items():
         try:
-            peers.append(Peer(name, programs_found[name], folder / name))
+            peers.append(Peer(name, program, folder / name))
         except Unbearable as problem:
             missing[name] = str(problem)
     reports = {
@@ -139,7 +155,7 @@ def measure(
     progress("")
     return [
         *reports.values(),
-        *({"name": name, "missing": missing[name]} for name in names if name in missing)]
+        *({"name": name, "missing": reason} for name, reason in sorted(missing.items()))]
 
 
 def gets_beside(found: list[dict]) -> list[rows.Row]:

@@ -4,22 +4,35 @@ import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 from .failure import Failure
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+# The package of each program.
+PACKAGES = {
+    "store-limit": HERE, "store-workload": HERE, "hot-paths": HERE.parent,
+    "SessionWorker": HERE.parent}
 
 
 @dataclasses.dataclass
 class Programs:
-    """Built programs, and the key file of all stores."""
+    """The built programs by their names, and the key file of all stores."""
 
-    limit: pathlib.Path
-    ours: pathlib.Path
-    hot_paths: pathlib.Path
+    paths: dict[str, pathlib.Path]
     key: pathlib.Path
+
+    @property
+    def limit(self) -> pathlib.Path:
+        """The program in C."""
+        return self.paths["store-limit"]
+
+    @property
+    def ours(self) -> pathlib.Path:
+        """The program that does the same with a sealed store."""
+        return self.paths["store-workload"]
 
     def run(self, program: pathlib.Path, operation: str, store: pathlib.Path, *rest) -> dict:
         """Runs an operation on a store and returns its measurement."""
@@ -44,18 +57,30 @@ def run_json(command: list) -> dict:
     return lines[0]
 
 
-def build(package: pathlib.Path, *products: str) -> list[pathlib.Path]:
-    """Builds optimized products of a package and returns their paths."""
+def build(products: list[str]) -> dict[str, pathlib.Path]:
+    """Builds optimized programs, which are products of `PACKAGES`, and returns their paths."""
+    if shutil.which("swift") is None:
+        raise Failure("there is no program \"swift\" in PATH: install Swift from swift.org/install")
+    return {product: _build(product, PACKAGES[product]) for product in products}
+
+
+def _build(product: str, package: pathlib.Path) -> pathlib.Path:
+    say(f"building {product}")
     command = ["swift", "build", "-c", "release", "--package-path", str(package)]
-    for product in products:
-        done = subprocess.run(
-            [*command, "--product", product], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, check=False)
-        if done.returncode != 0:
-            raise Failure(f"{product} does not build:\n{done.stdout}")
+    lines = []
+    with subprocess.Popen(
+        [*command, "--product", product], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        for line in process.stdout:
+            lines.append(line)
+            progress(line.strip())
+    progress("")
+    if process.returncode != 0:
+        raise Failure(f"{product} does not build:\n{''.join(lines)}")
     shown = subprocess.run(
         [*command, "--show-bin-path"], capture_output=True, text=True, check=True)
-    return [pathlib.Path(shown.stdout.strip()) / product for product in products]
+    return pathlib.Path(shown.stdout.strip()) / product
 
 
 def python_with_nacl() -> str:
@@ -69,6 +94,14 @@ def python_with_nacl() -> str:
 
 
 def progress(text: str) -> None:
-    """Shows the current measurement if stderr is a terminal."""
+    """Shows in one line what is done now, if stderr is a terminal."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        # A longer line would wrap, and the next could not replace it.
+        shown = text[:shutil.get_terminal_size().columns - 1]
+        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """Says what is done now, in a line that stays."""
+    progress("")
+    print(text, file=sys.stderr, flush=True)

@@ -3,6 +3,10 @@
 import dataclasses
 import statistics
 
+# The size of a unit, in nanoseconds or bytes, and the decimal places that are shown.
+UNITS = {
+    "µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "MiB": (1 << 20, 1), "×": (1, 2), "": (1, 0)}
+
 
 @dataclasses.dataclass
 class Row:
@@ -26,12 +30,23 @@ class Row:
     @property
     def key(self) -> str:
         """The name of the row in every report."""
-        return key_of(self.group, self.operation)
+        return f"{self.group}: {self.operation}"
 
+    @property
+    def measured(self) -> str:
+        """What is compared with the target, with its unit."""
+        of_ratio = self.ratio is not None and (self.target or "").endswith("×")
+        return figure(self.ratio, "×") if of_ratio else figure(self.ours, self.unit)
 
-def key_of(group: str, operation: str) -> str:
-    """Returns the name of a row in a report or in a file."""
-    return f"{group}: {operation}"
+    @property
+    def largest_ratio(self) -> float | None:
+        """The target as a ratio to the limit, if it can be expressed as one."""
+        sign, _, target = (self.target or "").partition(" ")
+        if sign != "≤" or not self.limit:
+            return None
+        number, _, unit = target.partition(" ")
+        value = float(number.replace(",", "")) * UNITS[unit][0]
+        return value if unit == "×" else value / self.limit
 
 
 def of_pairs(
@@ -63,7 +78,14 @@ def of_values(
 
 def figure(value: float, unit: str) -> str:
     """Formats a value with its unit."""
-    scale, digits = {
-        "µs": (1e3, 2), "ms": (1e6, 2), "bytes": (1, 1), "MiB": (1 << 20, 1), "×": (1, 2),
-        "": (1, 0)}[unit]
+    scale, digits = UNITS[unit]
     return f"{value / scale:,.{digits}f} {unit}".strip()
+
+
+def short_time(nanoseconds: float, form: str = "#.3g") -> str:
+    """Formats a time with the unit that suits it, with three digits or as `form` says."""
+    nanoseconds = float(f"{nanoseconds:.3g}")
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:{form}}".rstrip(".") + f" {unit}"
+    return f"{nanoseconds:g} ns"
