@@ -47,16 +47,8 @@ import Testing
   private func typecheck(_ program: String) throws -> (status: Int32, output: String) {
     let directory = try TemporaryDirectory()
     try program.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
-    let modules = ["CCurl", "CLinux", "CSodium", "CGIO", "CSecret"].map {
-      "\(SourceDirectory.path)/Sources/\($0)"
-    }
-    let headers = try Self.run(["pkg-config", "--cflags-only-I", "libsecret-1"])
-    #expect(headers.status == 0)
     return try Self.run(
-      ["swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors"]
-        + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
-        + headers.output.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
-        + [directory["main.swift"]])
+      ["swiftc", "-typecheck"] + ArticleProgram.compilerOptions() + [directory["main.swift"]])
   }
 
   @Test func `the article about another HTTP client shows the code that is tested`() throws {

@@ -7,7 +7,7 @@ counts and change settings under /test.
     POST /token                  grant_type=password, refresh_token, authorization_code or that of
                                  devices, for the public client "app"
     GET  /me                     200 with a valid access token, 401 otherwise
-    GET  /test/counts            signIns, refreshes, reuses, rejected
+    GET  /test/counts            signIns, refreshes, reuses, rejected, held
     POST /test/settings          uses=N: an access token is valid for N requests
                                  limit=N: after N refreshes access tokens stay valid
                                  grace=1: a spent token whose successor is unused is accepted once
@@ -45,7 +45,7 @@ lock = threading.Lock()
 settings = {"uses": 1 << 60, "limit": 1 << 60, "grace": 0, "lifetime": 3600, "rotate": 1}
 settings |= {"refresh": 1, "status": 200, "wait": 0, "hold": 0, "lead": 0}
 changed = threading.Condition(lock)
-counts = {"signIns": 0, "refreshes": 0, "reuses": 0, "rejected": 0}
+counts = {"signIns": 0, "refreshes": 0, "reuses": 0, "rejected": 0, "held": 0}
 tokens = []
 
 
@@ -165,6 +165,7 @@ server.register_grant(RefreshGrant)
 @app.post("/token")
 def issue():
     with lock:
+        counts["held"] += bool(settings["hold"])
         while settings["hold"]:
             changed.wait()
         if settings["status"] != 200:

@@ -13,6 +13,8 @@ package final class AuthlibServer: Sendable {
     /// Spent tokens that were used again, which revoked all tokens of the sign-in.
     package let reuses: Int
     package let rejected: Int
+    /// Requests that came to the token endpoint while the setting `hold` was 1.
+    package let held: Int
     /// Logins that a person allowed in the form.
     package let logins: Int
     package let codesRefused: Int
