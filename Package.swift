@@ -113,8 +113,8 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "TestSupport",
-        "TestThreads", "WebLogin",
+        "BusTestSupport", "SessionAuthentication", "SessionTools", "SessionToolsTesting",
+        "TestSupport", "TestThreads", "WebLogin", "session-tools",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
