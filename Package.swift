@@ -113,8 +113,8 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "OAuthTestSupport", "SessionAuthentication", "SessionTools", "SessionToolsTesting",
-        "TestSupport", "TestThreads", "WebLogin", "session-tools",
+        "BusTestSupport", "OAuthTestSupport", "SessionAuthentication", "SessionTools",
+        "SessionToolsTesting", "TestSupport", "TestThreads", "WebLogin", "session-tools",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
