@@ -88,26 +88,33 @@ private struct Verifier {
       view = try open.usableJournal()
     } catch let error where error.code == .corrupt {
       add(.journal, error.reason, isDamage: true)
+      let byteCount = try directory.status(of: StoreFile.journal)?.byteCount ?? 0
       return VerificationReport(
-        findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,
-        journalByteCount: try directory.status(of: StoreFile.journal)?.byteCount ?? 0)
+        findings: findings, damagedItems: [], repairableItems: [],
+        isRepairable: byteCount >= JournalHead.byteCount, itemCount: 0, recordCount: 0,
+        liveByteCount: 0, journalByteCount: byteCount)
     }
     try checkMark(of: view)
     // The survey continues behind a break, so that the items there can be named.
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
-    var damaged = checkRecords(of: view, survey)
+    var lost = checkRecords(of: view, survey)
+    var repairable: Set<StoreKey> = []
     if let damage = view.damage {
+      let newest = survey.newestNumbers()
+      let older = Set(
+        survey.unopened.filter { $0.prefix.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
-        damaged.insert(name)
+        if older.contains(tag) { lost.insert(name) } else { repairable.insert(name) }
       }
     }
     checkEnd(of: view)
     return VerificationReport(
-      findings: findings, damagedItems: damaged.sorted(), itemCount: view.index.count,
-      recordCount: survey.records.count, liveByteCount: view.live.byteCount,
-      journalByteCount: view.end.byteCount)
+      findings: findings, damagedItems: lost.union(repairable).sorted(),
+      repairableItems: repairable.subtracting(lost).sorted(), isRepairable: true,
+      itemCount: view.index.count, recordCount: survey.records.count,
+      liveByteCount: view.live.byteCount, journalByteCount: view.end.byteCount)
   }
 
   private mutating func add(

@@ -130,7 +130,9 @@ struct StoreChecks {
         finding.isDamage
           ? .problem(
             finding.part.rawValue, finding.description,
-            remedy: "session-tools repair \(path.shellQuoted)", .damaged)
+            remedy: report.isRepairable
+              ? "session-tools repair \(path.shellQuoted)"
+              : "Put the store's directory back from a backup", .damaged)
           : .note(finding.part.rawValue, finding.description)
       } + [journal(report)]
     }
