@@ -43,12 +43,12 @@ struct StoreChecks {
       if found.owner != CurrentProcess.user {
         return .problem(
           "permissions", "\(file) belongs to another user (id \(found.owner))",
-          remedy: "chown \(CurrentProcess.user) \(file.shellQuoted)", .unsafePermissions)
+          remedy: "chown -R \(CurrentProcess.user) \(path.shellQuoted)", .unsafePermissions)
       }
       if found.permissions & 0o077 != 0 {
         return .problem(
           "permissions", "others may read or write \(file) (mode \(found.permissions.octal))",
-          remedy: "chmod 600 \(file.shellQuoted)", .unsafePermissions)
+          remedy: "chmod -R go= \(path.shellQuoted)", .unsafePermissions)
       }
     }
     if let parent = ExposedParent(above: path, fileSystem: fileSystem) {
