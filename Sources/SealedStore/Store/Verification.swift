@@ -59,7 +59,7 @@ extension SealedFileStore {
       }
       return
     }
-    var options = options
+    var options = self.options
     let known = StoreAnchor(store: anchor.store, marks: marks)
     options.anchor = StoreAnchor.Keeper(load: { known }, save: { _ in })
     let found = try loaded(
