@@ -30,8 +30,8 @@ struct RootCommand: ParsableCommand {
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
-      RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
-      LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
+      RotateCommand.self, AnchorCommand.self, MigrateCommand.self, ExportCommand.self,
+      ImportCommand.self, LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
       AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
       LockDemoCommand.self,
     ])

@@ -105,8 +105,21 @@ import Testing
     try makeDirectory(mode: 0o755)
     let error = try error { _ = try scratch.create() }
     #expect(error.code == .unsafePermissions)
-    #expect(error.remedy == "Run chmod 700 \(scratch.path)")
+    #expect(error.remedy == "Run chmod -R go= \(scratch.path)")
     #expect(try scratch.names() == [])
+  }
+
+  @Test func `no directory that is not a store's gets advice on its mode`() throws {
+    // As /, /etc and /home are.
+    try makeDirectory(mode: 0o755)
+    try Data().write(to: URL(filePath: scratch.file("passwd")))
+    let creation = try error { _ = try scratch.create() }
+    #expect(creation.code == .unsafePermissions)
+    #expect(creation.remedy == "Name a directory that does not exist yet")
+    let opening = try error { _ = try scratch.open() }
+    #expect(opening.code == .unavailable)
+    #expect(opening.reason == "there is no store in this directory")
+    #expect(try scratch.names() == ["passwd"])
   }
 
   @Test func `the files have their mode whatever the mask of the process`() throws {

@@ -27,13 +27,15 @@ struct Damage: Equatable {
   static let markOfAnotherJournal = Damage(ofMark: "the mark is that of another journal")
   /// The damage that an anchor detects.
   static let notAnchored = Damage(
-    ofMark: "the journal is older than the store's anchor: an earlier state was put back")
+    ofMark: "the store is older than its anchor: an earlier state was put back")
 
   /// Returns the error that reads and writes throw.
   func error(in directory: PrivateDirectory) -> StoreError {
     StoreError(
       .corrupt,
       store: isOfMark ? directory.path : directory.pathOfFile(StoreFile.journal), reason: reason,
-      remedy: "Make a copy of the store's directory, then run session-tools verify and repair")
+      remedy: self == .notAnchored
+        ? "Find out who replaced its files, and put the newest copy back"
+        : "Make a copy of the store's directory, then run session-tools verify and repair")
   }
 }

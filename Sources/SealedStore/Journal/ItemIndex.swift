@@ -42,6 +42,11 @@ struct ItemIndex: Sendable {
     func hasPlace(of prefix: RecordPrefix) -> Bool {
       prefix.nonceStart == nonceStart && prefix.recordByteCount == recordByteCount
     }
+
+    /// Returns whether this is an entry of the same record, which may be a copy elsewhere.
+    func isSameRecord(as other: Entry) -> Bool {
+      tag == other.tag && length == other.length && nonceStart == other.nonceStart
+    }
   }
 
   /// A position in `entries` with a part of the entry's tag.

@@ -21,6 +21,9 @@ struct JournalSurvey {
 
   /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
+  /// Records that do not open, where a record is expected, in a limited number: their prefixes are
+  /// most likely right.
+  private(set) var unopened: [Found] = []
   /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
   /// The start of the first gap that is not among ``gaps``.
@@ -59,6 +62,8 @@ struct JournalSurvey {
     var start = range.lowerBound
     var gapStart: Int?
     var gapPrefix: RecordPrefix?
+    // Behind a record, and behind one that does not open but has a likely length.
+    var isRecordExpected = true
     while start < range.upperBound {
       steps.reached(start)
       let prefix = try Self.prefix(at: start, in: range, &window, keys)
@@ -75,9 +80,14 @@ struct JournalSurvey {
         add(Found(prefix: prefix, offset: start))
         if let key = record.key { names[prefix.tag] = key }
         start += prefix.recordByteCount
+        isRecordExpected = true
         budget.add(searched: prefix.recordByteCount)
         continue
       }
+      if let prefix, isRecordExpected, unopened.count < Self.largestGapCount {
+        unopened.append(Found(prefix: prefix, offset: start))
+      }
+      isRecordExpected = false
       if let prefix, names[prefix.tag] == nil {
         names[prefix.tag] = try Self.name(at: start, prefix, in: file, opener)
       }
@@ -99,6 +109,7 @@ struct JournalSurvey {
             ?? (start + prefix.recordByteCount == range.upperBound)
         {
           start += prefix.recordByteCount
+          isRecordExpected = true
           // This was one step and no search.
           budget.giveBack(prefix.recordByteCount)
           continue
@@ -114,6 +125,13 @@ struct JournalSurvey {
       if end > begin { add(Gap(range: begin..<end, prefix: gapPrefix)) }
     }
     steps.finish()
+  }
+
+  /// Returns the number of the newest record of each item that opens.
+  func newestNumbers() -> [ItemTag: UInt64] {
+    records.reduce(into: [:]) { newest, record in
+      newest[record.prefix.tag] = max(newest[record.prefix.tag] ?? 0, record.prefix.number)
+    }
   }
 
   private mutating func add(_ gap: Gap) {

@@ -38,7 +38,8 @@ extension SealedFileStore {
     try checkVacancy(of: path, environment: environment)
     let slot = try key.makeSlot()
     try makeDirectory(path, fileSystem: environment.fileSystem)
-    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: environment.fileSystem)
+    let directory = try PrivateDirectory.ofStore(
+      at: path, isNew: true, fileSystem: environment.fileSystem)
     let held = try LockFile(directory).lock(
       byte: LockFile.writerByte, timeout: options.lockTimeout)
     defer { held.unlock() }
@@ -62,7 +63,7 @@ extension SealedFileStore {
   ) throws(StoreError) {
     let fileSystem = environment.fileSystem
     if try exists(path, fileSystem) {
-      try checkEmpty(.ofStore(at: path, fileSystem: fileSystem))
+      try checkEmpty(.ofStore(at: path, isNew: true, fileSystem: fileSystem))
     } else if try !exists(path.parentPath, fileSystem) {
       throw noParent(of: path)
     }

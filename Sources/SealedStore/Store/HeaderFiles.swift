@@ -43,10 +43,7 @@ struct HeaderFiles {
       throw corrupt("the header and its copy are damaged")
     }
     guard try !hasRemains() else { throw corrupt("the header and its copy are missing") }
-    throw StoreError(
-      .unavailable, store: directory.path,
-      reason: "there is no store in this directory",
-      remedy: "Name an existing store, or make one here")
+    throw .noStore(inDirectory: directory.path)
   }
 
   /// Returns whether there is a store, or the remains of one.

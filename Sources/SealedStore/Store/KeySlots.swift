@@ -16,7 +16,8 @@ extension SealedFileStore {
     } catch {
       throw StoreError(error, path: path)
     }
-    return try HeaderFiles(directory: .ofStore(at: path, fileSystem: fileSystem)).isPresent()
+    let directory = try PrivateDirectory.ofStore(at: path, isNew: true, fileSystem: fileSystem)
+    return try HeaderFiles(directory: directory).isPresent()
   }
 
   /// Returns the key slots of a store, which anyone who can read its files may list.

@@ -7,16 +7,43 @@ public struct RepairReport: Hashable, Sendable {
   public let wasNeeded: Bool
   /// The number of items that the store has now.
   public let itemCount: Int
+  /// The items that are gone, because no value of theirs opens.
+  public let goneItems: [StoreKey]
+  /// The items that went back to an older value, or came back because their removal does not open.
+  public let olderItems: [StoreKey]
+  /// The number of further items that are gone or older, whose names do not open.
+  public let unnamedItemCount: Int
   /// The number of records that are known to be lost; at least one for each change that is missing
   /// at the end of the journal.
-  ///
-  /// Each may have been a newer value, or the removal, of any item.
   public let lostRecordCount: Int
+  /// The number of lost records of which nothing else is known.
+  ///
+  /// Each may have been a newer value, or the removal, of any item. The other lost records are
+  /// those of ``goneItems`` and ``olderItems``, or were superseded.
+  public let unknownRecordCount: Int
   /// Whether the mark showed how far the journal went; if it did not, any number of the last
   /// changes may be missing, and nothing in the store shows that.
   public let isEndConfirmed: Bool
   /// The path of the damaged journal, kept as it was; `nil` when the journal needed no repair.
   public let keptAt: String?
+
+  /// Whether every item has its newest value, as far as anything shows.
+  public var isComplete: Bool {
+    goneItems.isEmpty && olderItems.isEmpty && unnamedItemCount == 0 && unknownRecordCount == 0
+      && isEndConfirmed
+  }
+
+  fileprivate init(wasNeeded: Bool, itemCount: Int, _ salvage: StoreWriter.Salvage) {
+    self.wasNeeded = wasNeeded
+    self.itemCount = itemCount
+    goneItems = salvage.lost.gone
+    olderItems = salvage.lost.older
+    unnamedItemCount = salvage.lost.unnamedCount
+    lostRecordCount = salvage.lostRecordCount
+    unknownRecordCount = max(0, salvage.lostRecordCount - salvage.lost.knownRecordCount)
+    isEndConfirmed = salvage.isEndConfirmed
+    keptAt = salvage.keptAt
+  }
 }
 
 extension SealedFileStore {
@@ -26,10 +53,10 @@ extension SealedFileStore {
   /// The damaged journal is kept beside the new one.
   ///
   /// For each item its newest record that opens counts; a removal that the chain confirms also
-  /// counts when it does not open. So an item whose newest value is lost goes back to an older one,
-  /// or is gone: look at ``RepairReport/lostRecordCount`` and at the earlier report of
-  /// ``verify(progress:)``. If the mark is damaged, nothing shows whether the journal's last
-  /// changes are all there: look at ``RepairReport/isEndConfirmed``.
+  /// counts when it does not open. So an item whose newest value is lost goes back to an older one
+  /// (``RepairReport/olderItems``), or is gone (``RepairReport/goneItems``). If the mark is damaged,
+  /// nothing shows whether the journal's last changes are all there: look at
+  /// ``RepairReport/isEndConfirmed``.
   ///
   /// If the repair lost changes that other open stores had seen, these throw `corrupt` until they
   /// are opened again.
@@ -45,30 +72,27 @@ extension SealedFileStore {
       let isBroken = before.findings.contains {
         $0.isDamage && ($0.part == .journal || $0.part == .mark)
       }
-      guard isBroken else { return (before, StoreWriter.Salvage(lostRecordCount: 0, keptAt: nil)) }
+      guard isBroken else { return (before, StoreWriter.Salvage()) }
       return (before, try writer.salvageJournal(progress: progress))
     }
     // Other files stay, and the next change replaces the mark of the previous journal.
     guard before.findings.contains(where: { $0.isDamage || ![.files, .mark].contains($0.part) })
     else {
-      return RepairReport(
-        wasNeeded: false, itemCount: before.itemCount, lostRecordCount: 0,
-        isEndConfirmed: true, keptAt: nil)
+      return RepairReport(wasNeeded: false, itemCount: before.itemCount, StoreWriter.Salvage())
     }
     // Preparing to write does the rest.
     try writing(needsHeader: true) { _ throws(StoreError) in }
     let itemCount = try withState { open throws(StoreError) in
       try open.usableJournal().index.count
     }
-    return RepairReport(
-      wasNeeded: true, itemCount: itemCount, lostRecordCount: salvage.lostRecordCount,
-      isEndConfirmed: salvage.isEndConfirmed, keptAt: salvage.keptAt)
+    return RepairReport(wasNeeded: true, itemCount: itemCount, salvage)
   }
 }
 
 extension StoreWriter {
   fileprivate struct Salvage: Sendable {
-    var lostRecordCount: Int
+    var lost = LostItems()
+    var lostRecordCount = 0
     var isEndConfirmed = true
     var keptAt: String?
   }
@@ -86,14 +110,14 @@ extension StoreWriter {
     }
     defer { keys.endUse() }
     guard let file = try directory.open(StoreFile.journal, .readWrite) else {
-      throw noSalvage("the journal is missing")
+      throw loader.beyondRepair("the journal is missing")
     }
     let headBytes = ByteBuffer(byteCount: JournalHead.byteCount)
     let headByteCount = try file.read(at: 0, into: headBytes, 0..<headBytes.byteCount)
     // The file may have been cut since the head was read.
     let byteCount = try file.status().byteCount
     guard min(headByteCount, byteCount) >= headBytes.byteCount else {
-      throw noSalvage("the journal is cut off")
+      throw loader.beyondRepair("the journal is cut off")
     }
     let found = try directory.open(StoreFile.mark, .read)
     let mark = try found.flatMap { file throws(StoreError) in try OpenMark(file) }
@@ -116,7 +140,7 @@ extension StoreWriter {
       if !isEmpty, let chained {
         isEmpty = try chained.isWholeAndEmpty(file, byteCount: byteCount)
       }
-      guard isEmpty else { throw noSalvage("no record in the journal opens") }
+      guard isEmpty else { throw loader.beyondRepair("no record in the journal opens") }
     }
 
     let (newest, last) = Self.newestRecords(
@@ -140,6 +164,9 @@ extension StoreWriter {
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
     return Salvage(
+      lost: LostItems(
+        survey, kept: newest, chained,
+        countingIn: Self.rangeBehind(chained, in: survey, upTo: last, mark: confirmed)),
       lostRecordCount: Self.lostRecordCount(
         in: survey, upTo: last, chained?.head, mark: confirmed),
       isEndConfirmed: confirmed != nil,
@@ -153,6 +180,16 @@ extension StoreWriter {
     let start = chained?.byteCount ?? 0
     let ended = survey.records.count { $0.offset >= start && $0.prefix.kind.contains(.last) }
     return max((chained?.version ?? 0) &+ UInt64(ended), mark?.version ?? 0) &+ 1
+  }
+
+  /// Returns the bytes behind the part that the chain confirms, up to the mark or the last record
+  /// that counts.
+  private static func rangeBehind(
+    _ chained: ChainedPart?, in survey: JournalSurvey, upTo last: UInt64, mark: Mark?
+  ) -> Range<Int> {
+    let lastStart = survey.records.first { $0.prefix.number == last }?.offset
+    let start = chained?.byteCount ?? JournalHead.byteCount
+    return start..<max(start, lastStart ?? 0, mark?.byteCount ?? 0)
   }
 
   /// Counts the records that are lost at least.
@@ -213,38 +250,6 @@ extension StoreWriter {
   /// Returns the mark of the damaged journal in the store's anchor, if it has one.
   private func anchored(_ journal: JournalIdentifier) throws(StoreError) -> Mark? {
     try options.anchor?.anchor(path: path)?.marks.first { $0.journal == journal }
-  }
-
-  /// The part of the journal that the chain confirms, from its beginning to the break.
-  private struct ChainedPart: Sendable {
-    let head: JournalHead
-    let byteCount: Int
-    let number: UInt64
-    let version: UInt64
-    let index: ItemIndex
-    /// Whether nothing shows that the journal went further.
-    private let isWhole: Bool
-
-    /// - Parameter view: The view, which is only read here, under the state's lock.
-    init(_ view: JournalView) {
-      head = view.head
-      byteCount = view.end.byteCount
-      number = view.end.number
-      version = view.end.version
-      index = view.index
-      // If the mark is damaged, only the first change must be there.
-      isWhole =
-        view.damage.map { $0.isOfMark && (view.head.predecessor == nil || view.end.number > 0) }
-        ?? true
-    }
-
-    /// Returns whether this part is the whole journal, and has no item.
-    func isWholeAndEmpty(
-      _ file: OpenFile, byteCount fileByteCount: Int
-    ) throws(StoreError) -> Bool {
-      guard isWhole, index.count == 0, byteCount <= fileByteCount else { return false }
-      return try file.startOfTrailingZeros(in: byteCount..<fileByteCount) == byteCount
-    }
   }
 
   /// Surveys a journal with the first identifier for which any record opens.
@@ -328,11 +333,5 @@ extension StoreWriter {
       directory.discard(name)
       throw error
     }
-  }
-
-  private func noSalvage(_ reason: String) -> StoreError {
-    StoreError(
-      .corrupt, store: path, reason: "\(reason), so there is nothing to salvage",
-      remedy: "Put the store's directory back from a backup")
   }
 }

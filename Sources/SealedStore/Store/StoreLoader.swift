@@ -193,11 +193,14 @@ final class StoreLoader: Sendable {
 
   private func openJournal() throws(StoreError) -> Result<FoundJournal, StoreError> {
     guard let file = try openForWritingIfPossible(StoreFile.journal) else {
-      return .failure(corrupt("the journal is missing"))
+      return .failure(beyondRepair("the journal is missing"))
     }
     let buffer = ByteBuffer(byteCount: JournalHead.byteCount)
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
-    guard byteCount == buffer.byteCount, let head = JournalHead(buffer) else {
+    guard byteCount == buffer.byteCount else {
+      return .failure(beyondRepair("the journal is cut off"))
+    }
+    guard let head = JournalHead(buffer) else {
       return .failure(corrupt("the journal's head was changed"))
     }
     return .success(FoundJournal(file: file, head: head))
@@ -303,6 +306,13 @@ final class StoreLoader: Sendable {
       }
     }
     return nil
+  }
+
+  /// Returns the error for a store in which nothing is left.
+  func beyondRepair(_ reason: String) -> StoreError {
+    StoreError(
+      .corrupt, store: directory.path, reason: "\(reason), so there is nothing to repair",
+      remedy: "Put the store's directory back from a backup")
   }
 
   func corrupt(_ reason: String) -> StoreError {

@@ -21,10 +21,51 @@ extension SealedFileStore {
   func verify(
     holding hold: WriterHold, progress: Progress? = nil
   ) throws(StoreError) -> VerificationReport {
-    let found = try loaded(holding: hold)
+    let found = try loaded(holding: hold, by: loader)
     defer { found.keys.endUse() }
     var verifier = Verifier(directory: directory, open: found.state)
     return try verifier.report(progress: progress)
+  }
+
+  /// Returns an anchor of the store as it is now, to be kept elsewhere and compared later by
+  /// ``check(_:)``.
+  ///
+  /// - Throws: `locked`, `corrupt`, `unsafePermissions`, `accessDenied` or `io`.
+  public func anchor() throws(StoreError) -> StoreAnchor {
+    let found = try loaded(holding: .none, by: loader)
+    defer { found.keys.endUse() }
+    return StoreAnchor(
+      store: found.state.header.store, marks: [try found.state.soundJournal(in: directory).mark])
+  }
+
+  /// Reads the whole journal, and checks that the store is not older than an anchor.
+  ///
+  /// An anchor that is not saved with every change shows only that the store is at least as new as
+  /// the anchor, not that it is the newest state.
+  ///
+  /// - Throws: `corrupt` when the store is older, or another one; otherwise as ``anchor()``.
+  public func check(_ anchor: StoreAnchor) throws(StoreError) {
+    let now = try self.anchor()
+    guard now.store == anchor.store else {
+      throw StoreError(
+        .corrupt, store: path, reason: "the anchor is that of another store",
+        remedy: "Name the store of the anchor, or the anchor of the store")
+    }
+    // A journal that replaced the anchored one began with all of its changes.
+    let marks = anchor.marks.filter { $0.journal == now.marks.last?.journal }
+    guard !marks.isEmpty else {
+      guard now.version >= anchor.version else {
+        throw Damage.notAnchored.error(in: directory)
+      }
+      return
+    }
+    var options = self.options
+    let known = StoreAnchor(store: anchor.store, marks: marks)
+    options.anchor = StoreAnchor.Keeper(load: { known }, save: { _ in })
+    let found = try loaded(
+      holding: .none, by: StoreLoader(directory, options, environment))
+    defer { found.keys.endUse() }
+    _ = try found.state.soundJournal(in: directory)
   }
 
   /// The state that was read from the files, and its keys, whose use was begun.
@@ -34,10 +75,12 @@ extension SealedFileStore {
   }
 
   /// Reads the files, with the writer's lock if it is needed.
-  private func loaded(holding hold: WriterHold) throws(StoreError) -> LoadedState {
+  private func loaded(
+    holding hold: WriterHold, by loader: StoreLoader
+  ) throws(StoreError) -> LoadedState {
     while true {
-      if let found = try load(holding: hold) { return found }
-      let found = try settling { hold throws(StoreError) in try load(holding: hold) }
+      if let found = try load(holding: hold, by: loader) { return found }
+      let found = try settling { hold throws(StoreError) in try load(holding: hold, by: loader) }
       if let found { return found }
     }
   }
@@ -46,7 +89,9 @@ extension SealedFileStore {
   ///
   /// The keys are not in use while a caller waits for that lock: a rotation that holds the lock
   /// waits for all uses of the old keys.
-  private func load(holding hold: WriterHold) throws(StoreError) -> LoadedState? {
+  private func load(
+    holding hold: WriterHold, by loader: StoreLoader
+  ) throws(StoreError) -> LoadedState? {
     let (keys, slot, furthest) = try withState { open in
       open.keys.beginUse()
       return (open.keys, open.slot, open.furthest)
@@ -88,26 +133,33 @@ private struct Verifier {
       view = try open.usableJournal()
     } catch let error where error.code == .corrupt {
       add(.journal, error.reason, isDamage: true)
+      let byteCount = try directory.status(of: StoreFile.journal)?.byteCount ?? 0
       return VerificationReport(
-        findings: findings, damagedItems: [], itemCount: 0, recordCount: 0, liveByteCount: 0,
-        journalByteCount: try directory.status(of: StoreFile.journal)?.byteCount ?? 0)
+        findings: findings, damagedItems: [], repairableItems: [],
+        isRepairable: byteCount >= JournalHead.byteCount, itemCount: 0, recordCount: 0,
+        liveByteCount: 0, journalByteCount: byteCount)
     }
     try checkMark(of: view)
     // The survey continues behind a break, so that the items there can be named.
     let survey = try JournalSurvey(
       view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
-    var damaged = checkRecords(of: view, survey)
+    var lost = checkRecords(of: view, survey)
+    var repairable: Set<StoreKey> = []
     if let damage = view.damage {
+      let newest = survey.newestNumbers()
+      let older = Set(
+        survey.unopened.filter { $0.prefix.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
-        damaged.insert(name)
+        if older.contains(tag) { lost.insert(name) } else { repairable.insert(name) }
       }
     }
     checkEnd(of: view)
     return VerificationReport(
-      findings: findings, damagedItems: damaged.sorted(), itemCount: view.index.count,
-      recordCount: survey.records.count, liveByteCount: view.live.byteCount,
-      journalByteCount: view.end.byteCount)
+      findings: findings, damagedItems: lost.union(repairable).sorted(),
+      repairableItems: repairable.subtracting(lost).sorted(), isRepairable: true,
+      itemCount: view.index.count, recordCount: survey.records.count,
+      liveByteCount: view.live.byteCount, journalByteCount: view.end.byteCount)
   }
 
   private mutating func add(

@@ -37,6 +37,11 @@ public struct VerificationReport: Hashable, Sendable {
   public let findings: [Finding]
   /// The items whose newest record cannot be read, if their names are known.
   public let damagedItems: [StoreKey]
+  /// Those of ``damagedItems`` whose newest known record opens: they cannot be read until the store
+  /// is repaired, and a repair brings them back.
+  public let repairableItems: [StoreKey]
+  /// Whether there is anything left to repair; if not, only a backup helps.
+  public let isRepairable: Bool
   /// The number of items, including damaged ones.
   public let itemCount: Int
   /// The number of records that open, including superseded ones.

@@ -31,8 +31,15 @@ package struct AccessRule: Sendable {
 
   /// Checks the status of what a path leads to.
   ///
+  /// - Parameters:
+  ///   - status: The status.
+  ///   - path: The path.
+  ///   - directory: The directory to which a remedy is applied with all of its content, if there is
+  ///     one: after a restore, owner or mode of every file may be wrong.
   /// - Throws: `unsafePermissions`.
-  package func check(_ status: FileStatus, path: String) throws(StoreError) {
+  package func check(
+    _ status: FileStatus, path: String, within directory: String? = nil
+  ) throws(StoreError) {
     let user = CurrentProcess.user
     let reason: String
     let remedy: String
@@ -41,13 +48,15 @@ package struct AccessRule: Sendable {
       remedy = "Put the original back, or run " + path.setAsideCommand
     } else if status.owner != user, !mayBelongToRoot || status.owner != 0 {
       reason = "it belongs to another user (id \(status.owner))"
-      remedy = "Run as that user, or run chown \(user) \(path.shellQuoted)"
+      let target = directory.map { "-R \(user) \($0.shellQuoted)" }
+      remedy = "Run as that user, or run chown \(target ?? "\(user) \(path.shellQuoted)")"
     } else if status.permissions & forbidden != 0 {
       reason =
         "others may \(forbidden == 0o022 ? "" : "read or ")write it "
         + "(mode \(status.permissions.octal))"
       let mode = forbidden == 0o022 ? "go-w" : kind == .directory ? "700" : "600"
-      remedy = "Run chmod \(mode) \(path.shellQuoted)"
+      let target = directory.map { "-R go= \($0.shellQuoted)" }
+      remedy = "Run chmod \(target ?? "\(mode) \(path.shellQuoted)")"
     } else if hasOneName, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"
       remedy = "Run " + path.ownCopyCommand

@@ -10,6 +10,8 @@ package final class PrivateDirectory: Sendable {
   package let path: String
   package let fileSystem: any FileSystem
   private let owned: OwnedDescriptor
+  /// The directory, if the remedies for owner and mode apply to all of its content.
+  private let whole: String?
 
   package var descriptor: Descriptor { owned.descriptor }
 
@@ -22,14 +24,17 @@ package final class PrivateDirectory: Sendable {
   ///   - path: The directory; trailing slashes do not make it follow a link.
   ///   - rule: What the directory must be.
   ///   - followsLink: Whether a link in the directory's place is followed, and its target checked.
+  ///   - isOneThing: Whether all of its content belongs together, so that one command corrects the
+  ///     owner or mode of all files.
   ///   - fileSystem: The file system that makes the calls.
   /// - Throws: `unavailable` when it does not exist, `unsafePermissions`, `accessDenied` or `io`.
   package init(
     _ path: String, _ rule: AccessRule = .privateDirectory, followsLink: Bool = false,
-    fileSystem: any FileSystem
+    isOneThing: Bool = false, fileSystem: any FileSystem
   ) throws(StoreError) {
     let path = path.withoutTrailingSlashes
     self.path = path
+    whole = isOneThing ? path : nil
     self.fileSystem = fileSystem
     do throws(SystemCallError) {
       let opened = try fileSystem.openDirectory(followsLink ? path + "/." : path)
@@ -44,7 +49,7 @@ package final class PrivateDirectory: Sendable {
     } catch {
       throw StoreError(error, path: path)
     }
-    try rule.check(status, path: path)
+    try rule.check(status, path: path, within: whole)
   }
 
   /// Opens a file; `nil` when it does not exist.
@@ -68,7 +73,7 @@ package final class PrivateDirectory: Sendable {
         try checkIsReplaced(status, name)
         continue
       }
-      try rule.check(status, path: pathOfFile(name))
+      try rule.check(status, path: pathOfFile(name), within: whole)
       return file
     }
     throw StoreError(

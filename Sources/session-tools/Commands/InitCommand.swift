@@ -12,7 +12,7 @@ struct InitCommand: ParsableCommand {
       $XDG_DATA_HOME/session-tools/keys (~/.local/share by default), where the other commands \
       find it. A named key file, or a named key in the Secret Service, is created if it does not \
       exist. With the store and its key, anyone can read everything; without the key, no one can: \
-      back up both, separately.
+      back up both, separately, or add a second key with session-tools slots add.
       """)
 
   @OptionGroup var store: StoreArgument

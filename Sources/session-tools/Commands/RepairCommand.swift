@@ -9,25 +9,32 @@ struct RepairCommand: ParsableCommand {
     abstract: "Repair a damaged store as far as possible.",
     discussion: """
       Every record that still opens goes into a new journal; the damaged one is kept beside it. \
-      An item whose newest value does not open goes back to an older value, or is gone. Check the \
-      items on standard output: they could not be read before, and are listed as by verify.
+      An item whose newest value does not open goes back to an older value, or is gone. Writes a \
+      line for each: "older value: ITEM" or "gone: ITEM". Exit status \
+      \(ExitStatus.incomplete.rawValue) when anything is gone or older, or when it is unknown \
+      whether anything is.
+
+      Example: cp -a ~/secrets ~/secrets.damaged && session-tools repair ~/secrets
       """)
 
   @OptionGroup var opening: OpeningOptions
 
   func run() throws {
     let store = try opening.open().store
-    let before = try ProgressLine.during("verifying") { try store.verify(progress: $0) }
     let report = try ProgressLine.during("repairing") { try store.repair(progress: $0) }
     guard report.wasNeeded else { return StandardError.say("\(store.path): nothing to repair") }
-    for item in before.damagedItems {
-      try StandardOutput.write("unreadable: \(item)".escapingControls() + "\n")
-    }
-    StandardError.say("\(store.path): repaired, \(Size.count(report.itemCount, "item"))")
-    if report.lostRecordCount > 0 {
+    for item in report.goneItems { try write("gone", item) }
+    for item in report.olderItems { try write("older value", item) }
+    StandardError.say("\(store.path): repaired: \(Self.summary(report))")
+    if report.unnamedItemCount > 0 {
       StandardError.say(
-        "\(Size.count(report.lostRecordCount, "record")) could not be opened; each may have been "
-          + "a newer value, or the removal, of any item")
+        "\(Size.count(report.unnamedItemCount, "more item")) whose name does not open: gone, or at "
+          + "an older value")
+    }
+    if report.unknownRecordCount > 0 {
+      StandardError.say(
+        "\(Size.count(report.unknownRecordCount, "record")) could not be opened or found; each may "
+          + "have been a newer value, or the removal, of any item")
     }
     if !report.isEndConfirmed {
       StandardError.say(
@@ -35,5 +42,17 @@ struct RepairCommand: ParsableCommand {
           + "what list shows with what you expect")
     }
     if let keptAt = report.keptAt { StandardError.say("The damaged journal is kept in \(keptAt)") }
+    if !report.isComplete { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private func write(_ what: String, _ item: StoreKey) throws {
+    try StandardOutput.write("\(what): \(item)".escapingControls() + "\n")
+  }
+
+  private static func summary(_ report: RepairReport) -> String {
+    let older = report.olderItems.count
+    return "\(Size.count(report.itemCount - older, "item")) kept"
+      + (older > 0 ? ", \(older) with an older value" : "")
+      + (report.goneItems.isEmpty ? "" : ", \(report.goneItems.count) gone")
   }
 }

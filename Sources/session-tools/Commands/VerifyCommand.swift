@@ -11,14 +11,16 @@ struct VerifyCommand: ParsableCommand {
       Changes nothing, except that an interrupted change is confirmed or dropped, as whenever a \
       store is opened. Writes a line for everything that is not as a writer leaves it: "damage" \
       when confirmed data was changed or lost, "note" when the next change repairs it or nothing \
-      needs repair. Then writes an "unreadable" line for each item whose newest value cannot be \
-      read. Exit status 6 when there is damage.
+      needs repair. Then writes a line for each item that cannot be read: "newest value lost", or \
+      "cannot be read until repaired" when a repair brings it back. Exit status 6 when there is \
+      damage.
 
       It cannot detect that the whole directory was put back to an older state.
 
       With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
       "isDamage", "part"}], "isSound", "itemCount", "journalByteCount", "liveByteCount", \
-      "recordCount"}. A part is one of \
+      "recordCount", "repairableItems"}. The repairable items are those of the damaged ones that a \
+      repair brings back. A part is one of \
       \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 
@@ -36,8 +38,9 @@ struct VerifyCommand: ParsableCommand {
     guard report.isSound else {
       throw StoreError(
         .corrupt, store: store.path, reason: "the store is damaged",
-        remedy: "Make a copy of its directory, then run session-tools repair "
-          + store.path.shellQuoted)
+        remedy: report.isRepairable
+          ? "Make a copy of its directory, then run session-tools repair \(store.path.shellQuoted)"
+          : "Put its directory back from a backup; there is nothing left to repair")
     }
   }
 
@@ -45,7 +48,11 @@ struct VerifyCommand: ParsableCommand {
     var lines = report.findings.map { finding in
       "\(finding.isDamage ? "damage" : "note"): \(finding.part.rawValue): \(finding.description)"
     }
-    lines += report.damagedItems.map { "unreadable: \($0)" }
+    let repairable = Set(report.repairableItems)
+    lines += report.damagedItems.map { item in
+      repairable.contains(item)
+        ? "cannot be read until repaired: \(item)" : "newest value lost: \(item)"
+    }
     lines.append("\(report.isSound ? "sound" : "damaged"): \(summary(report))")
     return lines.map { $0.escapingControls() + "\n" }.joined()
   }

@@ -43,12 +43,12 @@ struct StoreChecks {
       if found.owner != CurrentProcess.user {
         return .problem(
           "permissions", "\(file) belongs to another user (id \(found.owner))",
-          remedy: "chown \(CurrentProcess.user) \(file.shellQuoted)", .unsafePermissions)
+          remedy: "chown -R \(CurrentProcess.user) \(path.shellQuoted)", .unsafePermissions)
       }
       if found.permissions & 0o077 != 0 {
         return .problem(
           "permissions", "others may read or write \(file) (mode \(found.permissions.octal))",
-          remedy: "chmod 600 \(file.shellQuoted)", .unsafePermissions)
+          remedy: "chmod -R go= \(path.shellQuoted)", .unsafePermissions)
       }
     }
     if let parent = ExposedParent(above: path, fileSystem: fileSystem) {
@@ -130,7 +130,9 @@ struct StoreChecks {
         finding.isDamage
           ? .problem(
             finding.part.rawValue, finding.description,
-            remedy: "session-tools repair \(path.shellQuoted)", .damaged)
+            remedy: report.isRepairable
+              ? "session-tools repair \(path.shellQuoted)"
+              : "Put the store's directory back from a backup", .damaged)
           : .note(finding.part.rawValue, finding.description)
       } + [journal(report)]
     }

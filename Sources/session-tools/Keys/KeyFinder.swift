@@ -87,9 +87,17 @@ struct KeyFinder {
     if slots.contains(where: \.isPassphrase) {
       remedies.append("--passphrase-file or --passphrase-fd")
     }
+    var reason = "no key was given"
+    // Without an identifier, the error that follows says what is wrong with the store.
+    if slots.contains(where: \.isRawKey),
+      let identifier = try? SealedFileStore.identifier(at: path)
+    {
+      let file = KeyFile.standard(forStore: identifier).path
+      reason += ", and the key file \(file) is not there"
+      remedies.append("put that file back from a backup, since nothing else opens the store")
+    }
     return StoreError(
-      .keyMissing, store: path,
-      reason: "no key was given, and none was found in \(KeyFile.standardDirectory)",
+      .keyMissing, store: path, reason: reason,
       remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
   }
 }

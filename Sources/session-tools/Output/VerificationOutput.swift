@@ -10,6 +10,7 @@ struct VerificationOutput: Encodable {
   private let journalByteCount: Int
   private let liveByteCount: Int
   private let recordCount: Int
+  private let repairableItems: [ItemOutput]
 
   init(_ report: VerificationReport) {
     damagedItems = report.damagedItems.map(ItemOutput.init)
@@ -23,6 +24,7 @@ struct VerificationOutput: Encodable {
     journalByteCount = report.journalByteCount
     liveByteCount = report.liveByteCount
     recordCount = report.recordCount
+    repairableItems = report.repairableItems.map(ItemOutput.init)
   }
 
   private struct Finding: Encodable {

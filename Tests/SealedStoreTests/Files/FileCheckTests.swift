@@ -111,7 +111,7 @@ enum Swap: String, CaseIterable {
   private func chmodError() -> StoreError {
     StoreError(
       .unsafePermissions, store: scratch.path, reason: "",
-      remedy: "Run chmod 700 \(scratch.path)")
+      remedy: "Run chmod -R go= \(scratch.path)")
   }
 
   @Test(arguments: ["", "/", "///"])

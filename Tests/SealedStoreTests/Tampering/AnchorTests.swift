@@ -126,7 +126,7 @@ import Testing
     let cut = try scratch.bytes(of: "journal")
     try store.put("3", as: "a")
     let whole = try scratch.bytes(of: "journal")
-    let older = "the journal is older than the store's anchor: an earlier state was put back"
+    let older = "the store is older than its anchor: an earlier state was put back"
     // Without the anchor, the last change would be the second.
     try scratch.overwrite("mark", with: mark)
     try scratch.overwrite("journal", with: cut)

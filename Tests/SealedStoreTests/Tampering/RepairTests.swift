@@ -65,6 +65,7 @@ import Testing
         "journal", at: JournalLayout.start(ofRecord: number) + JournalLayout.chainValue)
       let report = try repair()
       #expect(report.lostRecordCount == 0)
+      #expect(report.isComplete)
       #expect(try scratch.open().texts() == sound)
       try store.restore("journal")
       try store.restore("mark")
@@ -90,12 +91,18 @@ import Testing
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 4) + JournalLayout.value)
     let report = try repair()
     #expect(report.lostRecordCount == 1)
+    #expect(report.unknownRecordCount == 0)
+    #expect(try report.olderItems == [name("a")])
+    #expect(report.goneItems == [])
+    #expect(!report.isComplete)
     #expect(try scratch.open().texts() == sound.merging(["a": "first of a"]) { $1 })
   }
 
   @Test func `losing a superseded record changes no value`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
-    #expect(try repair().lostRecordCount == 1)
+    let report = try repair()
+    #expect(report.lostRecordCount == 1)
+    #expect(report.isComplete)
     #expect(try scratch.open().texts() == sound)
   }
 

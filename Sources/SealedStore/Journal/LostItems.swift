@@ -1,0 +1,60 @@
+import SessionToolsBase
+
+/// What a repair could not keep.
+struct LostItems: Sendable {
+  /// The items without any value that opens.
+  private(set) var gone: [StoreKey] = []
+  /// The items that went back to an older value, or came back because their removal is lost.
+  private(set) var older: [StoreKey] = []
+  /// The number of further items that are gone or older, whose names do not open.
+  private(set) var unnamedCount = 0
+  /// The number of records that do not open, but are known to be of one of these items, or to be
+  /// superseded.
+  private(set) var knownRecordCount = 0
+
+  init() {}
+
+  /// Compares what counted with what was kept.
+  ///
+  /// - Parameters:
+  ///   - survey: The records of the damaged journal.
+  ///   - kept: The records that were kept, one for each item.
+  ///   - chained: The part that the chain confirms, if there is one.
+  ///   - range: The bytes behind that part whose records count, if they are whole.
+  init(
+    _ survey: JournalSurvey, kept: [ItemIndex.Entry], _ chained: ChainedPart?,
+    countingIn range: Range<Int>
+  ) {
+    let kept = Dictionary(uniqueKeysWithValues: kept.map { ($0.tag, $0) })
+    var lost: Set<ItemTag> = []
+    if let chained {
+      for entry in chained.index.entries {
+        let found = kept[entry.tag]
+        // A value behind this part is newer.
+        let isNewest = found.map {
+          $0.isSameRecord(as: entry) || Int($0.offset) >= chained.byteCount
+        }
+        if isNewest != true { lost.insert(entry.tag) }
+      }
+      let found = Set(survey.records.map(\.prefix.number)).count { $0 <= chained.number }
+      knownRecordCount = max(0, Int(clamping: chained.number) - found)
+    }
+    let newest = survey.newestNumbers()
+    for record in survey.unopened where range.contains(record.offset) {
+      knownRecordCount += 1
+      let tag = record.prefix.tag
+      guard record.prefix.number > newest[tag] ?? 0 else { continue }
+      // A removal that is lost changes nothing where no value is left.
+      if kept[tag] != nil || !record.prefix.kind.contains(.removed) { lost.insert(tag) }
+    }
+    for tag in lost {
+      guard let name = survey.names[tag] else {
+        unnamedCount += 1
+        continue
+      }
+      if kept[tag] == nil { gone.append(name) } else { older.append(name) }
+    }
+    gone.sort()
+    older.sort()
+  }
+}
