@@ -17,8 +17,8 @@ struct RootCommand: ParsableCommand {
         store = ~/vault
         service = mail
 
-      of which the second one stands for --service. Both are optional. Commands that look after a \
-      store, from init to export, always name it.
+      of which the second one stands for --service of an item. Both are optional. Commands that \
+      look after a store, such as verify, slots and export, always name it.
 
       secret-service: is the default collection of the desktop's keyring, and \
       secret-service:COLLECTION is another collection. Only items of this library are used there.
@@ -30,6 +30,7 @@ struct RootCommand: ParsableCommand {
         session-tools init ~/vault
         printf %s "$TOKEN" | session-tools set ~/vault --service mail token
         session-tools get ~/vault --service mail token
+        SESSION_TOOLS_STORE=~/vault session-tools get --service mail token
 
       Exit status:
       \(ExitStatus.list)

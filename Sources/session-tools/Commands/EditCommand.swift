@@ -50,7 +50,9 @@ struct EditCommand: ParsableCommand {
   ) throws {
     var replaced = before
     while true {
-      let current = try open.store.withExclusiveAccess(to: key, timeout: access.timeout) {
+      let current: SecretBytes? = try open.store.withExclusiveAccess(
+        to: key, timeout: access.timeout
+      ) {
         let current = try open.store.value(for: key)
         if current == replaced { try open.store.put(value, for: key) }
         return current

@@ -10,6 +10,11 @@ enum Files {
     ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil) != nil
   }
 
+  /// Returns whether a path is that of a directory itself, not of a link to one.
+  static func isDirectory(_ path: String) -> Bool {
+    ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil)?.kind == .directory
+  }
+
   /// Returns the path of a program, found by `PATH` unless its name is a path; `nil` if there is no
   /// such program.
   static func program(_ name: String) -> String? {

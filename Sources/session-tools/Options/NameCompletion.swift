@@ -1,7 +1,8 @@
+import Dispatch
 import Foundation
-import Glibc
 import SealedStore
 import SessionToolsBase
+import Synchronization
 
 /// The names of items and services that a shell offers.
 ///
@@ -35,27 +36,35 @@ enum NameCompletion {
   private static func offer(
     of line: CompletedLine, _ names: ([StoreKey]) -> [String]
   ) -> [String] {
+    let answer = Answer()
     Thread.detachNewThread {
-      Thread.sleep(forTimeInterval: timeout)
-      _exit(0)
+      // A shell has no place for the reason why there are no names.
+      let keys = (try? keys(on: line)) ?? []
+      answer.keys.withLock { $0 = keys }
+      answer.arrival.signal()
     }
-    // A shell has no place for the reason why there are no names.
-    guard let keys = try? keys(on: line) else { return [] }
-    return Set(names(keys)).filter(isSafe).sorted()
+    _ = answer.arrival.wait(timeout: .now() + timeout)
+    return Set(names(answer.keys.withLock { $0 })).filter(isSafe).sorted()
+  }
+
+  /// The keys of a store, which another thread reads.
+  private final class Answer: Sendable {
+    let keys = Mutex<[StoreKey]>([])
+    let arrival = DispatchSemaphore(value: 0)
   }
 
   private static func keys(on line: CompletedLine) throws -> [StoreKey] {
     let location = try line.store.map(StoreLocation.init) ?? Settings.store()
     guard case .sealed(let path) = location else { return [] }
     let file = line.options["--key-file"] ?? KeyFinder.keyFileOfEnvironment
-    let key =
-      if let file { KeyFile(file) } else {
-        try KeyFile.standard(forStore: SealedFileStore.identifier(at: path))
-      }
+    let key: KeyFile
+    if let file {
+      key = KeyFile(file)
+    } else {
+      key = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
+    }
     let store = try SealedFileStore.open(
-      at: path, key: key,
-      options: SealedFileStore.Options(
-        lockTimeout: .milliseconds(Int(timeout * 1000)), onNotice: { _ in }))
+      at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(timeout)))
     guard let service = line.options["--service"] else { return try store.keys(in: nil) }
     return try store.keys(in: nil).filter { $0.namespace.service == service }
   }
@@ -81,11 +90,7 @@ enum NameCompletion {
     return Files.names(in: parent.isEmpty ? "." : parent)
       .filter { $0.hasPrefix(start) && ($0.first != "." || start.first == ".") && isSafe($0) }
       .map { parent + $0 }
-      .filter { path in
-        var isDirectory: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-          && isDirectory.boolValue
-      }
+      .filter(Files.isDirectory)
       .map { $0 + "/" }
       .sorted()
   }

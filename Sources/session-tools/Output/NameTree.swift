@@ -3,10 +3,11 @@ import SessionToolsBase
 /// The names of items as a tree, whose branches are the parts of the names.
 struct NameTree {
   private final class Node {
+    /// The names of the children, in the order of their first use.
     var names: [String] = []
     var children: [String: Node] = [:]
 
-    /// Returns the child of a name, which is made if it is not there; in the order of the first use.
+    /// Returns the child of a name, which is made if it is not there.
     func child(_ name: String) -> Node {
       if let child = children[name] { return child }
       let child = Node()
