@@ -57,7 +57,7 @@ struct Editor {
     let handlers = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in handlers { _ = signal(number, handler) } }
     // A shell splits the variable into words, as other programs have it done.
-    let line = "exec \(command) \(Self.options(for: Self.program(of: command))) \"$@\""
+    let line = "\(command) \(Self.options(for: Self.program(of: command))) \"$@\""
     let editor = try StartedProgram(
       "/bin/sh", ["-c", line, "editor", Self.path],
       streams: StartedProgram.Streams(
