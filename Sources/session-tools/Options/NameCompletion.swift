@@ -125,6 +125,13 @@ private struct CompletedLine {
     }
   }
 
-  /// The store that is named; the word that is being typed is not it.
-  var store: String? { options["--store"] ?? (words.count > 1 ? words.first : nil) }
+  /// The store that is named.
+  ///
+  /// While the line is incomplete, its first word may be a store or a name: it is taken for a store
+  /// if it leads to one.
+  var store: String? {
+    if let named = options["--store"] { return Settings.expandingHome(in: named) }
+    let first = words.first.map { Settings.expandingHome(in: $0) }
+    return first.flatMap { Files.isDirectory($0) || $0.hasPrefix("sealed:") ? $0 : nil }
+  }
 }

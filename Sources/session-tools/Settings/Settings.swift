@@ -57,8 +57,8 @@ enum Settings {
     return location
   }
 
-  /// Replaces `~/` at the start, which no shell has seen.
-  private static func expandingHome(in text: String) -> String {
+  /// Replaces `~/` at the start, where no shell has done so.
+  static func expandingHome(in text: String) -> String {
     guard text.hasPrefix("~/") else { return text }
     let home = UserDirectory.home(environment: ProcessInfo.processInfo.environment)
     return home + text.dropFirst()
