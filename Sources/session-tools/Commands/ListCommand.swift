@@ -23,7 +23,7 @@ struct ListCommand: ParsableCommand {
       item has no such part. Names are exact there, with the escapes of JSON.
 
       With --tree, a line for each part of a name: service, group, install, and the identifier, \
-      split at its slashes.
+      split behind its slashes.
 
       Example:
         session-tools list ~/vault --service mail
@@ -77,7 +77,7 @@ struct ListCommand: ParsableCommand {
     var selection = selected.selection
     selection.identifierPattern = pattern
     let keys = try keys(in: open.store).filter(selection.contains)
-    if tree { return try StandardOutput.write(NameTree(keys).text) }
+    if tree { return try StandardOutput.write(NameTree(keys.sorted()).text) }
     if format.json { return try format.write(Output(items: keys.map(ItemOutput.init))) }
     var table = Table(StoreKey.columnNames)
     table.rows = keys.map(\.columns)

@@ -44,7 +44,7 @@ struct ItemWriter {
     switch policy {
     case .replace:
       // Another process may change this between the two calls; only the message depends on it.
-      isReplaced = StandardError.isTerminal ? try open.store.contains(key) : false
+      isReplaced = try StandardError.isTerminal && open.store.contains(key)
       try open.store.put(value, for: key)
     case .refuse, .ask:
       // Two processes that check at the same time must not both find nothing.

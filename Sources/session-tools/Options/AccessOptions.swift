@@ -1,5 +1,4 @@
 import ArgumentParser
-import SealedStore
 
 /// How a store is opened, whichever it is.
 struct AccessOptions: ParsableArguments {
