@@ -24,6 +24,7 @@ static inline int session_tools_forbid_dumping(void) {
 /* glibc declares these only with _GNU_SOURCE, which Swift's module of glibc does not define. */
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int memfd_create(const char *, unsigned);
 extern int sched_getcpu(void);
 extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);
 extern int pthread_attr_setaffinity_np(pthread_attr_t *, size_t, const cpu_set_t *);
@@ -61,6 +62,11 @@ static inline int session_tools_start_elsewhere(void *(*run)(void *), void *argu
   if (error == 0) error = pthread_create(&thread, &attributes, run, argument);
   pthread_attr_destroy(&attributes);
   return error;
+}
+
+/* Makes a file in memory that has no name, and that no program inherits by default. */
+static inline int session_tools_memory_file(void) {
+  return memfd_create("session-tools", 1 /* MFD_CLOEXEC */);
 }
 
 /* Accepts a connection. A program that is started at the same moment never inherits the socket. */

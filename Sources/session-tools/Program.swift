@@ -12,6 +12,7 @@ enum Program {
       guard System.areArgumentsUTF8 else {
         throw Failure(.usage, "an argument is not UTF-8")
       }
+      try CommandNames.check(arguments)
       var command = try RootCommand.parseAsRoot(arguments)
       try command.run()
       return .done

@@ -11,6 +11,15 @@ struct RootCommand: ParsableCommand {
       ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it. \
       After that, a passphrase is asked for on the terminal.
 
+      Commands for items and logins need not name the store if SESSION_TOOLS_STORE does, or the \
+      file $XDG_CONFIG_HOME/session-tools/config (~/.config by default) with the lines
+
+        store = ~/vault
+        service = mail
+
+      of which the second one stands for --service of an item. Both are optional. Commands that \
+      look after a store, such as verify, slots and export, always name it.
+
       secret-service: is the default collection of the desktop's keyring, and \
       secret-service:COLLECTION is another collection. Only items of this library are used there.
 
@@ -21,6 +30,7 @@ struct RootCommand: ParsableCommand {
         session-tools init ~/vault
         printf %s "$TOKEN" | session-tools set ~/vault --service mail token
         session-tools get ~/vault --service mail token
+        SESSION_TOOLS_STORE=~/vault session-tools get --service mail token
 
       Exit status:
       \(ExitStatus.list)
@@ -28,6 +38,7 @@ struct RootCommand: ParsableCommand {
     version: Version.current,
     subcommands: [
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
+      GenerateCommand.self, EditCommand.self, RenameCommand.self, CopyCommand.self,
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, AnchorCommand.self, MigrateCommand.self, ExportCommand.self,

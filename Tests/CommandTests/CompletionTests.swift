@@ -19,4 +19,58 @@ import Testing
         + "session-tools --generate-completion-script \(shell) > script && \(shell) -n script")
     #expect(check.status == 0, "\(check.complaint)")
   }
+  /// Answers as the tool does for a shell, which asks in this form.
+  private func names(
+    _ tool: Tool, _ command: String, _ argument: String, typed words: String,
+    environment: [String: String] = [:]
+  ) throws -> [String] {
+    let outcome = try tool.run(
+      "session-tools ---completion \(command) -- \(argument) 0 0 session-tools \(command) \(words)",
+      environment: environment)
+    #expect(outcome.status == 0, "\(outcome.complaint)")
+    #expect(outcome.complaint.isEmpty)
+    return outcome.text.split(separator: "\n").map(String.init)
+  }
+
+  private func toolWithItems() throws -> Tool {
+    let tool = try Tool()
+    let made = try tool.run(
+      "session-tools init store; for item in token key '$(touch hacked)' 'a:b'; do "
+        + "printf 1 | session-tools set store --service mail \"$item\"; done; "
+        + "printf 1 | session-tools set store --service web login")
+    try #require(made.status == 0)
+    return tool
+  }
+
+  @Test func namesAreOfferedWhereAKeyFileOpensTheStore() throws {
+    let tool = try toolWithItems()
+    #expect(try names(tool, "get", "positional@1", typed: "store ''") == ["key", "login", "token"])
+    #expect(
+      try names(tool, "get", "positional@1", typed: "store --service mail ''") == ["key", "token"])
+    #expect(try names(tool, "get", "--service", typed: "store --service ''") == ["mail", "web"])
+    #expect(
+      try names(
+        tool, "get", "positional@0", typed: "''",
+        environment: ["SESSION_TOOLS_STORE": tool["store"]]).contains("token"))
+    #expect(try names(tool, "get", "positional@0", typed: "''") == ["data/", "home/", "store/"])
+  }
+
+  /// Bash expands the words that it is given to choose from.
+  @Test func aNameThatAShellWouldRunIsNotOffered() throws {
+    let tool = try toolWithItems()
+    #expect(try !names(tool, "get", "positional@1", typed: "store ''").joined().contains("touch"))
+  }
+
+  @Test func nothingIsAskedForAndNothingIsWaitedFor() throws {
+    let tool = try Tool()
+    try tool.run(
+      "printf geheim | session-tools init store --passphrase-fd 0 --passphrase-memory 8 "
+        + "--passphrase-passes 1")
+    let terminal = try PseudoTerminal(
+      tool, "---completion", "get", "--", "positional@1", "0", "0", "session-tools", "get", "store",
+      "")
+    #expect(terminal.end() == 0)
+    #expect(!terminal.text.contains("Passphrase"))
+    #expect(try names(tool, "get", "positional@1", typed: "nothing ''").isEmpty)
+  }
 }

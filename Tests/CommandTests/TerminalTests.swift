@@ -115,7 +115,11 @@ import Testing
     #expect(setting.shows("Value of token of mail: "))
     #expect(!setting.echoes)
     setting.type("s3cret\n")
+    #expect(setting.shows("Repeat the value: "))
+    #expect(!setting.echoes)
+    setting.type("s3cret\n")
     #expect(setting.end() == 0)
+    #expect(setting.text.contains("store: token of mail stored"))
     #expect(!setting.text.contains("s3cret"))
     #expect(try tool.run("session-tools get store --service mail token").text == "s3cret")
 

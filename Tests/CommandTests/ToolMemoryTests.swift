@@ -41,6 +41,8 @@ import Testing
     ])
     #expect(Set(found.keys) == ["item"])
     terminal.type("value\n")
+    #expect(terminal.shows("Repeat the value: "))
+    terminal.type("value\n")
     #expect(terminal.end() == 0)
   }
 

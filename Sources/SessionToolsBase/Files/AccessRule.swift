@@ -13,6 +13,8 @@ package struct AccessRule: Sendable {
   package static let ownDirectory = AccessRule(kind: .directory, forbidden: 0o022)
   /// A file that only this user may read or write.
   package static let privateFile = AccessRule(kind: .regular, forbidden: 0o077)
+  /// A file that only this user may write.
+  package static let ownFile = AccessRule(kind: .regular, forbidden: 0o022)
   /// A private file to which no other name leads.
   package static let soleFile = AccessRule(kind: .regular, forbidden: 0o077, hasOneName: true)
   /// A file of this user or root that the world may not use: systemd makes credentials this way.

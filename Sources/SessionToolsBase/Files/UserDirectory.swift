@@ -4,6 +4,8 @@ import Foundation
 ///
 /// Source: XDG Base Directory Specification.
 package enum UserDirectory: Sendable {
+  /// What the user chose: `$XDG_CONFIG_HOME`, by default `~/.config`.
+  case configuration
   /// Data that the user would miss: `$XDG_DATA_HOME`, by default `~/.local/share`.
   case data
   /// Data that must survive a restart but means nothing elsewhere: `$XDG_STATE_HOME`, by default
@@ -24,6 +26,7 @@ package enum UserDirectory: Sendable {
   package func path(environment: [String: String]) -> String {
     let (variable, fallback): (String, String?) =
       switch self {
+      case .configuration: ("XDG_CONFIG_HOME", ".config")
       case .data: ("XDG_DATA_HOME", ".local/share")
       case .state: ("XDG_STATE_HOME", ".local/state")
       case .runtime: ("XDG_RUNTIME_DIR", nil)

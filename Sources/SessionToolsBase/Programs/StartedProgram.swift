@@ -7,19 +7,25 @@ import Glibc
 /// as long as any other program that it has started runs.
 ///
 /// The program gets its own process group, so that Ctrl-C in a terminal does not end it, and so
-/// that it can be killed together with the programs it has started. It must be waited for exactly
-/// once.
+/// that it can be killed together with the programs it has started. A program in the foreground
+/// stays in this process's group instead, because only that group may use the terminal. It must be
+/// waited for exactly once.
 package struct StartedProgram: Sendable {
   /// The program's standard streams; a stream that is not given is `/dev/null`.
   package struct Streams {
     package var input: Int32?
     package var output: Int32?
     package var errors: Int32?
+    /// A descriptor that the program gets a copy of as its descriptor 3.
+    package var shared: Int32?
 
-    package init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
+    package init(
+      input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, shared: Int32? = nil
+    ) {
       self.input = input
       self.output = output
       self.errors = errors
+      self.shared = shared
     }
   }
 
@@ -32,10 +38,11 @@ package struct StartedProgram: Sendable {
   ///   - arguments: Its arguments, which every user of the machine can read.
   ///   - environment: Variables added to those of this process.
   ///   - streams: Descriptors that it gets copies of.
+  ///   - isInForeground: Whether it uses the terminal, and so must never be killed with ``end()``.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
-    streams: Streams = Streams()
+    streams: Streams = Streams(), isInForeground: Bool = false
   ) throws(SystemCallError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -48,6 +55,9 @@ package struct StartedProgram: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
       }
     }
+    if let shared = streams.shared {
+      unsafe posix_spawn_file_actions_adddup2(&actions, shared, 3)
+    }
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -57,9 +67,9 @@ package struct StartedProgram: Sendable {
     unsafe sigfillset(&all)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
     unsafe posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+      &attributes, Int16(isInForeground ? flags : flags | POSIX_SPAWN_SETPGROUP))
     let seen = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var (words, variables) = unsafe (
       ([program] + arguments).map { unsafe strdup($0) },

@@ -7,19 +7,23 @@ struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
     abstract: "Write a value to standard output.",
+    usage: "session-tools get [<store>] <identifier> [--service <name>] [<options>]",
     discussion: """
       The value is written byte for byte; a newline is added only on a terminal. Exit status 3 \
       when there is no such item.
+
+      Example:
+        session-tools get ~/vault --service mail token
       """)
 
-  @OptionGroup var opening: OpeningOptions
   @OptionGroup(title: "Item") var item: ItemOptions
+  @OptionGroup var access: AccessOptions
 
   func run() throws {
-    let key = try item.key()
-    let open = try opening.openItems()
+    let (key, location) = try item.resolved()
+    let open = try access.openItems(at: location)
     guard let value = try open.store.value(for: key) else {
-      throw Failure.noItem(key, in: open.location)
+      throw Failure.noItem(key, in: location)
     }
     try StandardOutput.write(value)
     if StandardOutput.isTerminal { try StandardOutput.write("\n") }

@@ -13,6 +13,11 @@ struct InitCommand: ParsableCommand {
       find it. A named key file, or a named key in the Secret Service, is created if it does not \
       exist. With the store and its key, anyone can read everything; without the key, no one can: \
       back up both, separately, or add a second key with session-tools slots add.
+      A store inside another store's directory is refused.
+
+      Example:
+        session-tools init ~/vault
+        session-tools init ~/vault --passphrase
       """)
 
   @OptionGroup var store: StoreArgument
@@ -30,6 +35,10 @@ struct InitCommand: ParsableCommand {
 
   func run() throws {
     let path = try store.location.sealedPath()
+    if let outer = Files.store(around: path) {
+      throw Failure(
+        .usage, "\(path) is inside the store \(outer); choose a directory outside of it")
+    }
     guard let named else { return try makeWithKeyOfItsOwn(at: path) }
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
     let key = try NewKey(named, cost: cost.cost, prompt)

@@ -44,8 +44,11 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup(title: "Items") var choices: MigrationChoices
 
+  // Several are parsed, so that the error can say what is wrong with them.
   @Flag(help: "What to do instead of migrating.")
-  var mode: Mode?
+  var modes: [Mode] = []
+
+  private var mode: Mode? { modes.first }
 
   @Option(
     name: .long,
@@ -76,6 +79,9 @@ struct MigrateCommand: ParsableCommand {
   func validate() throws {
     try KeyArgument.checkDescriptors(
       [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
+    guard Set(modes).count <= 1 else {
+      throw ValidationError("Give one of --dry-run, --resume, --undo and --close, not several.")
+    }
     if let mode, mode != .dryRun, !choices.isEmpty {
       throw ValidationError(
         "A migration is continued, undone or closed with the choices it began with; give none.")

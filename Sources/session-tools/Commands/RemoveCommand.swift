@@ -7,25 +7,45 @@ struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
     abstract: "Remove an item.",
+    usage: "session-tools remove [<store>] <identifier> [--service <name>] [<options>]",
     discussion: """
-      Exit status 3 when there is no such item. A removed value stays in the journal of a sealed \
-      store, sealed, until the journal is compacted: anyone with the store's key can read it until \
-      then. Run session-tools compact to compact it at once; by itself that happens from 256 KiB \
-      of removed and replaced values on.
+      Asks first if standard input is a terminal. Exit status 3 when there is no such item. A \
+      removed value stays in the journal of a sealed store, sealed, until the journal is \
+      compacted: anyone with the store's key can read it until then. Run session-tools compact to \
+      compact it at once; by itself that happens from 256 KiB of removed and replaced values on.
+
+      Example:
+        session-tools remove ~/vault --service mail token
       """)
 
-  @OptionGroup var opening: OpeningOptions
   @OptionGroup(title: "Item") var item: ItemOptions
+  @OptionGroup var access: AccessOptions
+
+  @Flag(name: .long, help: "Remove it without asking.")
+  var force = false
 
   func run() throws {
-    let key = try item.key()
-    let open = try opening.openItems()
+    let (key, location) = try item.resolved()
+    let open = try access.openItems(at: location)
     let store = open.store
+    if StandardInput.isTerminal, !force { try confirm(key, in: open) }
     // If two processes remove it at the same time, one of them must find nothing.
-    try store.withExclusiveAccess(to: key, timeout: opening.timeout) {
-      guard try store.contains(key) else { throw Failure.noItem(key, in: open.location) }
+    try store.withExclusiveAccess(to: key, timeout: access.timeout) {
+      guard try store.contains(key) else { throw Failure.noItem(key, in: location) }
       try store.remove(key)
     }
+    if StandardError.isTerminal { StandardError.say("\(location): \(key) removed") }
     open.close()
+  }
+
+  /// Asks outside of the exclusive access, for which other processes wait.
+  private func confirm(_ key: StoreKey, in open: ItemStore) throws {
+    guard try open.store.contains(key) else { throw Failure.noItem(key, in: open.location) }
+    guard access.interaction.canAsk else {
+      throw Failure(.usage, "give --force to remove it without being asked; nothing was changed")
+    }
+    guard try Question.confirm("Remove \(key)?", about: "\(open.location)") else {
+      throw Failure(.failure, "nothing was changed")
+    }
   }
 }

@@ -14,7 +14,11 @@ struct RotateCommand: ParsableCommand {
       of the store from before.
 
       Before a revocation, the slots to keep and to drop are written to standard error, and \
-      confirmation is asked for on the terminal; --yes confirms without asking.
+      confirmation is asked for on the terminal if any is dropped; --yes confirms without asking.
+
+      Example:
+        session-tools rotate ~/vault
+        session-tools rotate ~/vault --revoke --keep-key-file bob.key
       """)
 
   @OptionGroup var opening: OpeningOptions
@@ -65,6 +69,8 @@ struct RotateCommand: ParsableCommand {
     // Asked between planning and revoking, because both hold the lock that others wait for.
     let plan = try plan(store, keeping: sources)
     say(plan)
+    // No one loses access, so there is nothing to confirm.
+    guard !plan.dropped.isEmpty else { return try revoke(store, keeping: sources) { $0 == plan } }
     guard opening.interaction.canAsk else {
       throw Failure(.usage, "give --yes to revoke without being asked; nothing was changed")
     }

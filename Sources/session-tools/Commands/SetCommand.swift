@@ -7,53 +7,68 @@ struct SetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
     abstract: "Store a value.",
+    usage: "session-tools set [<store>] <identifier> [--service <name>] [<options>]",
     discussion: """
       The value is read from standard input, byte for byte, up to 16 MiB. On a terminal it is \
-      asked for instead: one line, not shown.
+      asked for instead, twice: one line, not shown; and replacing a value is confirmed first. An \
+      empty value is refused without --empty, because it is mostly what a program that failed \
+      has written.
 
       Example:
+        session-tools set ~/vault --service mail token
         printf %s "$TOKEN" | session-tools set ~/vault --service mail token
       """)
 
-  @OptionGroup var opening: OpeningOptions
   @OptionGroup(title: "Item") var item: ItemOptions
+  @OptionGroup var access: AccessOptions
 
   @Flag(name: .long, help: "Fail (exit status 7) when the item already exists.")
   var noOverwrite = false
+  @Flag(name: .long, help: "Replace an existing value without asking.")
+  var force = false
+  @Flag(name: .long, help: "Allow an empty value.")
+  var empty = false
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([opening.key.argument], isInputTaken: true)
+    try KeyArgument.checkDescriptors([access.key.argument], isInputTaken: true)
+    guard !noOverwrite || !force else {
+      throw ValidationError("Give --no-overwrite or --force, not both.")
+    }
   }
 
   func run() throws {
-    let key = try item.key()
-    let open = try opening.openItems()
-    let store = open.store
-    let value = try readValue(for: key, atMost: store.traits.largestValueByteCount)
-    if noOverwrite {
-      // Two processes that check at the same time must not both find nothing.
-      try store.withExclusiveAccess(to: key, timeout: opening.timeout) {
-        if try store.contains(key) {
-          throw Failure(.alreadyExists, "\(open.location): \(key) already exists")
-        }
-        try store.put(value, for: key)
+    let (key, location) = try item.resolved()
+    let open = try access.openItems(at: location)
+    var writer = ItemWriter(open, key, policy: policy, timeout: access.timeout)
+    let value: SecretBytes
+    if StandardInput.isTerminal {
+      guard access.interaction.canAsk else {
+        throw Failure(.usage, "give the value on standard input")
       }
+      try writer.askIfNeeded()
+      value = try askForValue(of: key, in: location)
     } else {
-      try store.put(value, for: key)
+      value = try StandardInput.readValue(atMost: open.store.traits.largestValueByteCount)
     }
-    if StandardError.isTerminal {
-      Protection.say(of: store, at: open.location, keyPlace: open.keyPlace)
-    }
+    try ItemWriter.check(value, mayBeEmpty: empty)
+    try writer.store(value)
     open.close()
   }
 
-  private func readValue(for key: StoreKey, atMost byteCount: Int) throws -> SecretBytes {
-    guard StandardInput.isTerminal else {
-      return try StandardInput.readValue(atMost: byteCount)
+  private var policy: ItemWriter.Policy {
+    if noOverwrite { return .refuse }
+    return force || !StandardInput.isTerminal ? .replace : .ask
+  }
+
+  /// Asks twice, because a typing error in a hidden line is noticed only when it is needed.
+  private func askForValue(of key: StoreKey, in location: StoreLocation) throws -> SecretBytes {
+    let value = try Question.ask("Value of \(key): ", about: "\(location)", isHidden: true)
+    // Before the second question, whose answer could only be empty, too.
+    try ItemWriter.check(value, mayBeEmpty: empty)
+    let repeated = try Question.ask("Repeat the value: ", about: "\(location)", isHidden: true)
+    guard repeated == value else {
+      throw Failure(.usage, "the two values differ; nothing was changed")
     }
-    guard opening.interaction.canAsk else {
-      throw Failure(.usage, "give the value on standard input")
-    }
-    return try Question.ask("Value of \(key): ", about: "\(opening.location)", isHidden: true)
+    return value
   }
 }

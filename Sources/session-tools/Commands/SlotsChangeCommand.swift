@@ -24,7 +24,9 @@ struct SlotsChangeCommand: ParsableCommand {
   func run() throws {
     let store = try opening.open().store
     let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt)
-    try key.using(on: store.path) { try store.changeSlot(slot, to: key.source) }
+    try key.using(on: store.path) {
+      try store.changeSlot(slot, to: newKey.labeled(key.source))
+    }
     StandardError.say("slot \(slot) changed")
     Protection.say(of: store, keyPlace: key.place)
   }

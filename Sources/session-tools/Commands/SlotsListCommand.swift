@@ -8,19 +8,34 @@ struct SlotsListCommand: ParsableCommand {
     abstract: "List the key slots of a store; needs no key.",
     discussion: """
       Two columns: the slot's number and what it opens with; they are separated by a tab unless \
-      on a terminal.
+      on a terminal. With --opens-with, only the slots that a key file opens; exit status 5 when \
+      it opens no slot.
 
       With --json: {"identifier", "slots": [{"kind", "label", "memoryByteCount", "number", \
       "passes", "reference"}]}. A kind is rawKey, passphrase, namedKey or unknown; a field that \
       a kind does not have is null. The identifier is the store's own.
+
+      Example:
+        session-tools slots list ~/vault
+        session-tools slots list ~/vault --opens-with bob.key
       """)
 
   @OptionGroup var store: StoreArgument
+  @Option(
+    name: .long, help: ArgumentHelp("List only the slots of a key file.", valueName: "file"),
+    completion: .file())
+  var opensWith: String?
+  @OptionGroup var waiting: TimeoutOptions
   @OptionGroup var format: JSONOption
 
   func run() throws {
     let path = try store.location.sealedPath()
-    let slots = try SealedFileStore.keySlots(at: path)
+    let slots: [KeySlot]
+    if let opensWith {
+      slots = try Self.slots(at: path, openedWith: opensWith, timeout: waiting.timeout)
+    } else {
+      slots = try SealedFileStore.keySlots(at: path)
+    }
     if format.json {
       return try format.write(
         Output(
@@ -29,6 +44,29 @@ struct SlotsListCommand: ParsableCommand {
     var table = Table(["SLOT", "OPENS WITH"])
     table.rows = slots.map { ["\($0.number)", $0.means] }
     try table.write()
+  }
+
+  /// Returns the slots that a key file opens.
+  ///
+  /// They are those that a revocation would keep for the file; it is planned and not made.
+  private static func slots(
+    at path: String, openedWith file: String, timeout: Duration
+  ) throws -> [KeySlot] {
+    let key = KeyFile(file)
+    let store: SealedFileStore
+    do throws(StoreError) {
+      store = try SealedFileStore.open(
+        at: path, key: key,
+        options: SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell))
+    } catch let error where error.code == .wrongKey {
+      throw StoreError(.wrongKey, store: path, reason: "the key file \(file) opens no slot")
+    }
+    var found: [KeySlot] = []
+    try store.revoke(keeping: [key]) { plan in
+      found = plan.kept
+      return false
+    }
+    return found
   }
 
   private struct Output: Encodable {

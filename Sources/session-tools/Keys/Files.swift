@@ -1,4 +1,5 @@
 import Foundation
+import SealedStore
 import SessionToolsBase
 
 /// Small operations on paths.
@@ -7,6 +8,19 @@ enum Files {
   static func exists(_ path: String) -> Bool {
     // If a path cannot be examined, opening it reports the error.
     ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil) != nil
+  }
+
+  /// Returns whether a path is that of a directory itself, not of a link to one.
+  static func isDirectory(_ path: String) -> Bool {
+    ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil)?.kind == .directory
+  }
+
+  /// Returns the path of a program, found by `PATH` unless its name is a path; `nil` if there is no
+  /// such program.
+  static func program(_ name: String) -> String? {
+    if name.contains("/") { return exists(name) ? name : nil }
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    return path.split(separator: ":").map { "\($0)/\(name)" }.first(where: exists)
   }
 
   /// Returns the names in a directory; an empty array if it cannot be read.
@@ -28,6 +42,20 @@ enum Files {
   static func remove(_ path: String) {
     // Only for files that this process made and no longer needs.
     try? LinuxFileSystem().remove(path, in: .workingDirectory)
+  }
+
+  /// Returns the directory of a store that a path is in; `nil` if there is no such store.
+  static func store(around path: String) -> String? {
+    var directory = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL
+    while true {
+      // A directory that cannot be examined is not a store of this user.
+      if (try? SealedFileStore.exists(at: directory.path)) == true { return directory.path }
+      let parent = directory.deletingLastPathComponent().standardizedFileURL
+      guard parent.path != directory.path, parent.path.utf8.count < directory.path.utf8.count else {
+        return nil
+      }
+      directory = parent
+    }
   }
 
   /// Returns whether a path is in a directory, with symbolic links above it resolved.

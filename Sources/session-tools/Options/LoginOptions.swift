@@ -3,10 +3,7 @@ import SessionToolsBase
 
 /// The store of a login and its key, and the login's name in it.
 struct LoginOptions: ParsableArguments {
-  @Option(
-    name: .customLong("store"), help: ArgumentHelp("\(StoreLocation.help)", valueName: "store"),
-    completion: .directory, transform: StoreLocation.init)
-  var location: StoreLocation
+  @OptionGroup var store: StoreOption
 
   @Option(name: .long, help: ArgumentHelp("The program that logs in.", valueName: "name"))
   var service: String
@@ -24,6 +21,7 @@ struct LoginOptions: ParsableArguments {
   ///
   /// - Throws: As `StoreOpener`, and `invalidName`.
   func open() throws -> LoginStore {
+    let location = try store.location()
     let opener = StoreOpener(
       location: location, key: key.argument, interaction: interaction, timeout: waiting.timeout)
     // Checked before the store is opened, so that an invalid name leads to no passphrase prompt.

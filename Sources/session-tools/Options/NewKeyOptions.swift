@@ -1,4 +1,5 @@
 import ArgumentParser
+import SealedStore
 import SessionTools
 
 /// The key of a new or changed key slot.
@@ -34,6 +35,13 @@ struct NewKeyOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var newServiceKey: SecretServiceKey?
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A name for a key file or a credential in slots list, such as its owner's; not secret.",
+      valueName: "text"))
+  var label: String?
+
   private var arguments: [KeyArgument] {
     [
       newKeyFile.map(KeyArgument.keyFile), newPassphraseFile.map(KeyArgument.passphraseFile),
@@ -50,5 +58,19 @@ struct NewKeyOptions: ParsableArguments {
     guard arguments.count <= 1 else {
       throw ValidationError("Give one new key or passphrase, not several.")
     }
+    guard label != nil else { return }
+    switch argument {
+    case .keyFile, .credential: break
+    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService:
+      throw ValidationError(
+        "A store keeps a label with a key file or a credential; give no --label.")
+    }
+    guard label != "" else { throw ValidationError("The label is empty.") }
+  }
+
+  /// Returns a source whose slot gets the label, if one was given.
+  func labeled(_ source: any KeySource) -> any KeySource {
+    guard let label else { return source }
+    return LabeledKey(key: source, label: label)
   }
 }

@@ -4,7 +4,7 @@ import SessionToolsBase
 
 /// The tool's system calls, other than those for the files of a store.
 ///
-/// No other file of the tool makes these calls, except for `signal`, `raise` and `exit`.
+/// No file outside of this folder makes these calls, except for `signal`, `raise` and `exit`.
 enum System {
   // MARK: - This process
 

@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import SessionToolsBase
+
+/// The person's editor, which changes a value that is never in a file on a disk.
+///
+/// The value is in a file in memory (memfd_create(2)). The editor inherits it as its descriptor 3
+/// and opens it as `/proc/self/fd/3`, a name that only this one process has for it. An editor that
+/// hands its work to another process therefore fails to open it, and changes nothing.
+struct Editor {
+  private static let path = "/proc/self/fd/3"
+
+  /// The editor and its arguments, for a shell.
+  let command: String
+
+  /// The editor of `$VISUAL` or `$EDITOR`; `vi` if neither is set, as for other programs.
+  static var ofEnvironment: Editor {
+    let environment = ProcessInfo.processInfo.environment
+    let given = ["VISUAL", "EDITOR"].compactMap { environment[$0] }.first { !$0.isEmpty }
+    return Editor(command: given ?? "vi")
+  }
+
+  /// Runs the editor on a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - largestByteCount: The largest size of the new value.
+  /// - Returns: The value as the editor left it.
+  /// - Throws: A failure if the editor did not end with status 0, `valueTooLarge` or `io`.
+  func edit(_ value: SecretBytes, atMost largestByteCount: Int) throws -> SecretBytes {
+    let status: Int32?
+    let edited: SecretBytes?
+    do throws(SystemCallError) {
+      let file = try MemoryFile(value)
+      status = try run(on: file)
+      edited = try file.content(atMost: largestByteCount)
+    } catch {
+      throw StoreError(error, path: "the editor")
+    }
+    guard status == 0 else {
+      throw Failure(
+        .failure,
+        "the editor '\(command)' ended with status \(status.map(String.init) ?? "unknown"); "
+          + "nothing was changed")
+    }
+    guard let edited else {
+      throw StoreError(
+        .valueTooLarge, store: "the editor",
+        reason: "the value has more than \(largestByteCount) bytes; nothing was changed",
+        remedy: "Store it in parts, or store the key of a file that you encrypt yourself")
+    }
+    return Self.withoutAddedNewline(edited, to: value)
+  }
+
+  private func run(on file: MemoryFile) throws(SystemCallError) -> Int32? {
+    // Ctrl-C at the terminal is for the editor.
+    let handlers = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
+    defer { for (number, handler) in handlers { _ = signal(number, handler) } }
+    // A shell splits the variable into words, as other programs have it done.
+    let line = "\(command) \(Self.options(for: Self.program(of: command))) \"$@\""
+    let editor = try StartedProgram(
+      "/bin/sh", ["-c", line, "editor", Self.path],
+      streams: StartedProgram.Streams(
+        input: STDIN_FILENO, output: STDOUT_FILENO, errors: STDERR_FILENO,
+        shared: file.descriptor),
+      isInForeground: true)
+    return editor.wait()
+  }
+
+  /// Returns the options, in a shell's form, that keep an editor from writing copies of the text.
+  ///
+  /// Vim writes a swap file and may keep backups, an undo file and registers (`:help -n`,
+  /// `'backup'`, `'undofile'`, `-i`). Nano can be configured to keep backups and lock files, so its
+  /// configuration is not read (nano(1), `-I`). Emacs keeps backups and saves by itself.
+  private static func options(for program: String) -> String {
+    switch program {
+    case _ where program.hasPrefix("vim") || program == "nvim":
+      "-n -i NONE -c 'set nobackup nowritebackup noundofile'"
+    case _ where program == "nano": "-I"
+    case _ where program.hasPrefix("emacs") && !program.hasPrefix("emacsclient"):
+      "--eval '(setq make-backup-files nil auto-save-default nil create-lockfiles nil)'"
+    default: ""
+    }
+  }
+
+  /// Returns the name of the program that a command starts, behind links such as `vi` and `editor`.
+  private static func program(of command: String) -> String {
+    let word = String(command.prefix { !$0.isWhitespace })
+    return URL(filePath: Files.program(word) ?? word).resolvingSymlinksInPath().lastPathComponent
+  }
+
+  /// Returns the text without the newline that editors add to a last line that had none.
+  private static func withoutAddedNewline(
+    _ edited: SecretBytes, to value: SecretBytes
+  ) -> SecretBytes {
+    guard last(of: value) != UInt8(ascii: "\n"), last(of: edited) == UInt8(ascii: "\n") else {
+      return edited
+    }
+    let buffer = ByteBuffer(byteCount: edited.byteCount, isSecret: true)
+    buffer.copy(edited, to: 0)
+    return buffer.secret(0..<edited.byteCount - 1)
+  }
+
+  private static func last(of value: SecretBytes) -> UInt8? {
+    guard !value.isEmpty else { return nil }
+    let buffer = ByteBuffer(byteCount: value.byteCount, isSecret: true)
+    buffer.copy(value, to: 0)
+    return buffer.load(UInt8.self, at: value.byteCount - 1)
+  }
+}

@@ -1,0 +1,68 @@
+import SessionToolsBase
+
+/// The names of items as a tree, whose branches are the parts of the names.
+struct NameTree {
+  private final class Node {
+    let name: String
+    /// In the order of the items.
+    var children: [Node] = []
+
+    init(_ name: String) {
+      self.name = name
+    }
+
+    /// Returns the child of a name, which is made if it is not there.
+    ///
+    /// Items come sorted, so that it is the last child or none. Names are compared byte for byte.
+    func child(_ name: String) -> Node {
+      if let last = children.last, last.name.utf8.elementsEqual(name.utf8) { return last }
+      let child = Node(name)
+      children.append(child)
+      return child
+    }
+  }
+
+  private let root = Node("")
+
+  /// Makes the tree of some keys, in ascending order.
+  init(_ keys: [StoreKey]) {
+    for key in keys {
+      var node = root
+      for part in Self.parts(of: key) { node = node.child(part) }
+    }
+  }
+
+  /// Returns the service, then the group and the installation with their kind in front, then the
+  /// identifier, split behind its slashes: `a` and `a/b` are a leaf `a` and a branch `a/`.
+  private static func parts(of key: StoreKey) -> [String] {
+    var parts = [key.namespace.service]
+    if let group = key.namespace.accessGroup { parts.append("group \(group)") }
+    if let install = key.namespace.install { parts.append("install \(install.rawValue)") }
+    var names = key.identifier.split(separator: "/", omittingEmptySubsequences: false)
+      .map(String.init)
+    let leaf = names.removeLast()
+    return parts + names.map { $0 + "/" } + [leaf]
+  }
+
+  /// A line for each part, with controls escaped as in a table.
+  var text: String {
+    var lines: [String] = []
+    for node in root.children {
+      lines.append(Self.escaped(node.name))
+      Self.append(node, indentation: "", to: &lines)
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private static func append(_ node: Node, indentation: String, to lines: inout [String]) {
+    for (position, child) in node.children.enumerated() {
+      let isLast = position == node.children.count - 1
+      lines.append(indentation + (isLast ? "└── " : "├── ") + escaped(child.name))
+      append(child, indentation: indentation + (isLast ? "    " : "│   "), to: &lines)
+    }
+  }
+
+  private static func escaped(_ name: String) -> String {
+    name.escapingControls(escapingBackslashes: true)
+  }
+}
