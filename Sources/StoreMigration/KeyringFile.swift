@@ -52,7 +52,7 @@ package enum KeyringFile {
       .undecodable, store: path,
       reason: "this file of Python's keyring is encrypted, and only keyring opens it",
       remedy: "Run python3 -c \(exporter.shellQuoted) \(path.shellQuoted) | "
-        + "session-tools import STORE jsonl:-")
+        + "session-tools import STORE jsonl:- (with your store for STORE)")
   }
 
   /// A program that writes the items of an encrypted file as JSON Lines.
