@@ -95,15 +95,16 @@ struct StoreChecks {
   // MARK: - With the key
 
   private func checksWithKey() -> [Check] {
-    let open: OpenStore
+    let (open, source): (OpenStore, any KeySource)
     do {
-      open = try KeyFinder(path: path, argument: key.argument, interaction: interaction).open(
-        SealedFileStore.Options(lockTimeout: .seconds(2))
-      ).open
+      (open, source) = try KeyFinder(
+        path: path, argument: key.argument, interaction: interaction
+      ).open(SealedFileStore.Options(lockTimeout: .seconds(2)))
     } catch {
       return [.problem("key", error)]
     }
     return [keyPlace(of: open)] + contents(of: open.store)
+      + [MigrationCheck.check(open.store, path, source)].compactMap(\.self)
   }
 
   private func keyPlace(of open: OpenStore) -> Check {
