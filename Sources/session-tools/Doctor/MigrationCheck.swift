@@ -42,7 +42,8 @@ enum MigrationCheck {
       let names = [migration.source, migration.target].map { $0 ?? "a store of unknown identity" }
       return .note(
         name,
-        "not closed: \(migration.progress); from \(names[0]) to \(names[1]); its journal is \(path)",
+        "not closed: \(migration.progress); from \(names[0]) to \(names[1]); "
+          + "its journal is \(path)",
         remedy: "session-tools migrate \(try stores(migration)) --resume, or the same with --undo "
           + "or --close")
     } catch {

@@ -95,16 +95,17 @@ struct StoreChecks {
   // MARK: - With the key
 
   private func checksWithKey() -> [Check] {
-    let (open, source): (OpenStore, any KeySource)
+    let opened: (open: OpenStore, key: any KeySource)
     do {
-      (open, source) = try KeyFinder(
+      opened = try KeyFinder(
         path: path, argument: key.argument, interaction: interaction
       ).open(SealedFileStore.Options(lockTimeout: .seconds(2)))
     } catch {
       return [.problem("key", error)]
     }
-    return [keyPlace(of: open)] + contents(of: open.store)
-      + [MigrationCheck.check(open.store, path, source)].compactMap(\.self)
+    let store = opened.open.store
+    return [keyPlace(of: opened.open)] + contents(of: store)
+      + [MigrationCheck.check(store, path, opened.key)].compactMap(\.self)
   }
 
   private func keyPlace(of open: OpenStore) -> Check {

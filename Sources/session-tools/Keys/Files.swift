@@ -25,6 +25,8 @@ enum Files {
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw Failure(.failure, "\(path): the file cannot be read")
     }
+    // Closes the file when it is no longer referred to.
+    defer { withExtendedLifetime(file) {} }
     do throws(SystemCallError) {
       if let content = try System.readAll(file.fileDescriptor, atMost: largestByteCount) {
         return content

@@ -20,13 +20,17 @@ enum DocumentFormat: String, CaseIterable {
   /// - Throws: A failure if there is no file or it cannot be read, `valueTooLarge`, `undecodable`
   ///   with the position of what is not in this format, `invalidName`, or `alreadyExists`.
   func items(_ path: String) throws -> any MigratableStore {
-    let isInput = path == "-"
-    let content =
-      isInput
-      ? try StandardInput.readValue(atMost: Self.largestByteCount)
-      : try Files.read(path, atMost: Self.largestByteCount)
-    let name = isInput ? "standard input" : path
-    return switch self {
+    if path == "-" {
+      let content = try StandardInput.readValue(atMost: Self.largestByteCount)
+      return try items(of: content, name: "standard input")
+    }
+    return try items(of: Files.read(path, atMost: Self.largestByteCount), name: path)
+  }
+
+  private func items(
+    of content: SecretBytes, name: String
+  ) throws(StoreError) -> any MigratableStore {
+    switch self {
     case .jsonLines: try PlainItems.items(content, name: name)
     case .keePassCSV: try KeePassCSV.items(content, name: name)
     case .keePassXML: try KeePassXML.items(content, name: name)

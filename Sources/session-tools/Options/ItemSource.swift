@@ -20,18 +20,19 @@ enum ItemSource {
 
   private static let dialects = ForeignSecretServiceItems.Dialect.all.map { "\($0.name):" }
 
+  private static let documents = DocumentFormat.allCases.map { "\($0.rawValue):" }
+
   static let help =
     "The source: a store, as for other commands; the items of another program in the Secret "
     + "Service, \(dialects.joined(separator: " ")), with a collection after the colon if it is "
     + "not the default one; libsecret-file:, or libsecret-file:FILE, with its password; pass:, or "
     + "pass:DIRECTORY; keyring-file:, or keyring-file:FILE, of Python's keyring; an export in "
-    + "plain text, \(DocumentFormat.allCases.map { "\($0.rawValue):FILE" }.joined(separator: " ")), "
-    + "or - for standard input as FILE."
+    + "plain text, \(documents.joined(separator: " ")), with the file, or - for standard input, "
+    + "after the colon."
 
   /// All kinds of sources, as they are written.
   static let kinds =
-    StoreLocation.kinds + dialects + ["libsecret-file:", "pass:", "keyring-file:"]
-    + DocumentFormat.allCases.map { "\($0.rawValue):" }
+    StoreLocation.kinds + dialects + ["libsecret-file:", "pass:", "keyring-file:"] + documents
 
   /// Reads a source from an argument.
   ///

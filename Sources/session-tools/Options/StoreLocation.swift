@@ -37,8 +37,8 @@ enum StoreLocation: CustomStringConvertible {
       self = .secretService(rest.isEmpty ? .default : .named(String(rest)))
     default:
       throw ValidationError(
-        "There is no kind of store '\(kind)'. There are \(kinds.joined(separator: " ")). For a "
-          + "directory of that name, write ./\(argument) or sealed:\(argument).")
+        "There is no kind of store '\(kind)'; the kinds are \(kinds.joined(separator: ", ")). For "
+          + "a directory of that name, write ./\(argument) or sealed:\(argument).")
     }
   }
 

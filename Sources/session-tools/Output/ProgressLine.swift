@@ -56,7 +56,7 @@ final class ProgressLine: Sendable {
       state.isShown = true
       let texts = texts()
       // Some terminals go on to the next line as soon as the last column is written.
-      let width = (System.columnCount(of: STDERR_FILENO) ?? 80) - 1
+      let width = (StandardError.columnCount ?? 80) - 1
       let text = texts.first { $0.count <= width } ?? String((texts.last ?? "").prefix(width))
       StandardError.write("\r\(text)\u{1b}[K")
     }

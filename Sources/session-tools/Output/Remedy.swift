@@ -1,3 +1,4 @@
+import SessionToolsBase
 import StoreMigration
 
 /// The tool's options and commands, in place of what the library tells programs to do.
@@ -21,8 +22,8 @@ enum Remedy {
       return "Give --allow-weaker if you intend this, or migrate to a store that was made with "
         + "session-tools init --passphrase" + (isEnough ? " or --key secret-service:NAME" : "")
     case .notRemovable:
-      return "Only sealed stores and secret-service: can be emptied. Leave out --delete-source, and "
-        + "remove the items with the program that made them"
+      return "Only sealed stores and secret-service: can be emptied. Leave out --delete-source, "
+        + "and remove the items with the program that made them"
     case .notClosed: return ofOpenMigration
     case .undone: return "Finish undoing it with --undo, or forget it with --close"
     case .other: return "Give --from and --to as when it was begun"
