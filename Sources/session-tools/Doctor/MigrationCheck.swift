@@ -44,8 +44,7 @@ enum MigrationCheck {
         name,
         "not closed: \(migration.progress); from \(names[0]) to \(names[1]); "
           + "its journal is \(path)",
-        remedy: "session-tools migrate \(try stores(migration)) --resume, or the same with --undo "
-          + "or --close")
+        remedy: "session-tools migrate \(try stores(migration)) --resume, --undo or --close")
     } catch {
       return .note(
         name, "there may be one that was not closed; its journal cannot be read: \(error.store): "

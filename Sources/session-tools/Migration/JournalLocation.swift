@@ -45,13 +45,10 @@ struct JournalLocation {
   /// - Throws: A usage failure that says how far the migration is and how to go on with it.
   func checkClosed(_ journal: SealedFileStore) throws {
     guard let open = try OpenMigration(inJournal: journal) else { return }
-    let hint =
-      open.state == .finished && !open.deletesSource
-      ? " To remove the items from the source, give --resume --delete-source." : ""
     throw Failure(
       .usage,
       "a migration was begun and not closed: \(open.progress); its journal is \(path). "
-        + "\(Remedy.ofOpenMigration).\(hint)")
+        + "\(Remedy.of(open)).")
   }
 
   /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.

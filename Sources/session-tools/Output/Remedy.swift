@@ -1,11 +1,23 @@
 import SessionToolsBase
 import StoreMigration
 
-/// The tool's options and commands, in place of what the library tells programs to do.
+/// The tool's options and commands, in place of the advice that the library has for programs.
 enum Remedy {
-  /// The ways to go on with a migration that was begun.
-  static let ofOpenMigration =
+  private static let ofOpenMigration =
     "Continue it with --resume, take it back with --undo, or forget it with --close"
+  private static let ofUndoneMigration =
+    "Finish undoing it with --undo, or forget it with --close"
+
+  /// Returns the ways to go on with a migration that was begun.
+  static func of(_ migration: OpenMigration) -> String {
+    switch migration.state {
+    case .undoing, .undone: ofUndoneMigration
+    case .finished where !migration.deletesSource:
+      "Remove the items from the source with --resume --delete-source, take it back with --undo, "
+        + "or forget it with --close"
+    case .unfinished, .finished: ofOpenMigration
+    }
+  }
 
   /// Returns the text of an error: what happened, and what to type.
   static func text(of error: MigrationError) -> String {
@@ -25,7 +37,7 @@ enum Remedy {
       return "Only sealed stores and secret-service: can be emptied. Leave out --delete-source, "
         + "and remove the items with the program that made them"
     case .notClosed: return ofOpenMigration
-    case .undone: return "Finish undoing it with --undo, or forget it with --close"
+    case .undone: return ofUndoneMigration
     case .other: return "Give --from and --to as when it was begun"
     case .nothingBegun, .store: return nil
     }
