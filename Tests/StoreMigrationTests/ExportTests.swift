@@ -158,8 +158,8 @@ import Testing
   @Test func `a Bitwarden export has folders, collections and all kinds of items`() throws {
     let text = """
       {"folders": [{"id": "f", "name": "A/B"}], "items": [
-        {"type": 1, "name": "n", "folderId": "f", "login": {"username": "u", "password": "p",
-          "totp": "o", "uris": [{"match": null, "uri": "1"}, {"uri": "2"}], "fido2Credentials": []},
+        {"type": 1, "name": "n", "folderId": "f", "login": {"username": "u",
+          "password": "p", "totp": "o", "uris": [{"match": null, "uri": "1"}, {"uri": "2"}], "fido2Credentials": []},
           "fields": [{"name": "password", "value": "q", "type": 1}, {"name": null, "value": "r"}],
           "passwordHistory": [{"password": "old"}]},
         {"type": 5, "name": "k", "sshKey": {"privateKey": "s", "publicKey": "t"}},
@@ -204,7 +204,7 @@ import Testing
     let text = """
       # a comment
       [a_2Eb_c3_a9]
-      u = 
+      u =
       \tZ2Vo
       \tZWlt
       \t
