@@ -25,8 +25,8 @@ package enum KeyringFile {
   ///   - text: The entire file.
   ///   - name: The path of the file, for errors.
   /// - Returns: The items.
-  /// - Throws: `undecodable` with the line, or for an encrypted file; `invalidName`;
-  ///   `alreadyExists` for a name that is in an earlier line.
+  /// - Throws: `undecodable` with the line, or for an encrypted file; `alreadyExists` for a name
+  ///   that is in an earlier line.
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
@@ -161,6 +161,9 @@ private struct KeyringFileReader {
     }
     guard let name = String(validating: bytes, as: UTF8.self) else {
       throw undecodable("a name is not UTF-8")
+    }
+    guard 1...Name.largestByteCount ~= bytes.count else {
+      throw undecodable("a name has \(bytes.count) bytes, not 1 to \(Name.largestByteCount)")
     }
     return name
   }

@@ -143,7 +143,7 @@ import Testing
 
   @Test func `values that are still encrypted are refused`() {
     let text = database(
-      "<Entry><String><Key>Password</Key><Value Protected=\"True\">geheim</Value></String></Entry>")
+      "<Entry><String><Key>Password</Key><Value Protected='True'>geheim</Value></String></Entry>")
     #expect(
       complaint(text, KeePassXML.items) == "file, line 2: a value is encrypted, as in no export")
   }
@@ -214,7 +214,8 @@ import Testing
       x =
 
       """
-    #expect(try items(text, KeyringFile.items) == ["a.bé u": "geheim", "a.bé v w": "x", "c x": ""])
+    #expect(
+      try items(text, KeyringFile.items) == ["a.bé u": "geheim", "a.bé v w": "x", "c x": ""])
   }
 
   @Test(arguments: [
@@ -228,6 +229,7 @@ import Testing
     ("[s_+1]", "line 1: a name is not as keyring writes it"),
     ("[s_1]", "line 1: a name is not as keyring writes it"),
     ("[s_ff]", "line 1: a name is not UTF-8"),
+    ("[]", "line 1: a name has 0 bytes, not 1 to 4096"),
   ])
   func `another file is not taken for one of keyring`(_ text: String, _ reason: String) {
     #expect(complaint(text, KeyringFile.items) == "file, \(reason)")
