@@ -45,7 +45,7 @@ import Testing
     // Progress is shown after half a second, for which a fast machine needs more items.
     var count = 0
     var lines: [String] = []
-    while lines.isEmpty, count < 640_000 {
+    while !lines.contains(where: { $0.contains(part) }), count < 640_000 {
       let newCount = max(40_000, 2 * count)
       try source.apply(
         (count..<newCount).map {
@@ -54,7 +54,6 @@ import Testing
       count = newCount
       lines = progress(in: try migrate(to: "to \(count)", columns: columns))
     }
-    #expect(!lines.isEmpty)
     #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
     #expect(lines.contains { $0.contains(part) }, "\(lines)")
 

@@ -159,7 +159,8 @@ import Testing
     let text = """
       {"folders": [{"id": "f", "name": "A/B"}], "items": [
         {"type": 1, "name": "n", "folderId": "f", "login": {"username": "u",
-          "password": "p", "totp": "o", "uris": [{"match": null, "uri": "1"}, {"uri": "2"}], "fido2Credentials": []},
+          "password": "p", "totp": "o", "uris": [{"match": null, "uri": "1"}, {"uri": "2"}],
+          "fido2Credentials": []},
           "fields": [{"name": "password", "value": "q", "type": 1}, {"name": null, "value": "r"}],
           "passwordHistory": [{"password": "old"}]},
         {"type": 5, "name": "k", "sshKey": {"privateKey": "s", "publicKey": "t"}},

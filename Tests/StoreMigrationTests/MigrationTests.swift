@@ -154,8 +154,8 @@ import Testing
     let conflict = world.migration()
     #expect(failure { try conflict.check(conflict.plan()) } == "conflicts")
     let weaker = Migration(
-      from: StoppingStore(world.source, Life(), atRest: .passphrase), to: MemoryStore(),
-      journal: MemoryStore())
+      from: StoppingStore(world.source, Life(), atRest: .passphrase),
+      to: StoppingStore(MemoryStore(), Life()), journal: MemoryStore())
     #expect(failure { try weaker.check(weaker.plan()) } == "weaker")
     let readOnly = Migration(
       from: StoppingStore(world.source, Life(), isReadOnly: true), to: MemoryStore(),
