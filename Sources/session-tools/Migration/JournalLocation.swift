@@ -29,7 +29,7 @@ struct JournalLocation {
   /// user's data directory.
   private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
     for case .sealed(let path) in [target, source].compactMap(\.self) {
-      return path(beside: path)
+      return Self.path(beside: path)
     }
     return pathOfServices
   }
