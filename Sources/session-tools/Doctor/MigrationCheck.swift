@@ -39,12 +39,13 @@ enum MigrationCheck {
         at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(2)))
       defer { journal.lock() }
       guard let migration = try OpenMigration(inJournal: journal) else { return nil }
+      let stores = try stores(migration)
       let names = [migration.source, migration.target].map { $0 ?? "a store of unknown identity" }
       return .note(
         name,
         "not closed: \(migration.progress); from \(names[0]) to \(names[1]); "
           + "its journal is \(path)",
-        remedy: "session-tools migrate \(try stores(migration)) --resume, --undo or --close")
+        remedy: "session-tools migrate \(stores) --resume, --undo or --close")
     } catch {
       return .note(
         name, "there may be one that was not closed; its journal cannot be read: \(error.store): "

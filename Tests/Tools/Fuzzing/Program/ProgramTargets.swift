@@ -11,25 +11,13 @@ extension FuzzTarget {
     FuzzTarget("arguments", largestByteCount: 512, check: ArgumentsTarget.check),
     FuzzTarget("callback", largestByteCount: 2048, check: CallbackTarget.check),
     FuzzTarget(
-      "keyring-file", largestByteCount: 2048,
-      check: ExportTarget(parse: { text, name throws(StoreError) in
-        try KeyringFile.items(text, name: name)
-      }).check),
+      "keyring-file", largestByteCount: 2048, check: ExportTarget(parse: KeyringFile.items).check),
     FuzzTarget(
-      "keepass-csv", largestByteCount: 2048,
-      check: ExportTarget(parse: { text, name throws(StoreError) in
-        try KeePassCSV.items(text, name: name)
-      }).check),
+      "keepass-csv", largestByteCount: 2048, check: ExportTarget(parse: KeePassCSV.items).check),
     FuzzTarget(
-      "keepass-xml", largestByteCount: 4096,
-      check: ExportTarget(parse: { text, name throws(StoreError) in
-        try KeePassXML.items(text, name: name)
-      }).check),
+      "keepass-xml", largestByteCount: 4096, check: ExportTarget(parse: KeePassXML.items).check),
     FuzzTarget(
-      "bitwarden", largestByteCount: 4096,
-      check: ExportTarget(parse: { text, name throws(StoreError) in
-        try BitwardenExport.items(text, name: name)
-      }).check),
+      "bitwarden", largestByteCount: 4096, check: ExportTarget(parse: BitwardenExport.items).check),
   ]
 }
 
