@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -19,6 +20,13 @@
 /* prctl takes a variable number of arguments, which Swift cannot pass. */
 static inline int session_tools_forbid_dumping(void) {
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* The width of a terminal in characters; 0 if it is not known. ioctl takes a variable number of
+   arguments, too. */
+static inline int session_tools_column_count(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /* glibc declares these only with _GNU_SOURCE, which Swift's module of glibc does not define. */

@@ -41,7 +41,8 @@ public struct Migration: Sendable {
   public let target: any SecretStore
   /// The items that are migrated, and how.
   ///
-  /// A migration that was begun continues with the options it was begun with.
+  /// A migration that was begun continues with the options it was begun with. Only `deletesSource`
+  /// counts when it is resumed: the items are then removed from the source as well.
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
@@ -86,12 +87,9 @@ public struct Migration: Sendable {
         try journal.clear()
         return try MigrationEngine(self, newHeader(), progress)
       }
-      guard !options.deletesSource || (!source.traits.isReadOnly && engine.header.canRemove) else {
-        throw .notRemovable
-      }
+      try checkRemoval(options, engine.header)
       let plan = try storeErrors { () throws(StoreError) in try engine.plan() }
-      guard plan.conflicts.isEmpty else { throw .conflicts(plan) }
-      try checkProtection(options)
+      try check(plan, engine.header)
       return try storeErrors { () throws(StoreError) in
         try engine.change(to: .copying)
         try engine.copy(plan)
@@ -100,24 +98,41 @@ public struct Migration: Sendable {
     }
   }
 
+  /// Checks whether `run(progress:)` would begin with a plan.
+  ///
+  /// - Throws: `conflicts`, `weakerProtection` or `notRemovable`, as `run(progress:)`; `store`.
+  package func check(_ plan: MigrationPlan) throws(MigrationError) {
+    try check(plan, storeErrors { () throws(StoreError) in try newHeader() })
+  }
+
   /// Continues a migration that was interrupted, with the options it was begun with; if it is
   /// finished, verifies the target once more.
   ///
+  /// If ``options`` say to delete the source, the items are also removed from the source, even if
+  /// the migration was begun to copy them, and is finished.
+  ///
   /// - Returns: The result of the whole migration.
-  /// - Throws: `nothingBegun`, `undone`, `other` or `weakerProtection`, and nothing was changed;
-  ///   `store`.
+  /// - Throws: `nothingBegun`, `undone`, `other`, `weakerProtection` or `notRemovable`, and nothing
+  ///   was changed; `store`.
   public func resume(
     progress: Progress? = nil
   ) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
-      let header = try begunHeader()
+      var header = try begunHeader()
+      let goesOnToDelete = options.deletesSource && !header.options.deletesSource
+      header.options.deletesSource = header.options.deletesSource || goesOnToDelete
       switch header.phase {
       case .undoing, .undone: throw .undone
       case .copying, .copied: try checkProtection(header.options)
+      case .finished where goesOnToDelete:
+        try checkProtection(header.options)
+        header.phase = .copied
       case .finished, .closing: break
       }
+      if goesOnToDelete { try checkRemoval(options, header) }
       return try storeErrors { () throws(StoreError) in
         var engine = try MigrationEngine(self, header, progress)
+        if goesOnToDelete { try engine.change(to: header.phase) }
         return try engine.resume()
       }
     }
@@ -169,13 +184,7 @@ public struct Migration: Sendable {
   ///
   /// - Throws: `store`.
   public func state() throws(MigrationError) -> State? {
-    switch try header()?.phase {
-    case .copying, .copied: .unfinished
-    case .finished: .finished
-    case .undoing: .undoing
-    case .undone: .undone
-    case .closing, nil: nil
-    }
+    try header()?.phase.state
   }
 }
 
@@ -229,6 +238,27 @@ extension Migration {
     else { throw .other(.target) }
     guard header.isTransformed == (transform != nil) else { throw .other(.transform) }
     return header
+  }
+
+  private func check(
+    _ plan: MigrationPlan, _ header: MigrationJournal.Header
+  ) throws(MigrationError) {
+    try checkRemoval(options, header)
+    guard plan.conflicts.isEmpty else { throw .conflicts(plan) }
+    try checkProtection(options)
+  }
+
+  /// - Throws: `notRemovable` if the options say to delete the source and that is impossible, or it
+  ///   is not certain that the items stay in the target.
+  private func checkRemoval(
+    _ options: MigrationOptions, _ header: MigrationJournal.Header
+  ) throws(MigrationError) {
+    guard options.deletesSource else { return }
+    // A migration that was begun to copy may have been continued with stores of unknown identity.
+    let now = try storeErrors { () throws(StoreError) in try identities() }
+    guard !source.traits.isReadOnly, header.source != nil, header.target != nil,
+      header.source == now.source, header.target == now.target
+    else { throw .notRemovable }
   }
 
   /// - Throws: `weakerProtection` for items that would be protected less, or would not be durable.
@@ -319,9 +349,4 @@ extension Migration {
         remedy: "Resume or undo it")
     }
   }
-}
-
-extension MigrationJournal.Header {
-  /// Whether it is certain that items removed from the source stay in the target.
-  fileprivate var canRemove: Bool { source != nil && target != nil }
 }

@@ -37,25 +37,40 @@ public enum MigrationError: Error {
 extension MigrationError: CustomStringConvertible {
   /// What happened and what to do.
   public var description: String {
+    if case .store(let error) = self { return error.description }
+    return ([reason] + [remedy].compactMap(\.self)).joined(separator: ". ") + "."
+  }
+
+  /// What happened, without a full stop at the end.
+  package var reason: String {
     switch self {
     case .conflicts(let plan):
       "the target has other values for \(plan.conflicts.count) of the items, such as "
-        + "\(plan.conflicts.first.map { "\($0.target)" } ?? "none"). Choose to skip them, to "
-        + "overwrite them, or to keep both."
+        + (plan.conflicts.first.map { "\($0.target)" } ?? "none")
     case .weakerProtection(let before, let after):
-      "the items may be protected less than now. Now: \(before). Then: "
-        + "\(after). Allow weaker protection if you intend this."
-    case .notRemovable:
-      "nothing can be removed from this source. Copy its items, and remove them with the program "
-        + "that made them."
-    case .notClosed:
-      "a migration was begun and not closed. Resume, undo or close it."
-    case .nothingBegun: "there is no migration that was begun and not closed."
-    case .undone: "the migration was being undone. Undo it again, or close it."
+      "the items may be protected less than now. Now: \(before). Then: \(after)"
+    case .notRemovable: "nothing can be removed from this source"
+    case .notClosed: "a migration was begun and not closed"
+    case .nothingBegun: "there is no migration that was begun and not closed"
+    case .undone: "the migration was being undone"
     case .other(let difference):
-      "the migration that was begun has another \(difference.rawValue). Continue it with the "
-        + "\(difference.rawValue) it was begun with."
-    case .store(let error): error.description
+      "the migration that was begun has another \(difference.rawValue)"
+    case .store(let error): error.reason
+    }
+  }
+
+  /// What a program can do about it, without a full stop at the end.
+  private var remedy: String? {
+    switch self {
+    case .conflicts: "Choose to skip them, to overwrite them, or to keep both"
+    case .weakerProtection: "Allow weaker protection if you intend this"
+    case .notRemovable: "Copy its items, and remove them with the program that made them"
+    case .notClosed: "Resume, undo or close it"
+    case .nothingBegun: nil
+    case .undone: "Undo it again, or close it"
+    case .other(let difference):
+      "Continue it with the \(difference.rawValue) it was begun with"
+    case .store(let error): error.remedy
     }
   }
 }

@@ -27,7 +27,7 @@ struct MigrationJournal: Sendable {
     }
 
     var version = MigrationJournal.version
-    let options: MigrationOptions
+    var options: MigrationOptions
     let isTransformed: Bool
     /// The identities of the stores, if these are known.
     let source: String?

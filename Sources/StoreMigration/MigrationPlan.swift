@@ -78,6 +78,12 @@ public struct MigrationPlan: Sendable {
   /// Whether less is needed to read the items in the target than in the source, or it is unknown.
   public let isWeaker: Bool
 
+  /// Whether every item is read and planned for.
+  package var isComplete: Bool {
+    damage == nil
+      && !entries.contains { if case .impossible = $0.action { true } else { false } }
+  }
+
   /// The items because of which the migration does not begin.
   public var conflicts: [Entry] {
     entries.filter { if case .conflict = $0.action { true } else { false } }

@@ -38,7 +38,7 @@ enum Program {
       complain("\(error)")
       return ExitStatus(error.code)
     case let error as MigrationError:
-      complain("\(error)")
+      complain(Remedy.text(of: error))
       return ExitStatus(error)
     case let error as WebLoginError:
       complain("\(error)")

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import TestThreads
 import Testing
@@ -8,9 +9,15 @@ import Testing
     !isSanitized || $0.description != "pass-address-space"
   }
 
+  /// Where Python finds keyring and its file, which Tests/run installs.
+  private static var environment: [String: String] {
+    let packages = ProcessInfo.processInfo.environment["SESSION_TOOLS_KEYRING_PACKAGES"]
+    return ["PYTHONPATH": packages ?? ""]
+  }
+
   @Test(arguments: all)
   func answersAsWritten(_ transcript: Transcript) throws {
-    let replayed = try transcript.replayed(by: Tool())
+    let replayed = try transcript.replayed(by: Tool(), environment: Self.environment)
     if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
     #expect(replayed == transcript.lines)
   }

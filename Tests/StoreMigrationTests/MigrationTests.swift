@@ -95,6 +95,80 @@ import Testing
     #expect(try migration(.keyring, .nothing, isAllowed: true).run().isComplete)
   }
 
+  @Test func `a migration that copied can go on to remove the items from the source`() throws {
+    let source = try items(["a": "1", "b": "2"])
+    let world = World(source: source)
+    #expect(try OpenMigration(inJournal: world.journal)?.state == nil)
+    #expect(try world.migration().run().isComplete)
+    let open = try #require(try OpenMigration(inJournal: world.journal))
+    #expect(open.state == .finished && !open.deletesSource)
+    #expect(open.progress == "finished, 2 copied, 0 removed from the source")
+
+    let report = try world.migration(deleting).resume()
+    #expect(report.entries.map(\.outcome.name) == ["moved", "moved"])
+    #expect(world.contents == [[:], source])
+    #expect(
+      try OpenMigration(inJournal: world.journal)?.progress
+        == "finished, 2 copied, 2 removed from the source")
+    #expect(try world.migration().undo().returnedCount == 2)
+    #expect(world.contents == [source, [:]])
+    #expect(failure { try world.migration(deleting).resume() } == "undone")
+  }
+
+  @Test func `a migration that goes on to remove may be stopped at any change`() throws {
+    let source = try items(["a": "1", "b": "2"])
+    var changeCount = 0
+    while true {
+      let world = World(source: source)
+      #expect(try world.migration().run().isComplete)
+      let life = Life(changeCount: changeCount)
+      let isStopped = failure { try world.migration(deleting, life).resume() } != nil
+      let comment: Comment = "stopped at change \(changeCount)"
+      for (key, value) in source {
+        let (left, right) = (world.source.contents[key], world.target.contents[key])
+        #expect(left == value || right == value, comment)
+      }
+      #expect(try world.migration().undo().left.isEmpty, comment)
+      #expect(world.contents == [source, [:]], comment)
+      guard isStopped else { break }
+      changeCount += 1
+    }
+    #expect(changeCount > 2)
+  }
+
+  @Test func `only a source that can be changed is emptied later`() throws {
+    let world = World(source: try items(["a": "1"]))
+    func migration(_ options: MigrationOptions) -> Migration {
+      Migration(
+        from: StoppingStore(world.source, Life(), isReadOnly: true),
+        to: StoppingStore(world.target, Life()), journal: world.journal, options: options)
+    }
+    #expect(try migration(MigrationOptions()).run().isComplete)
+    let before = world.journal.contents
+    #expect(failure { try migration(deleting).resume() } == "not removable")
+    #expect(world.journal.contents == before)
+  }
+
+  @Test func `a check of a plan fails as the migration would`() throws {
+    let world = World(source: try items(["a": "1"]), target: try items(["a": "2"]))
+    let conflict = world.migration()
+    #expect(failure { try conflict.check(conflict.plan()) } == "conflicts")
+    let weaker = Migration(
+      from: StoppingStore(world.source, Life(), atRest: .passphrase),
+      to: StoppingStore(MemoryStore(), Life()), journal: MemoryStore())
+    #expect(failure { try weaker.check(weaker.plan()) } == "weaker")
+    let readOnly = Migration(
+      from: StoppingStore(world.source, Life(), isReadOnly: true), to: MemoryStore(),
+      journal: MemoryStore(), options: deleting)
+    #expect(failure { try readOnly.check(readOnly.plan()) } == "not removable")
+  }
+
+  private var deleting: MigrationOptions {
+    var options = MigrationOptions()
+    options.deletesSource = true
+    return options
+  }
+
   @Test func `only selected items are migrated, under their mapped names`() throws {
     let (old, group) = (
       try StoreNamespace(service: "mail", install: InstallIdentifier(rawValue: "old")),

@@ -10,7 +10,8 @@ struct DoctorCommand: ParsableCommand {
       Without a store, checks only the machine and the desktop's keyring. Changes nothing, and \
       asks for nothing but a passphrase. Each line is ok, a note (worth knowing, nothing is \
       broken) or a problem, with the command that fixes it below. The exit status is that of the \
-      worst problem, or 0.
+      worst problem, or 0. A migration that was not closed is a note, with how far it is, if its \
+      journal is where migrate puts it: beside the store it migrates to.
 
       With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}. A status is \
       ok, note or problem; a remedy may be null.

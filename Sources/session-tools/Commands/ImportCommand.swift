@@ -16,12 +16,14 @@ struct ImportCommand: ParsableCommand {
       Example:
         session-tools import ~/vault vault.archive
         session-tools import ~/vault jsonl:items.jsonl
+        keepassxc-cli export --format xml passwords.kdbx |
+          session-tools import ~/vault keepass-xml:-
       """)
 
   @OptionGroup var opening: OpeningOptions
   @Argument(
     help: ArgumentHelp(
-      "The archive, or another source as for migrate: jsonl:FILE, pass:, python-keyring: ..."),
+      "The archive, or another source as for migrate: jsonl:FILE, pass:, keepass-xml:- ..."),
     completion: .directory, transform: ItemSource.init)
   var archive: ItemSource
   @OptionGroup(title: "Key of the archive") var fromKey: MigrationKeyOptions<SourceSide>

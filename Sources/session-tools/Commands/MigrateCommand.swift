@@ -12,12 +12,21 @@ struct MigrateCommand: ParsableCommand {
       Plans first, and changes nothing when the target has other values under some of the names \
       (exit status 7), or would protect the items less than the source (exit status 1). Then \
       copies, reads every item back from the target and compares it. The source stays as it is \
-      without --delete-source. Exit status 9 when some items were not migrated.
+      without --delete-source. Exit status 9 when some items were not migrated. --dry-run shows \
+      the plan, and ends with the message and the exit status that migrating would have.
 
       Every step is first written to a sealed journal, by default beside the target. A migration \
       that was interrupted, by Ctrl-C or by a crash, continues with --resume. --undo restores both \
       stores, until --close forgets the migration; all three take both stores, their keys, and no \
-      other choices.
+      other choices, except that --resume --delete-source goes on to remove the items from the \
+      source after a migration without it. doctor shows a migration that was not closed.
+
+      In pass, an item is a file, of the service pass. In keyring-file: an item is a password of \
+      a service; the identifier is its user, always in lower case. In exports of KeePass and \
+      Bitwarden an entry is a service, with the name of its groups, or folder, and its title: \
+      Mail/Work. Its items are the fields that are not empty: password, username, url, notes, otp, \
+      and those with names of their own. An entry or field with the same name as an earlier one \
+      gets a number: Mail/Work (2). Export into a pipe, so that no file in plain text is left.
 
       Writes a line for each item that is not simply copied, with fields separated by tabs, and a \
       summary. With --json: {"after", "before", "isComplete", "items": [{"outcome", "reason", \
@@ -26,8 +35,11 @@ struct MigrateCommand: ParsableCommand {
       targets are as in list --json.
 
       Example:
+        session-tools init ~/vault --key secret-service:vault
         session-tools migrate --from secret-service: --to ~/vault --dry-run
         session-tools migrate --from secret-service: --to ~/vault --delete-source
+        keepassxc-cli export --format xml passwords.kdbx |
+          session-tools migrate --from keepass-xml:- --to ~/vault
       """)
 
   @Option(
@@ -82,9 +94,16 @@ struct MigrateCommand: ParsableCommand {
     guard Set(modes).count <= 1 else {
       throw ValidationError("Give one of --dry-run, --resume, --undo and --close, not several.")
     }
-    if let mode, mode != .dryRun, !choices.isEmpty {
+    let isAllowed =
+      switch mode {
+      case nil, .dryRun: true
+      case .resume: choices.isAtMostDeletion
+      case .undo, .close: choices.isEmpty
+      }
+    guard isAllowed else {
       throw ValidationError(
-        "A migration is continued, undone or closed with the choices it began with; give none.")
+        "A migration is continued, undone or closed with the choices it began with; give none, "
+          + "except --delete-source with --resume.")
     }
   }
 
@@ -97,9 +116,7 @@ struct MigrateCommand: ParsableCommand {
       path: journal, source: source, target: target, timeout: waiting.timeout)
     switch mode {
     case .dryRun:
-      let migration = migration(source, target, MemoryStore())
-      try output.tell(
-        plan: MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) })
+      try plan(migration(source, target, MemoryStore()), place)
     case nil: try begin(source, target, place)
     case .resume:
       let migration = migration(source, target, try place.open())
@@ -127,10 +144,20 @@ struct MigrateCommand: ParsableCommand {
     Migration(from: source.store, to: target.store, journal: journal, options: choices.options)
   }
 
+  /// Shows the plan, and ends as the migration would.
+  private func plan(_ migration: Migration, _ place: JournalLocation) throws {
+    let plan = try MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) }
+    try output.tell(plan: plan)
+    if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
+    try migration.check(plan)
+    guard plan.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
   private func begin(
     _ source: MigratedStore, _ target: MigratedStore, _ place: JournalLocation
   ) throws {
     let (journal, isNew) = try place.openOrMake()
+    try place.checkClosed(journal)
     let migration = migration(source, target, journal)
     do {
       try output.tell(

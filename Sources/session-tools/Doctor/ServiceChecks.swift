@@ -17,7 +17,8 @@ struct ServiceChecks {
   }
 
   func all() -> [Check] {
-    [service] + plainKeyrings + [backend].compactMap(\.self)
+    [service] + plainKeyrings
+      + [backend, MigrationCheck.checkServices(timeout: .seconds(5))].compactMap(\.self)
   }
 
   private var service: Check {

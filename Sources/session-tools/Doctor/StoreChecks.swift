@@ -95,15 +95,17 @@ struct StoreChecks {
   // MARK: - With the key
 
   private func checksWithKey() -> [Check] {
-    let open: OpenStore
+    let opened: (open: OpenStore, key: any KeySource)
     do {
-      open = try KeyFinder(path: path, argument: key.argument, interaction: interaction).open(
-        SealedFileStore.Options(lockTimeout: .seconds(2))
-      ).open
+      opened = try KeyFinder(
+        path: path, argument: key.argument, interaction: interaction
+      ).open(SealedFileStore.Options(lockTimeout: .seconds(2)))
     } catch {
       return [.problem("key", error)]
     }
-    return [keyPlace(of: open)] + contents(of: open.store)
+    let store = opened.open.store
+    return [keyPlace(of: opened.open)] + contents(of: store)
+      + [MigrationCheck.check(store, path, opened.key)].compactMap(\.self)
   }
 
   private func keyPlace(of open: OpenStore) -> Check {

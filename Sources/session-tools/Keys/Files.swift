@@ -31,6 +31,28 @@ enum Files {
     return (try? fileSystem.names(in: directory.descriptor)) ?? []
   }
 
+  /// Reads a whole file into memory that is wiped.
+  ///
+  /// - Throws: A failure if there is no file, or it cannot be read; `valueTooLarge`.
+  static func read(_ path: String, atMost largestByteCount: Int) throws -> SecretBytes {
+    guard exists(path) else { throw Failure(.unavailable, "\(path): there is no such file") }
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw Failure(.failure, "\(path): the file cannot be read")
+    }
+    // Closes the file when it is no longer referred to.
+    defer { withExtendedLifetime(file) {} }
+    do throws(SystemCallError) {
+      if let content = try System.readAll(file.fileDescriptor, atMost: largestByteCount) {
+        return content
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    throw StoreError(
+      .valueTooLarge, store: path, reason: "the file has more than \(largestByteCount) bytes",
+      remedy: "Import it in parts")
+  }
+
   /// Makes the names in a directory durable.
   ///
   /// - Throws: `io`.

@@ -29,9 +29,26 @@ struct JournalLocation {
   /// user's data directory.
   private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
     for case .sealed(let path) in [target, source].compactMap(\.self) {
-      return "\(path).migration"
+      return Self.path(beside: path)
     }
-    return "\(UserDirectory.data.path)/session-tools/migration"
+    return pathOfServices
+  }
+
+  /// Returns the default path for a migration to a sealed store, or from one.
+  static func path(beside store: String) -> String { "\(store).migration" }
+
+  /// The default path for a migration between two collections of the Secret Service.
+  static var pathOfServices: String { "\(UserDirectory.data.path)/session-tools/migration" }
+
+  /// Checks that a journal has no migration.
+  ///
+  /// - Throws: A usage failure that says how far the migration is and how to go on with it.
+  func checkClosed(_ journal: SealedFileStore) throws {
+    guard let open = try OpenMigration(inJournal: journal) else { return }
+    throw Failure(
+      .usage,
+      "a migration was begun and not closed: \(open.progress); its journal is \(path). "
+        + "\(Remedy.of(open)).")
   }
 
   /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.

@@ -30,19 +30,26 @@ final class MigrationLine: Sendable {
       start = new
       return new
     }
-    line.show(Self.text(since: start, done, total, byteCount))
+    line.show(Self.texts(since: start, done, total, byteCount))
   }
 
-  private static func text(
+  /// Returns the text in several lengths, the longest first.
+  private static func texts(
     since start: Start, _ done: Int, _ total: Int, _ byteCount: Int
-  ) -> String {
+  ) -> [String] {
     let seconds = (ContinuousClock.now - start.time) / .seconds(1)
     let byteCount = byteCount - start.byteCount
-    let text = "\(start.phase.rawValue) \(bar(done, of: total)) \(done) of \(total)"
-    guard seconds > 0, done > 0 else { return text }
+    let phase = start.phase.rawValue
+    let text = "\(phase) \(bar(done, of: total)) \(done) of \(total)"
+    let short = "\(phase) \(total > 0 ? 100 * done / total : 100) %"
+    guard seconds > 0, done > 0 else { return [text, short] }
     let rate = Int(Double(byteCount) / seconds)
-    let left = Int((seconds / Double(done) * Double(total - done)).rounded(.up))
-    return text + ", \(Size.text(byteCount)), \(Size.text(rate)) a second, \(left) s left"
+    let left = "\(Int((seconds / Double(done) * Double(total - done)).rounded(.up))) s left"
+    let size = Size.text(byteCount)
+    return [
+      "\(text), \(size), \(Size.text(rate)) a second, \(left)", "\(text), \(size), \(left)",
+      "\(text), \(left)", "\(short), \(left)",
+    ]
   }
 
   private static func bar(_ done: Int, of total: Int) -> String {

@@ -38,7 +38,7 @@ struct MigrationOutput {
 
   func tell(plan: MigrationPlan) throws {
     if format.json {
-      return try format.write(
+      try format.write(
         PlanOutput(
           after: plan.after.description, before: plan.before.description, isWeaker: plan.isWeaker,
           items: plan.entries.map { entry in
@@ -46,7 +46,15 @@ struct MigrationOutput {
               action: entry.action.name, reason: entry.action.reason,
               source: ItemOutput(entry.source), target: ItemOutput(entry.target))
           }))
+    } else {
+      try tellTable(of: plan)
     }
+    if let damage = plan.damage {
+      StandardError.say("session-tools: the source may have more items: \(damage)")
+    }
+  }
+
+  private func tellTable(of plan: MigrationPlan) throws {
     var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
     table.rows = plan.entries.map { entry in
       [entry.action.name] + entry.source.columns
@@ -55,9 +63,6 @@ struct MigrationOutput {
     try table.write()
     StandardError.say("from: \(plan.before.description)")
     StandardError.say("to: \(plan.after.description)")
-    if plan.isWeaker {
-      StandardError.say("the items may be less protected than now; needs --allow-weaker")
-    }
   }
 
   /// - Throws: Exit status 9 when something is missing.

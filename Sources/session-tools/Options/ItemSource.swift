@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
@@ -14,16 +13,26 @@ enum ItemSource {
   case libsecretFile(path: String)
   /// A directory of `pass`.
   case passwordStore(path: String)
-  /// A file of JSON Lines; `-` is standard input.
-  case jsonLines(path: String)
+  /// The file that Python's keyring keeps where there is no Secret Service.
+  case keyringFile(path: String)
+  /// A file with items in plain text; `-` is standard input.
+  case document(DocumentFormat, path: String)
 
   private static let dialects = ForeignSecretServiceItems.Dialect.all.map { "\($0.name):" }
+
+  private static let documents = DocumentFormat.allCases.map { "\($0.rawValue):" }
 
   static let help =
     "The source: a store, as for other commands; the items of another program in the Secret "
     + "Service, \(dialects.joined(separator: " ")), with a collection after the colon if it is "
     + "not the default one; libsecret-file:, or libsecret-file:FILE, with its password; pass:, or "
-    + "pass:DIRECTORY; jsonl:FILE, or jsonl:- for standard input."
+    + "pass:DIRECTORY; keyring-file:, or keyring-file:FILE, of Python's keyring; an export in "
+    + "plain text, \(documents.joined(separator: " ")), with the file, or - for standard input, "
+    + "after the colon."
+
+  /// All kinds of sources, as they are written.
+  static let kinds =
+    StoreLocation.kinds + dialects + ["libsecret-file:", "pass:", "keyring-file:"] + documents
 
   /// Reads a source from an argument.
   ///
@@ -44,10 +53,15 @@ enum ItemSource {
       self = .libsecretFile(path: rest.isEmpty ? LibsecretFile.standardPath : rest)
     case "pass":
       self = .passwordStore(path: rest.isEmpty ? PasswordStore.standardPath : rest)
-    case "jsonl":
-      guard !rest.isEmpty else { throw ValidationError("Write jsonl:FILE, or jsonl:-.") }
-      self = .jsonLines(path: rest)
-    default: self = .store(try StoreLocation(argument))
+    case "keyring-file":
+      self = .keyringFile(path: rest.isEmpty ? KeyringFile.standardPath : rest)
+    default:
+      guard let format = DocumentFormat(rawValue: String(kind)) else {
+        self = .store(try StoreLocation(argument, kinds: Self.kinds))
+        return
+      }
+      guard !rest.isEmpty else { throw ValidationError("Write \(kind):FILE, or \(kind):-.") }
+      self = .document(format, path: rest)
     }
   }
 
@@ -58,7 +72,7 @@ enum ItemSource {
 
   /// Whether the source is standard input.
   var takesInput: Bool {
-    if case .jsonLines("-") = self { true } else { false }
+    if case .document(_, path: "-") = self { true } else { false }
   }
 
   /// Opens the source.
@@ -88,12 +102,14 @@ enum ItemSource {
     case _ where key != nil:
       throw Failure(.usage, "this source takes no key; give none")
     case .foreign(let dialect, let collection):
+      if dialect.name == "python-keyring" { Self.sayWhereElseKeyringKeepsItems() }
       var options = SecretServiceStore.Options()
       options.timeout = timeout
       return MigratedStore(
         store: ForeignSecretServiceItems(dialect, collection: collection, options: options))
     case .passwordStore(let path): return MigratedStore(store: PasswordStore.items(at: path))
-    case .jsonLines(let path): return MigratedStore(store: try Self.jsonLines(path))
+    case .keyringFile(let path): return MigratedStore(store: try Self.keyringFile(path))
+    case .document(let format, let path): return MigratedStore(store: try format.items(path))
     }
   }
 
@@ -125,20 +141,26 @@ enum ItemSource {
     }
   }
 
-  private static func jsonLines(_ path: String) throws -> any MigratableStore {
-    if path == "-" {
-      return try PlainItems.items(
-        StandardInput.readValue(atMost: largestByteCount), name: "standard input")
+  private static func keyringFile(_ path: String) throws -> any MigratableStore {
+    if !Files.exists(path), path == KeyringFile.standardPath,
+      Files.exists(KeyringFile.encryptedPath)
+    {
+      throw KeyringFile.encrypted(KeyringFile.encryptedPath)
     }
-    guard Files.exists(path) else { throw Failure(.unavailable, "\(path): there is no such file") }
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw Failure(.failure, "\(path): the file cannot be read")
-    }
-    return try PlainItems.items(SecretBytes(data), name: path)
+    return try KeyringFile.items(
+      Files.read(path, atMost: DocumentFormat.largestByteCount), name: path)
   }
 
-  /// The most that is read from standard input, because all of it is in memory at the same time.
-  private static let largestByteCount = 1 << 30
+  /// Mentions the files of Python's keyring, which has no other place on a machine without a
+  /// desktop.
+  private static func sayWhereElseKeyringKeepsItems() {
+    guard
+      let path = [KeyringFile.standardPath, KeyringFile.encryptedPath].first(where: Files.exists)
+    else { return }
+    StandardError.say(
+      "session-tools: python-keyring: is what keyring keeps in the Secret Service; for its file "
+        + "\(path), give keyring-file:\(path.shellQuoted)")
+  }
 }
 
 extension StoreOpener {

@@ -59,13 +59,24 @@ extension MigrationOptions.ConflictPolicy: ExpressibleByArgument {}
 struct MigrationChoices: ParsableArguments {
   @OptionGroup var copied: ImportChoices
 
-  @Flag(name: .long, help: "Remove the items from the source after all of them are verified.")
+  @Flag(
+    name: .long,
+    help: ArgumentHelp(
+      "Remove the items from the source after all of them are verified. Only sealed stores and "
+        + "secret-service: can be emptied; other sources are never changed."))
   var deleteSource = false
   @Flag(name: .long, help: "Allow the items to be less protected than now.")
   var allowWeaker = false
 
-  /// Whether nothing was chosen, as `--resume`, `--undo` and `--close` require.
+  /// Whether nothing was chosen, as `--undo` and `--close` require.
   var isEmpty: Bool { options == MigrationOptions() }
+
+  /// Whether at most `--delete-source` was chosen, which a migration may go on to.
+  var isAtMostDeletion: Bool {
+    var options = options
+    options.deletesSource = false
+    return options == MigrationOptions()
+  }
 
   var options: MigrationOptions {
     var options = copied.options

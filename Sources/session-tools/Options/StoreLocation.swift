@@ -9,6 +9,9 @@ enum StoreLocation: CustomStringConvertible {
   /// A collection of the Secret Service.
   case secretService(SecretServiceStore.Collection)
 
+  /// The kinds of stores, as they are written.
+  static let kinds = ["sealed:", "secret-service:"]
+
   static let help = "The store: PATH, sealed:PATH, secret-service: or secret-service:COLLECTION."
 
   /// Reads `PATH`, `sealed:PATH`, `secret-service:` or `secret-service:COLLECTION`.
@@ -17,7 +20,12 @@ enum StoreLocation: CustomStringConvertible {
   /// path whose start looks like another kind of store is written with `./` or `sealed:` in front.
   ///
   /// - Throws: `ValidationError` for an unknown kind or an empty path.
-  init(_ argument: String) throws {
+  init(_ argument: String) throws { try self.init(argument, kinds: Self.kinds) }
+
+  /// Reads a location, where further kinds may be given.
+  ///
+  /// - Throws: As ``init(_:)``; the error names the given kinds.
+  init(_ argument: String, kinds: [String]) throws {
     guard let kind = Self.kind(of: argument) else {
       self = try Self.sealed(at: argument[...])
       return
@@ -29,8 +37,8 @@ enum StoreLocation: CustomStringConvertible {
       self = .secretService(rest.isEmpty ? .default : .named(String(rest)))
     default:
       throw ValidationError(
-        "There is no kind of store '\(kind)'. For a directory of that name, write "
-          + "./\(argument) or sealed:\(argument).")
+        "There is no kind of store '\(kind)'; the kinds are \(kinds.joined(separator: ", ")). For "
+          + "a directory of that name, write ./\(argument) or sealed:\(argument).")
     }
   }
 

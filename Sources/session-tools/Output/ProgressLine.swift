@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 import Synchronization
 
@@ -25,28 +26,39 @@ final class ProgressLine: Sendable {
       guard let line else { return try operation(nil) }
       return try operation { done, total in
         let percent = total > 0 ? min(100, Int(Double(done) / Double(total) * 100)) : 100
-        line.show("\(label) \(percent) %")
+        line.show(["\(label) \(percent) %"])
       }
     }
   }
 
-  /// Runs an operation with a line, or with `nil` if standard error is not a terminal.
+  /// Runs an operation with a line, or with `nil` if standard error is not a terminal, or is one
+  /// that cannot clear a line.
   static func during<Result, Failure: Error>(
     _ operation: (ProgressLine?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    guard StandardError.isTerminal else { return try operation(nil) }
+    guard StandardError.isTerminal, !isDumb else { return try operation(nil) }
     let line = ProgressLine()
     defer { line.clear() }
     return try operation(line)
   }
 
+  private static let isDumb = ProcessInfo.processInfo.environment["TERM"] == "dumb"
+
   /// Replaces the text of the line, unless it is too recent.
-  func show(_ text: @autoclosure () -> String) {
+  ///
+  /// - Parameter texts: The same text in several lengths, the longest first. The first one that
+  ///   fits on the terminal's line is shown, or else what fits of the last one: a longer text would
+  ///   go on in the next line, where it is never cleared.
+  func show(_ texts: @autoclosure () -> [String]) {
     state.withLock { state in
       guard ContinuousClock.now >= state.next else { return }
       state.next = .now + Self.pause
       state.isShown = true
-      StandardError.write("\r\(text())\u{1b}[K")
+      let texts = texts()
+      // Some terminals go on to the next line as soon as the last column is written.
+      let width = (StandardError.columnCount ?? 80) - 1
+      let text = texts.first { $0.count <= width } ?? String((texts.last ?? "").prefix(width))
+      StandardError.write("\r\(text)\u{1b}[K")
     }
   }
 

@@ -5,6 +5,9 @@ import SessionToolsBase
 enum StandardError {
   static let isTerminal = System.isTerminal(STDERR_FILENO)
 
+  /// The width of the terminal in characters, as it is now; `nil` if it is not known.
+  static var columnCount: Int? { System.columnCount(of: STDERR_FILENO) }
+
   /// Writes a message as one line.
   ///
   /// Names and paths in it may contain anything, but they cannot begin a line that looks like one

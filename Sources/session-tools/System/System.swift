@@ -139,6 +139,12 @@ enum System {
     isatty(descriptor) == 1
   }
 
+  /// Returns the width of a terminal in characters; `nil` if it is not known.
+  static func columnCount(of descriptor: Int32) -> Int? {
+    let count = Int(session_tools_column_count(descriptor))
+    return count > 0 ? count : nil
+  }
+
   /// Returns the type of the file system a path is on, as in statfs(2); `nil` if it is unknown.
   static func fileSystemType(of path: String) -> UInt32? {
     var status = statfs()

@@ -24,13 +24,16 @@ final class PseudoTerminal {
   }
 
   /// Starts any program with arguments; if a file is named, it is the program's descriptor 3.
+  ///
+  /// Without a number of columns, the terminal does not know its width.
   init(
-    _ tool: Tool, _ words: [String], descriptor3 file: String? = nil,
+    _ tool: Tool, _ words: [String], descriptor3 file: String? = nil, columns: UInt16 = 0,
     environment: [String: String] = [:]
   ) throws {
     var (master, slave): (Int32, Int32) = (-1, -1)
     var name = [CChar](repeating: 0, count: 128)
-    guard unsafe openpty(&master, &slave, &name, nil, nil) == 0 else {
+    var size = winsize(ws_row: columns == 0 ? 0 : 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    guard unsafe openpty(&master, &slave, &name, nil, &size) == 0 else {
       throw Failed(call: "openpty", errno: errno)
     }
     self.master = master

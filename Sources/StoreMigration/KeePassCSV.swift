@@ -1,0 +1,55 @@
+package import SessionToolsBase
+
+/// The CSV export of KeePassXC as the source of a migration.
+///
+/// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
+/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. This
+/// export has no attachments, no fields of a person's own and no history.
+package enum KeePassCSV {
+  /// Returns the items of an export.
+  ///
+  /// - Parameters:
+  ///   - text: The entire export.
+  ///   - name: The name of the export in errors.
+  /// - Returns: The items.
+  /// - Throws: `undecodable` with the line.
+  package static func items(
+    _ text: SecretBytes, name: String
+  ) throws(StoreError) -> ReadOnlyItems {
+    var reader = CSVReader(text.copyBytes(), name: name)
+    let header = try reader.next() ?? []
+    guard needed.allSatisfy(header.contains), Set(header).count == header.count else {
+      throw StoreError(
+        .undecodable, store: "\(name), line 1",
+        reason: "it does not name the columns \(needed.joined(separator: ", "))",
+        remedy: "Export the database with keepassxc-cli export --format csv")
+    }
+    var entries = ExportedEntries(name, of: "KeePassXC")
+    while let row = try reader.next() {
+      guard row.count == header.count else {
+        throw reader.undecodable(
+          "the number of fields is \(row.count), and the number of columns \(header.count)")
+      }
+      var (group, title) = ("", "")
+      var fields: [ExportedEntries.Field] = []
+      for (column, value) in zip(header, row) {
+        switch column {
+        case "Group": group = value
+        case "Title": title = value
+        case _ where ignored.contains(column): break
+        default: fields.append(ExportedEntries.Field(name: names[column] ?? column, value: value))
+        }
+      }
+      let groups = group.split(separator: "/").dropFirst().map(String.init)
+      entries.add(groups + [title], fields, at: "line \(reader.line)")
+    }
+    return entries.store
+  }
+
+  private static let needed = ["Group", "Title", "Username", "Password"]
+  /// What is no secret, and has a value for every entry.
+  private static let ignored: Set = ["Icon", "Last Modified", "Created"]
+  private static let names = [
+    "Username": "username", "Password": "password", "URL": "url", "Notes": "notes", "TOTP": "otp",
+  ]
+}

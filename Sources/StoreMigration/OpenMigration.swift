@@ -1,0 +1,62 @@
+package import SessionToolsBase
+
+/// A migration that was begun and not closed, as its journal has it.
+package struct OpenMigration: Sendable {
+  /// How far it is.
+  package let state: Migration.State
+  /// How far it is, in words: "removing from the source, 26 of 300".
+  package let progress: String
+  /// The identities of the stores, if these are known.
+  package let source: String?
+  package let target: String?
+  /// Whether the items were, or are to be, removed from the source.
+  package let deletesSource: Bool
+
+  /// Reads the migration of a journal; `nil` if it has none.
+  ///
+  /// - Parameter store: The journal, in which another process may be working meanwhile.
+  /// - Throws: As reading the store; `corrupt` or `unsupportedVersion`.
+  package init?(inJournal store: any SecretStore) throws(StoreError) {
+    let journal = MigrationJournal(store: store)
+    guard let header = try journal.header(), let state = header.phase.state else { return nil }
+    self.state = state
+    progress = try Self.progress(header, journal)
+    (source, target) = (header.source, header.target)
+    deletesSource = header.options.deletesSource
+  }
+
+  private static func progress(
+    _ header: MigrationJournal.Header, _ journal: MigrationJournal
+  ) throws(StoreError) -> String {
+    var (count, removedCount) = (0, 0)
+    if [.copying, .copied, .finished].contains(header.phase) {
+      for number in 0..<header.batchCount {
+        count += try journal.batch(number + 1).entries.count
+        removedCount += try journal.removals(number + 1).count
+      }
+    }
+    switch header.phase {
+    case .copying: return "copying, \(count) so far"
+    case .copied where header.options.deletesSource:
+      return "removing from the source, \(removedCount) of \(count)"
+    case .copied: return "comparing, \(count) copied"
+    case .finished: return "finished, \(count) copied, \(removedCount) removed from the source"
+    case .undoing: return "undoing"
+    case .undone: return "undone"
+    case .closing: return "closing"
+    }
+  }
+}
+
+extension MigrationJournal.Header.Phase {
+  /// The state of a migration in this phase; `nil` if it no longer counts as one.
+  var state: Migration.State? {
+    switch self {
+    case .copying, .copied: .unfinished
+    case .finished: .finished
+    case .undoing: .undoing
+    case .undone: .undone
+    case .closing: nil
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import SessionToolsBase
+import StoreMigration
+
+/// The format of a file with items in plain text. The raw value is its kind of source.
+enum DocumentFormat: String, CaseIterable {
+  /// JSON Lines, as `export --plaintext` writes them.
+  case jsonLines = "jsonl"
+  /// The CSV export of KeePassXC.
+  case keePassCSV = "keepass-csv"
+  /// The XML export of KeePass 2 and KeePassXC.
+  case keePassXML = "keepass-xml"
+  /// The unencrypted JSON export of Bitwarden.
+  case bitwarden
+
+  /// The most that is read, because all of it is in memory at the same time.
+  static let largestByteCount = 1 << 30
+
+  /// Reads the items of a file, or of standard input for `-`.
+  ///
+  /// - Throws: A failure if there is no file or it cannot be read, `valueTooLarge`, `undecodable`
+  ///   with the position of what is not in this format, `invalidName`, or `alreadyExists`.
+  func items(_ path: String) throws -> any MigratableStore {
+    if path == "-" {
+      let content = try StandardInput.readValue(atMost: Self.largestByteCount)
+      return try items(of: content, name: "standard input")
+    }
+    return try items(of: Files.read(path, atMost: Self.largestByteCount), name: path)
+  }
+
+  private func items(
+    of content: SecretBytes, name: String
+  ) throws(StoreError) -> any MigratableStore {
+    switch self {
+    case .jsonLines: try PlainItems.items(content, name: name)
+    case .keePassCSV: try KeePassCSV.items(content, name: name)
+    case .keePassXML: try KeePassXML.items(content, name: name)
+    case .bitwarden: try BitwardenExport.items(content, name: name)
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import SessionToolsBase
+import StoreMigration
+import TestThreads
+import Testing
+
+/// The exports of other programs, and files that only look like them.
+@Suite(.onOwnThread) struct ExportTests {
+  /// A parser of a whole file.
+  private typealias Parser = (SecretBytes, String) throws(StoreError) -> ReadOnlyItems
+
+  /// Returns the values by their names: `service identifier`.
+  private func items(_ text: String, _ parse: Parser) throws -> [String: String] {
+    let store = try parse(SecretBytes(utf8: text), "file")
+    var items: [String: String] = [:]
+    for key in try store.listing().keys {
+      let value = try #require(try store.value(for: key))
+      items["\(key.namespace.service) \(key.identifier)"] =
+        String(decoding: value.copyBytes(), as: UTF8.self)
+    }
+    return items
+  }
+
+  /// Returns what an error says about a file that holds the word geheim.
+  private func complaint(_ text: String, _ parse: Parser) -> String? {
+    do throws(StoreError) {
+      _ = try parse(SecretBytes(utf8: text), "file")
+      return nil
+    } catch {
+      #expect(!"\(error)".contains("geheim"))
+      return "\(error.store): \(error.reason)"
+    }
+  }
+
+  // MARK: CSV
+
+  private let header = "Group,Title,Username,Password,URL,Notes,TOTP,Icon,Last Modified,Created\n"
+
+  @Test func `a CSV export has quotes, lines and commas in its fields`() throws {
+    let text =
+      "\u{FEFF}" + header + "\"R/a b/c\",\"t\",\"u\",\"1\"\"2,3\r\n4\",,\"\",otp,0,x,y\r\n"
+      + "R,,u,\"\",,,,0,x,y\n"
+    #expect(
+      try items(text, KeePassCSV.items) == [
+        "a b/c/t username": "u", "a b/c/t password": "1\"2,3\r\n4", "a b/c/t otp": "otp",
+        "untitled username": "u",
+      ])
+  }
+
+  @Test func `columns of later versions are kept, and the last line needs no end`() throws {
+    let text = "Title,Group,Password,Username,Tags\nt,R,p,,x"
+    #expect(try items(text, KeePassCSV.items) == ["t password": "p", "t Tags": "x"])
+  }
+
+  @Test func `entries of one name are all kept`() throws {
+    let text =
+      "Group,Title,Username,Password\nR,t,,1\nR,t (2),,2\nR,t,,3\nR,t,,4\nR/t,,,5\nR,empty,,\n"
+    #expect(
+      try items(text, KeePassCSV.items) == [
+        "t password": "1", "t (2) password": "2", "t (3) password": "3", "t (4) password": "4",
+        "t (5) password": "5",
+      ])
+  }
+
+  @Test(arguments: [
+    ("", "line 1: it does not name the columns"),
+    ("Group,Title,Username,Password,Title\n", "line 1: it does not name the columns"),
+    ("Group,Title,Username,Password\nR,t,\"u\"geheim,p\n", "line 2: a field goes on after"),
+    ("Group,Title,Username,Password\n\"\n\",t,u,p\nR,t,u,ge\"heim\n", "line 4: there is a quote"),
+    ("Group,Title,Username,Password\nR,t,u,\"geheim", "line 2: a quote is not closed"),
+    ("Group,Title,Username,Password\nR,t,u,geheim,x\n", "line 2: the number of fields is 5"),
+    ("Group,Title,Username,Password\n\n", "line 2: the number of fields is 1"),
+    ("Group,Title,Username,Password\nR,t,u,geheim\rx\n", "line 2: a field goes on after"),
+  ])
+  func `CSV that is not well-formed is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, KeePassCSV.items)?.hasPrefix("file, \(reason)") == true)
+  }
+
+  @Test func `an entry whose name is too long is reported, and the others are read`() throws {
+    let title = String(repeating: "x", count: 4097)
+    let text = "Group,Title,Username,Password\nR,\(title),u,p\nR,t,u,p\n"
+    let store = try KeePassCSV.items(SecretBytes(utf8: text), name: "file")
+    let listing = try store.listing()
+    #expect(listing.keys.map(\.identifier) == ["password", "username"])
+    #expect(listing.damage?.store == "file, line 2")
+  }
+
+  // MARK: XML
+
+  private func database(_ content: String) -> String {
+    "<?xml version=\"1.0\"?>\r\n<KeePassFile><Meta><Generator>x</Generator></Meta><Root><Group>"
+      + "<UUID>1</UUID><Name>Root</Name>\(content)</Group><DeletedObjects/></Root></KeePassFile>\n"
+  }
+
+  private func entry(_ fields: [(String, String)], _ more: String = "") -> String {
+    let strings = fields.map { "<String><Key>\($0)</Key><Value>\($1)</Value></String>" }
+    return "<Entry><UUID>2</UUID>\(strings.joined())\(more)</Entry>"
+  }
+
+  @Test func `an XML export has groups, fields of a person's own, and characters of all kinds`()
+    throws
+  {
+    let old = "<History>\(entry([("Title", "t"), ("Password", "old")]))</History>"
+    let text = database(
+      "<!-- c -->" + entry([("Password", "&lt;&#x1F511;&#38;amp;\r\n&#13;"), ("Title", "t")], old)
+        + "<Group><Name>g</Name><Group><Name>h &amp; i</Name>"
+        + entry([("Title", ""), ("PIN", "<![CDATA[<&amp;]]>"), ("Notes", "")]) + "</Group></Group>")
+    #expect(
+      try items(text, KeePassXML.items) == [
+        "t password": "<🔑&amp;\n\r", "g/h & i PIN": "<&amp;",
+      ])
+  }
+
+  @Test func `attachments are reported`() throws {
+    let text = database(
+      entry([("Title", "t"), ("Password", "p")], "<Binary><Key>f</Key><Value Ref='0'/></Binary>"))
+    let listing = try KeePassXML.items(SecretBytes(utf8: text), name: "file").listing()
+    #expect(listing.keys.map(\.identifier) == ["password"])
+    #expect(listing.damage?.reason == "the entry has attachments, which are not read")
+  }
+
+  @Test(arguments: [
+    ("", "line 1: the document is not complete"),
+    ("<KeePassFile>\n<Root>\n</Roo>", "line 3: an element does not end where it should"),
+    ("<KeePassFile><a>geheim", "line 1: the document is not complete"),
+    ("<!DOCTYPE x SYSTEM \"/etc/passwd\">\n<KeePassFile/>", "line 1: this is not the XML"),
+    ("<KeePassFile>&geheim;</KeePassFile>", "line 1: a reference stands for no character"),
+    ("<KeePassFile>&#xD800;</KeePassFile>", "line 1: a reference stands for no character"),
+    ("<KeePassFile>&#+65;</KeePassFile>", "line 1: a reference stands for no character"),
+    ("<KeePassFile a='1' a='2'/>", "line 1: an element has an attribute twice"),
+    ("<KeePassFile a='1'b='2'/>", "line 1: an element's start does not end"),
+    ("<KeePassFile a=geheim/>", "line 1: the value of an attribute is not quoted"),
+    ("<KeePassFile a/>", "line 1: an attribute has no value"),
+    ("<KeePassFile a='geheim", "line 1: the value of an attribute does not end"),
+    ("<KeePassFile/><KeePassFile/>", "line 1: there is a second document"),
+    ("<KeePassFile/>geheim", "line 1: there is text outside"),
+    ("<KeePassFile><!-- geheim", "line 1: a comment or a section is not closed"),
+    ("<Database/>", "line 1: this is not an XML export"),
+  ])
+  func `XML that is not well-formed is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, KeePassXML.items)?.hasPrefix("file, \(reason)") == true)
+  }
+
+  @Test func `values that are still encrypted are refused`() {
+    let text = database(
+      "<Entry><String><Key>Password</Key><Value Protected='True'>geheim</Value></String></Entry>")
+    #expect(
+      complaint(text, KeePassXML.items) == "file, line 2: a value is encrypted, as in no export")
+  }
+
+  @Test func `groups within groups without end are refused`() {
+    let text = database(String(repeating: "<Group>", count: 100_000))
+    #expect(complaint(text, KeePassXML.items)?.contains("more than 200 elements") == true)
+  }
+
+  // MARK: Bitwarden
+
+  @Test func `a Bitwarden export has folders, collections and all kinds of items`() throws {
+    let text = """
+      {"folders": [{"id": "f", "name": "A/B"}], "items": [
+        {"type": 1, "name": "n", "folderId": "f", "login": {"username": "u",
+          "password": "p", "totp": "o", "uris": [{"match": null, "uri": "1"}, {"uri": "2"}],
+          "fido2Credentials": []},
+          "fields": [{"name": "password", "value": "q", "type": 1}, {"name": null, "value": "r"}],
+          "passwordHistory": [{"password": "old"}]},
+        {"type": 5, "name": "k", "sshKey": {"privateKey": "s", "publicKey": "t"}},
+        {"type": 2, "name": null, "notes": "text", "collectionIds": ["x", "f"]}]}
+      """
+    #expect(
+      try items(text, BitwardenExport.items) == [
+        "A/B/n username": "u", "A/B/n password": "p", "A/B/n otp": "o", "A/B/n url": "1",
+        "A/B/n url (2)": "2", "A/B/n password (2)": "q", "A/B/n field": "r", "k privateKey": "s",
+        "k publicKey": "t", "A/B notes": "text",
+      ])
+  }
+
+  @Test(arguments: [
+    ("geheim", "file: this is not what"), ("[]", "file: this is not what"),
+    ("{\"items\": 1}", "file, items: this is not what"), ("{}", "file, items: this is not what"),
+    ("{\"items\": [{\"name\": \"geheim\"}]}", "file, items[0].type: this is not what"),
+    (
+      "{\"items\": [{\"type\": 3, \"card\": {\"geheim\": 1}}]}",
+      "file, items[0].card: this is not what"
+    ),
+    ("{\"encrypted\": true, \"items\": [\"geheim\"]}", "file: the export is encrypted"),
+  ])
+  func `JSON of another form is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, BitwardenExport.items)?.hasPrefix(reason) == true)
+  }
+
+  @Test func `passkeys and unknown kinds are reported`() throws {
+    for (item, reason) in [
+      ("{\"type\": 1, \"login\": {\"fido2Credentials\": [{\"a\": 1}]}}", "passkey"),
+      ("{\"type\": 9, \"name\": \"n\"}", "unknown kind, 9"),
+    ] {
+      let text = SecretBytes(utf8: "{\"items\": [\(item)]}")
+      let damage = try BitwardenExport.items(text, name: "file").listing().damage
+      #expect(damage?.reason.contains(reason) == true && damage?.store == "file, items[0]")
+    }
+  }
+
+  // MARK: Python's keyring
+
+  @Test func `a file of Python's keyring has names with any characters`() throws {
+    let text = """
+      # a comment
+      [a_2Eb_c3_a9]
+      u =
+      \tZ2Vo
+      \tZWlt
+      \t
+      v_20w: eA==
+
+      [c]
+      x =
+
+      """
+    #expect(
+      try items(text, KeyringFile.items) == ["a.bé u": "geheim", "a.bé v w": "x", "c x": ""])
+  }
+
+  @Test(arguments: [
+    ("u = geheim", "line 1: a line is before the first section"),
+    ("[s]\n geheim", "line 2: a line is indented, but continues nothing"),
+    ("[s]\ngeheim", "line 2: a line has neither a section nor a value"),
+    ("[s]\nu = geheim!\n[t]", "line 2: the value is not in base64"),
+    ("[s]\nu = eA==\nu = eQ==", "line 3: u of s is already in an earlier line"),
+    ("[s]\n[s]", "line 2: the section of s is already in an earlier line"),
+    ("[s.geheim]", "line 1: a name is not as keyring writes it"),
+    ("[s_+1]", "line 1: a name is not as keyring writes it"),
+    ("[s_1]", "line 1: a name is not as keyring writes it"),
+    ("[s_ff]", "line 1: a name is not UTF-8"),
+    ("[]", "line 1: a name has 0 bytes, not 1 to 4096"),
+  ])
+  func `another file is not taken for one of keyring`(_ text: String, _ reason: String) {
+    #expect(complaint(text, KeyringFile.items) == "file, \(reason)")
+  }
+
+  @Test func `an encrypted file of keyring is recognized`() {
+    let text = "[s]\nu = eA==\n[keyring_2Dsetting]\npassword_20reference = eA==\nscheme = x y\n"
+    #expect(
+      complaint(text, KeyringFile.items)
+        == "file: this file of Python's keyring is encrypted, and only keyring opens it")
+  }
+}
