@@ -76,11 +76,10 @@ extension ForeignSecretServiceItems.Dialect {
     default: return nil
     }
     guard let scheme = attributes["protocol"], let server = attributes["server"] else { return nil }
-    let user = attributes["user"].map { "\($0)@" } ?? ""
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
-    let object = attributes["object"].map { "/\($0)" } ?? ""
-    return try StoreKey(
-      "\(scheme)://\(user)\(server)\(port)\(object)", in: StoreNamespace(service: "git"))
+    return try GitItemName(
+      scheme: scheme, user: attributes["user"], host: server + port, path: attributes["object"]
+    ).key()
   }
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
@@ -89,7 +88,7 @@ extension ForeignSecretServiceItems.Dialect {
     name: "docker", attributes: ["docker_cli": "1"]
   ) { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
-    return try StoreKey("\(user)@\(server)", in: StoreNamespace(service: "docker"))
+    return try DockerItemName(user: user, server: server).key()
   }
 
   /// Items stored with `secret-tool`, whose other attributes make the identifier.
