@@ -32,7 +32,8 @@ struct RootCommand: ParsableCommand {
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
       LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
-      AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
+      AuthCommand.self, RunCommand.self, GitCredentialCommand.self, DockerCredentialCommand.self,
+      CredentialServerCommand.self, DemoCommand.self, DemoReaderCommand.self,
       LockDemoCommand.self,
     ])
 }
