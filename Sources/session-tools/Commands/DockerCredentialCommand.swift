@@ -15,7 +15,7 @@ struct DockerCredentialCommand: ParsableCommand {
 
       Example:
         sudo ln -s "$(command -v session-tools)" /usr/local/bin/docker-credential-session-tools
-        echo '{"credsStore": "session-tools"}' > ~/.docker/config.json
+        grep credsStore ~/.docker/config.json           # "credsStore": "session-tools"
         export \(StoreLocation.environmentVariable)=~/vault
         docker login registry.example.com
       """)

@@ -22,14 +22,14 @@ struct DockerHelper {
 
   let open: ItemStore
 
-  private var store: any MigratableStore { open.store }
+  private var items: any MigratableStore { open.store }
 
   /// Returns the credential for a server, as JSON.
   ///
   /// - Throws: Any error of the store, and a failure in Docker's words if there is none.
   func get(_ server: String) throws -> String {
     for (key, name) in try credentials(for: server) {
-      guard let value = try store.value(for: key) else { continue }
+      guard let value = try items.value(for: key) else { continue }
       guard let secret = value.text else {
         throw Failure(.failure, "\(open.location): \(key) is not text, and Docker takes only text")
       }
@@ -58,7 +58,7 @@ struct DockerHelper {
     let key = try name.key()
     // Docker knows one user for each server, the one that logged in last.
     let others = try credentials(for: credential.server).map(\.key).filter { $0 != key }
-    try store.apply(
+    try items.apply(
       [.put(SecretBytes(utf8: credential.secret), for: key)] + others.map(StoreChange.remove))
   }
 
@@ -66,14 +66,14 @@ struct DockerHelper {
   ///
   /// - Throws: Any error of the store.
   func erase(_ server: String) throws {
-    try store.apply(credentials(for: server).map { .remove($0.key) })
+    try items.apply(credentials(for: server).map { .remove($0.key) })
   }
 
   /// Returns the servers and their users, as JSON.
   ///
   /// - Throws: Any error of the store.
   func list() throws -> String {
-    let names = try store.keys(in: DockerItemName.namespace()).compactMap {
+    let names = try items.keys(in: DockerItemName.namespace()).compactMap {
       DockerItemName($0.identifier)
     }
     return try Self.json(Dictionary(names.map { ($0.server, $0.user) }) { first, _ in first })
@@ -94,7 +94,7 @@ struct DockerHelper {
   private func credentials(
     for server: String
   ) throws -> [(key: StoreKey, name: DockerItemName)] {
-    try store.keys(in: DockerItemName.namespace()).compactMap { key in
+    try items.keys(in: DockerItemName.namespace()).compactMap { key in
       guard let name = DockerItemName(key.identifier), name.server == server else { return nil }
       return (key, name)
     }

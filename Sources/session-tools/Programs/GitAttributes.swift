@@ -30,9 +30,12 @@ struct GitAttributes {
       values[name] = value
       return
     }
-    // An empty value of a list takes back those before it.
-    if value.isEmpty { capabilities = [] }
-    if let capability = value.text { capabilities.insert(capability) }
+    // An empty value takes back those before it.
+    if value.isEmpty {
+      capabilities = []
+    } else if let capability = value.text {
+      capabilities.insert(capability)
+    }
   }
 
   /// The value of an attribute, if it was given.

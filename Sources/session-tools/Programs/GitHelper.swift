@@ -7,7 +7,7 @@ struct GitHelper {
   /// How long to wait for another helper that changes the same item.
   let timeout: Duration
 
-  private var store: any MigratableStore { open.store }
+  private var items: any MigratableStore { open.store }
 
   /// Returns what git is to be told about a request; `nil` if there is no credential for it.
   ///
@@ -19,7 +19,7 @@ struct GitHelper {
     let found = try matching(wanted)
     let exact = found.filter { $0.name.path == wanted.path }
     for (key, name) in exact + found.filter({ $0.name.path != wanted.path }) {
-      guard let value = try store.value(for: key) else { continue }
+      guard let value = try items.value(for: key) else { continue }
       let credential = GitAttributes(stored: value)
       guard !value.contains(0) else {
         throw Failure(.failure, "\(open.location): \(key) has a byte of zero in it")
@@ -55,10 +55,10 @@ struct GitHelper {
       || credential["username"] != nil && credential["password"] != nil
     guard !isEphemeral, isComplete, let name = try credential.name() else { return }
     let key = try name.key()
-    try store.withExclusiveAccess(to: key, timeout: timeout) {
+    try items.withExclusiveAccess(to: key, timeout: timeout) {
       // git reports every success, also with a credential that comes from here.
-      if let value = try store.value(for: key), isKept(value, by: credential) { return }
-      try store.put(credential.stored, for: key)
+      if let value = try items.value(for: key), isKept(value, by: credential) { return }
+      try items.put(credential.stored, for: key)
     }
   }
 
@@ -79,14 +79,14 @@ struct GitHelper {
   func erase(_ description: GitAttributes) throws {
     guard let wanted = try description.name() else { return }
     for (key, _) in try matching(wanted) {
-      try store.withExclusiveAccess(to: key, timeout: timeout) {
-        guard let value = try store.value(for: key) else { return }
+      try items.withExclusiveAccess(to: key, timeout: timeout) {
+        guard let value = try items.value(for: key) else { return }
         let stored = GitAttributes(stored: value)
         // Another process may have stored a newer password than the one that was rejected.
         for name in ["password", "credential"] {
           if let rejected = description[name], stored[name] != rejected { return }
         }
-        try store.remove(key)
+        try items.remove(key)
       }
     }
   }
@@ -94,7 +94,7 @@ struct GitHelper {
   private func matching(
     _ wanted: GitItemName
   ) throws -> [(key: StoreKey, name: GitItemName)] {
-    try store.keys(in: GitItemName.namespace()).compactMap { key in
+    try items.keys(in: GitItemName.namespace()).compactMap { key in
       guard let name = GitItemName(key.identifier), name.matches(wanted) else { return nil }
       return (key, name)
     }
