@@ -26,11 +26,13 @@ if child == 0:
     # sd_listen_fds(3).
     os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
     os.dup2(listener.fileno(), 3)
+    # The call leaves a descriptor that already has the number as it is.
+    os.set_inheritable(3, True)
     os.execvp(server[0], server)
 listener.close()
 if user != os.getuid():
     os.setresuid(user, user, user)
-for number, name in enumerate(names):
+for name in names:
     connection = socket.socket(socket.AF_UNIX)
     if name:
         connection.bind(b"\0%d%s" % (os.getpid(), name.encode()))
