@@ -11,7 +11,7 @@ import Testing
   init() throws {
     tool = try Tool()
     try OtherProgramsArticle.write("~/.gitconfig", for: tool)
-    try #require(tool.run("session-tools init ~/vault").status == 0)
+    try #require(try tool.run("session-tools init ~/vault").status == 0)
   }
 
   private func git(_ command: String, _ attributes: String...) throws -> Tool.Outcome {
