@@ -14,7 +14,7 @@ package struct GitItemName: Hashable, Sendable {
   package let host: String
   package let path: String?
 
-  /// Names a credential; an empty path is none.
+  /// Names a credential; an empty path counts as absent.
   package init(scheme: String, user: String?, host: String, path: String?) {
     self.scheme = scheme
     self.user = user

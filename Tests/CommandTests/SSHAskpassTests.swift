@@ -7,12 +7,13 @@ import Testing
   @Test func sshAddTakesThePassphraseFromTheStore() throws {
     let tool = try Tool()
     try OtherProgramsArticle.write("~/bin/ask-vault", for: tool)
-    // ssh looks for the home directory in the user database, so the key is named.
+    // ssh-add has the home directory from the user database, so the key is named.
     let outcome = try tool.run(
       """
       chmod +x ~/bin/ask-vault && session-tools init ~/vault
       ssh-keygen -q -t ed25519 -N 'pass phrase' -C comment -f ~/key || exit
-      printf 'pass phrase' | session-tools set ~/vault --service ssh "Enter passphrase for $HOME/key: "
+      question="Enter passphrase for $HOME/key: "
+      printf 'pass phrase' | session-tools set ~/vault --service ssh "$question"
       export SSH_ASKPASS=~/bin/ask-vault SSH_ASKPASS_REQUIRE=force
       ssh-agent sh -c 'ssh-add ~/key && ssh-add -l'
       """)

@@ -5,7 +5,7 @@ struct HelperOptions: ParsableArguments {
   @Option(
     name: .customLong("store"),
     help: ArgumentHelp(
-      "\(StoreLocation.help) Without this, the one that \(StoreLocation.environmentVariable) names.",
+      "\(StoreLocation.help) By default, the one that \(StoreLocation.environmentVariable) names.",
       valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var location: StoreLocation?

@@ -36,7 +36,7 @@ struct CredentialServer {
   /// any bytes, and the unit would start with that.
   private static let refusal = SecretBytes([UInt8](repeating: 0, count: (1 << 20) + 1))
 
-  /// Answers connections, one after the other, until there is none for a time.
+  /// Answers connections, one after the other, until no more come for a time.
   ///
   /// - Parameter credential: Returns what a request asks for. Its errors are reported on standard
   ///   error, and fail the unit that asks.

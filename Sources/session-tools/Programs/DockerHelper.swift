@@ -26,7 +26,7 @@ struct DockerHelper {
 
   /// Returns the credential for a server, as JSON.
   ///
-  /// - Throws: Any error of the store, and a failure in Docker's words if there is none.
+  /// - Throws: Any error of the store, and a failure in Docker's words if it has no credential.
   func get(_ server: String) throws -> String {
     for (key, name) in try credentials(for: server) {
       guard let value = try items.value(for: key) else { continue }

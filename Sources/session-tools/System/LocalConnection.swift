@@ -15,7 +15,7 @@ final class LocalConnection {
     close(descriptor)
   }
 
-  /// The listening sockets that systemd passed to this process; empty if there are none.
+  /// The listening sockets that systemd passed to this process; empty if it passed no socket.
   ///
   /// Source: sd_listen_fds(3).
   static var listeners: [Int32] {
@@ -26,7 +26,7 @@ final class LocalConnection {
     return Array(3..<3 + count)
   }
 
-  /// Waits for the next connection; `nil` if there is none within a time.
+  /// Waits for the next connection; `nil` if no one connects within a time.
   ///
   /// - Throws: The kernel's error, such as `EMFILE`, or `ENOTSOCK` for another descriptor.
   static func next(

@@ -44,7 +44,8 @@ extension Tool {
     try run(
       """
       mkfifo port && mkdir -p '\(directory)' || exit
-      python3 '\(SourceDirectory.path)/Tests/Services/PasswordServer/server.py' '\(directory)' > port &
+      python3 '\(SourceDirectory.path)/Tests/Services/PasswordServer/server.py' \
+        '\(directory)' > port &
       trap "kill $!" EXIT
       read -r port < port
       \(line)

@@ -1,5 +1,5 @@
-"""Serves the files of a directory to the user `me` with the password `pw`, as a server of repositories
-or, at `/v2/`, as a registry of Docker.
+"""Serves the files of a directory to the user `me` with the password `pw`, as a server of
+repositories or, at `/v2/`, as a registry of Docker.
 
 Prints its port.
 """
