@@ -58,7 +58,7 @@ struct RunCommand: ParsableCommand {
     let error = System.execute(command, variables: values)
     let name = command[0]
     throw Failure(
-      error.isOfMissingFile ? .commandNotFound : .commandNotRunnable,
+      error.errno == SystemCallError.noSuchFile ? .commandNotFound : .commandNotRunnable,
       "\(name): \(CurrentProcess.message(for: error.errno))")
   }
 

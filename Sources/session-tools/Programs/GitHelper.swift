@@ -20,10 +20,11 @@ struct GitHelper {
     let exact = found.filter { $0.name.path == wanted.path }
     for (key, name) in exact + found.filter({ $0.name.path != wanted.path }) {
       guard let value = try items.value(for: key) else { continue }
-      let credential = GitAttributes(stored: value)
-      guard !value.contains(0) else {
-        throw Failure(.failure, "\(open.location): \(key) has a byte of zero in it")
+      // Not possible in git's lines, where the rest would be taken for another attribute.
+      guard !value.contains(0), name.user?.contains(where: ["\n", "\0"].contains) != true else {
+        throw Failure(.failure, "\(open.location): git cannot take \(key)")
       }
+      let credential = GitAttributes(stored: value)
       let user = name.user.map { [SecretBytes(utf8: "username=\($0)\n")] } ?? []
       if credential["credential"] == nil {
         return SecretBytes(

@@ -66,8 +66,3 @@ extension System {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 }
-
-extension SystemCallError {
-  /// Whether the file that the call needs does not exist.
-  var isOfMissingFile: Bool { errno == ENOENT }
-}

@@ -21,8 +21,12 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind(address)
 listener.listen(8)
 
+# The server starts when all connections are made, and does not end between two of them.
+start, connected = os.pipe()
 child = os.fork()
 if child == 0:
+    os.close(connected)
+    os.read(start, 1)
     # sd_listen_fds(3).
     os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
     os.dup2(listener.fileno(), 3)
@@ -32,13 +36,15 @@ if child == 0:
 listener.close()
 if user != os.getuid():
     os.setresuid(user, user, user)
-for name in names:
-    connection = socket.socket(socket.AF_UNIX)
+connections = [socket.socket(socket.AF_UNIX) for _ in names]
+for connection, name in zip(connections, names):
     if name:
         connection.bind(b"\0%d%s" % (os.getpid(), name.encode()))
     connection.connect(address)
     # As systemd does.
     connection.shutdown(socket.SHUT_WR)
+os.close(connected)
+for connection in connections:
     answer = b""
     while part := connection.recv(1 << 16):
         answer += part
