@@ -21,7 +21,9 @@ struct GitHelper {
     for (key, name) in exact + found.filter({ $0.name.path != wanted.path }) {
       guard let value = try items.value(for: key) else { continue }
       // Not possible in git's lines, where the rest would be taken for another attribute.
-      guard !value.contains(0), name.user?.contains(where: ["\n", "\0"].contains) != true else {
+      guard !value.contains(0),
+        !(name.user ?? "").unicodeScalars.contains(where: { $0 == "\n" || $0 == "\0" })
+      else {
         throw Failure(.failure, "\(open.location): git cannot take \(key)")
       }
       let credential = GitAttributes(stored: value)
