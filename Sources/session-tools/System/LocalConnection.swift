@@ -50,7 +50,7 @@ final class LocalConnection {
   ) throws(SystemCallError) -> Int32? {
     while true {
       var waiting = descriptors.map { pollfd(fd: $0, events: events, revents: 0) }
-      let left = (max(0, (end - .now) / .milliseconds(1))).rounded(.up)
+      let left = max(0, (end - .now) / .milliseconds(1)).rounded(.up)
       let count = unsafe poll(&waiting, nfds_t(waiting.count), Int32(min(left, 1e9)))
       if count > 0 { return waiting.first { $0.revents != 0 }?.fd }
       if count == 0 { return nil }
