@@ -65,7 +65,8 @@ extension ForeignSecretServiceItems.Dialect {
 
   /// git's `git-credential-libsecret`: service `git`, and the URL as identifier.
   ///
-  /// The value is the secret as git keeps it: the password, and perhaps more lines.
+  /// A slash or percent sign in the user name is percent-encoded. The value is the secret as git
+  /// keeps it: the password, and perhaps more lines.
   public static let git = Self(name: "git", attributes: [:]) {
     attributes throws(StoreError) in
     // Up to git 2.40 the schema is that of all network passwords; git's are those for the web.
