@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,9 +34,13 @@ static inline int session_tools_column_count(int descriptor) {
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int memfd_create(const char *, unsigned);
+extern int execvpe(const char *, char *const *, char *const *);
 extern int sched_getcpu(void);
 extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);
 extern int pthread_attr_setaffinity_np(pthread_attr_t *, size_t, const cpu_set_t *);
+
+/* Swift cannot read a global variable that any thread may change. */
+static inline char **session_tools_environment(void) { return __environ; }
 
 /* glibc hides O_DIRECT behind _GNU_SOURCE, and its value differs by architecture. */
 static inline int session_tools_direct(void) { return __O_DIRECT; }
@@ -128,6 +133,19 @@ static inline int session_tools_diagnosed_address(
     return 0;
   }
   return -1;
+}
+
+/* Finds the user of the process that made a connection to a local socket, as it was then. */
+static inline int session_tools_local_peer_user(int descriptor, unsigned *user) {
+  /* struct ucred, which glibc declares only with _GNU_SOURCE. */
+  struct {
+    int process;
+    unsigned user, group;
+  } peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  *user = peer.user;
+  return 0;
 }
 
 /* Finds the user whose socket is at the other end of a TCP connection within this machine. Returns

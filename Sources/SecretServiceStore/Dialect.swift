@@ -65,7 +65,8 @@ extension ForeignSecretServiceItems.Dialect {
 
   /// git's `git-credential-libsecret`: service `git`, and the URL as identifier.
   ///
-  /// The value is the secret as git keeps it: the password, and perhaps more lines.
+  /// A slash or percent sign in the user name is percent-encoded. The value is the secret as git
+  /// keeps it: the password, and perhaps more lines.
   public static let git = Self(name: "git", attributes: [:]) {
     attributes throws(StoreError) in
     // Up to git 2.40 the schema is that of all network passwords; git's are those for the web.
@@ -76,11 +77,10 @@ extension ForeignSecretServiceItems.Dialect {
     default: return nil
     }
     guard let scheme = attributes["protocol"], let server = attributes["server"] else { return nil }
-    let user = attributes["user"].map { "\($0)@" } ?? ""
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
-    let object = attributes["object"].map { "/\($0)" } ?? ""
-    return try StoreKey(
-      "\(scheme)://\(user)\(server)\(port)\(object)", in: StoreNamespace(service: "git"))
+    return try GitItemName(
+      scheme: scheme, user: attributes["user"], host: server + port, path: attributes["object"]
+    ).key()
   }
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
@@ -89,7 +89,7 @@ extension ForeignSecretServiceItems.Dialect {
     name: "docker", attributes: ["docker_cli": "1"]
   ) { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
-    return try StoreKey("\(user)@\(server)", in: StoreNamespace(service: "docker"))
+    return try DockerItemName(user: user, server: server).key()
   }
 
   /// Items stored with `secret-tool`, whose other attributes make the identifier.

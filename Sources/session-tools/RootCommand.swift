@@ -42,8 +42,10 @@ struct RootCommand: ParsableCommand {
       UnlockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, AnchorCommand.self, MigrateCommand.self, ExportCommand.self,
-      ImportCommand.self, LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
-      AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
+      ImportCommand.self, LoginCommand.self, TokenCommand.self, LogoutCommand.self,
+      RunCommand.self, GitCredentialCommand.self, DockerCredentialCommand.self,
+      CredentialServerCommand.self, DoctorCommand.self, AuthCommand.self, DemoCommand.self,
+      DemoReaderCommand.self,
       LockDemoCommand.self,
     ])
 }

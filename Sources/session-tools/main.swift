@@ -3,4 +3,4 @@ import Glibc
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()
 System.ignoreSignalsOfWriting()
-exit(Program.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(Program.run(ProgramName.arguments(of: CommandLine.arguments)).rawValue)

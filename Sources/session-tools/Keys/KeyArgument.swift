@@ -70,6 +70,14 @@ enum KeyArgument {
     }
   }
 
+  /// Keeps the descriptor that the passphrase was read from away from a program that takes the
+  /// place of this one: if it is a file, the passphrase could be read there again.
+  func closeOnExecution() {
+    // Standard input is the program's as well.
+    guard let descriptor, descriptor > STDERR_FILENO else { return }
+    System.closeOnExecution(descriptor)
+  }
+
   /// Refuses to read one descriptor twice: the second time there is nothing left in it.
   static func checkDescriptors(_ arguments: [KeyArgument?], isInputTaken: Bool = false) throws {
     var taken: Set<Int32> = isInputTaken ? [STDIN_FILENO] : []

@@ -28,7 +28,8 @@ enum Interruption {
     return try body()
   }
 
-  private static func isIgnoring(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+  /// Returns whether a handler, as `signal` returns it, stands for ignoring the signal.
+  static func isIgnoring(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
     unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

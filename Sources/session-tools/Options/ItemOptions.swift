@@ -83,9 +83,15 @@ struct ItemPlaceOptions: ParsableArguments {
   ///
   /// - Throws: `invalidName` if a part is empty or too long, and as ``Settings/service()``.
   func key(_ identifier: String) throws -> StoreKey {
-    let namespace = try StoreNamespace(
+    try StoreKey(identifier, in: try namespace())
+  }
+
+  /// Returns the namespace of the items.
+  ///
+  /// - Throws: `invalidName` if a part is empty or too long, and as ``Settings/service()``.
+  func namespace() throws -> StoreNamespace {
+    try StoreNamespace(
       service: try service ?? Settings.service(), accessGroup: group,
       install: install.map(InstallIdentifier.init(rawValue:)))
-    return try StoreKey(identifier, in: namespace)
   }
 }

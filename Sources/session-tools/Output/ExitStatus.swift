@@ -17,6 +17,8 @@ enum ExitStatus: Int32, CaseIterable {
   case loginNeeded = 10
   case serverUnavailable = 11
   case usage = 64
+  case commandNotRunnable = 126
+  case commandNotFound = 127
 
   var meaning: String {
     switch self {
@@ -32,6 +34,8 @@ enum ExitStatus: Int32, CaseIterable {
     case .loginNeeded: "login needed: not logged in, or the server no longer accepts the login"
     case .serverUnavailable: "server unavailable: try again later"
     case .usage: "wrong usage, or an invalid name or key"
+    case .commandNotRunnable: "run: the command cannot be run"
+    case .commandNotFound: "run: there is no such command"
     }
   }
 

@@ -43,8 +43,18 @@ enum System {
   /// Makes a write to a closed pipe, or beyond the limit on the size of files, fail with an error
   /// instead of a signal that ends the process during a change.
   static func ignoreSignalsOfWriting() {
-    signal(SIGPIPE, SIG_IGN)
-    signal(SIGXFSZ, SIG_IGN)
+    _ = signalsOfWriting
+  }
+
+  /// Takes back ``ignoreSignalsOfWriting()`` for a program that takes the place of this one, which
+  /// inherits what is ignored.
+  static func stopIgnoringSignalsOfWriting() {
+    for (number, wasIgnored) in signalsOfWriting where !wasIgnored { signal(number, SIG_DFL) }
+  }
+
+  /// The signals of writing, and whether they were ignored when the process started.
+  private static let signalsOfWriting = [SIGPIPE, SIGXFSZ].map { number in
+    (number, Interruption.isIgnoring(signal(number, SIG_IGN)))
   }
 
   /// Ends the process as any program ends when its reader is gone, as before `| head`.

@@ -1,0 +1,103 @@
+import ArgumentParser
+import SessionToolsBase
+
+/// `session-tools run`.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a command with items of a service in its environment.",
+    usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> [<argument> ...]",
+    discussion: """
+      With --env, the items that it names become the variables that it names; without it, every \
+      item of the service becomes a variable named as its identifier. The command takes the place \
+      of this process, so no copy of a value stays with a parent, and its exit status is the \
+      command's. If an item is missing, or cannot be a variable, nothing is run. Exit status 127 \
+      when there is no such command, 126 when it cannot be run, as in shells.
+
+      The variables are in the command's memory, where it cannot wipe them, and go on to every \
+      program that it starts. Root and the user's own programs can read them \
+      (/proc/PID/environ). The command writes no core dump.
+
+      Example:
+        session-tools run ~/vault --service deploy --env AWS_SECRET_ACCESS_KEY=aws -- ./deploy
+      """)
+
+  @OptionGroup(title: "Items") var place: ItemPlaceOptions
+  @Argument(help: ItemPlaceOptions.storeHelp, completion: .directory)
+  var store: String?
+
+  @Option(
+    name: .customLong("env"),
+    help: ArgumentHelp("A variable, and the item it is set to.", valueName: "name=identifier"),
+    transform: ItemVariable.init(_:))
+  var variables: [ItemVariable] = []
+
+  @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
+  var command: [String] = []
+  @OptionGroup var access: AccessOptions
+
+  func validate() throws {
+    _ = try namedStore()
+    guard !command.isEmpty else {
+      throw ValidationError("Write the command to run after --.")
+    }
+    var names: Set<String> = []
+    for variable in variables where !names.insert(variable.name).inserted {
+      throw ValidationError("--env names the variable \(variable.name) twice.")
+    }
+  }
+
+  private func namedStore() throws -> StoreLocation? {
+    try place.split([store].compactMap(\.self), names: []).store
+  }
+
+  func run() throws {
+    let namespace = try place.namespace()
+    let named = try variables.map { try StoreKey($0.identifier, in: namespace) }
+    let open = try access.openItems(at: try namedStore() ?? Settings.store())
+    // Its keys are not wiped: the kernel discards the memory of this process for the command's.
+    let chosen =
+      variables.isEmpty
+      ? try everyItem(of: namespace, in: open) : zip(variables.map(\.name), named).map { ($0, $1) }
+    let values = try chosen.map { name, key in
+      (name: name, value: try value(of: key, in: open))
+    }
+    access.key.argument?.closeOnExecution()
+    let error = System.execute(command, variables: values)
+    let name = command[0]
+    throw Failure(
+      error.errno == SystemCallError.noSuchFile ? .commandNotFound : .commandNotRunnable,
+      "\(name): \(CurrentProcess.message(for: error.errno))")
+  }
+
+  private func everyItem(
+    of namespace: StoreNamespace, in open: ItemStore
+  ) throws -> [(String, StoreKey)] {
+    let keys = try open.store.keys(in: namespace)
+    guard !keys.isEmpty else {
+      throw Failure(.notFound, "\(open.location): there are no items of \(namespace.service)")
+    }
+    return try keys.map { key in
+      guard let variable = ItemVariable(namedAs: key) else {
+        throw Failure(
+          .usage,
+          "\(open.location): no variable can be named as \(key). Name the variables with "
+            + "--env NAME=IDENTIFIER.")
+      }
+      return (variable.name, key)
+    }
+  }
+
+  private func value(of key: StoreKey, in open: ItemStore) throws -> SecretBytes {
+    guard let value = try open.store.value(for: key) else {
+      throw Failure.noItem(key, in: open.location)
+    }
+    guard !value.contains(0) else {
+      throw StoreError(
+        .unencodable, store: "\(open.location)",
+        reason: "\(key) has a byte of zero in it, which ends the value of a variable",
+        remedy: "Let the command read it with session-tools get")
+    }
+    return value
+  }
+}

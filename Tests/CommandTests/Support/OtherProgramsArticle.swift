@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+
+/// The article about other programs, whose examples are tried.
+enum OtherProgramsArticle {
+  struct MissingFile: Error {
+    let path: String
+  }
+
+  private static let path =
+    "\(SourceDirectory.path)/Sources/SessionTools/SessionTools.docc/OtherPrograms.md"
+
+  /// Returns the content of a file as the article shows it, with this build's tool in it.
+  ///
+  /// A line with the file's path stands before each block of code that is a file.
+  static func file(_ path: String) throws -> String {
+    let text = try String(contentsOfFile: Self.path, encoding: .utf8)
+    let blocks = text.matches(of: /\n`([^`\n]+)`:\n\n```[a-z]*\n(.*?)\n```\n/.dotMatchesNewlines())
+    guard let block = blocks.first(where: { $0.1 == path }) else { throw MissingFile(path: path) }
+    return block.2.replacingOccurrences(of: "/usr/local/bin/session-tools", with: Tool.program)
+      + "\n"
+  }
+
+  /// Writes a file as the article shows it into a tool's home directory.
+  static func write(_ path: String, for tool: Tool) throws {
+    let place = tool["home/\(path.dropFirst("~/".count))"]
+    try FileManager.default.createDirectory(
+      atPath: URL(filePath: place).deletingLastPathComponent().path,
+      withIntermediateDirectories: true)
+    try file(path).write(toFile: place, atomically: false, encoding: .utf8)
+  }
+}
+
+extension Tool {
+  /// Runs a line beside a server that wants a password; its port is `$port`.
+  ///
+  /// - Parameters:
+  ///   - directory: The directory that it serves.
+  ///   - line: The line.
+  func run(besideServerOf directory: String, _ line: String, environment: [String: String] = [:])
+    throws -> Outcome
+  {
+    // The pipe is read when the server has written its port.
+    try run(
+      """
+      mkfifo port && mkdir -p '\(directory)' || exit
+      python3 '\(SourceDirectory.path)/Tests/Services/PasswordServer/server.py' \
+        '\(directory)' > port &
+      trap "kill $!" EXIT
+      read -r port < port
+      \(line)
+      """, environment: environment)
+  }
+}
