@@ -8,7 +8,7 @@ import Glibc
 ///
 /// The program gets its own process group, so that Ctrl-C in a terminal does not end it, and so
 /// that it can be killed together with the programs it has started. It must be waited for exactly
-/// once.
+/// once, unless this process ends before it.
 package struct StartedProgram: Sendable {
   /// The program's standard streams; a stream that is not given is `/dev/null`.
   package struct Streams {
@@ -32,10 +32,12 @@ package struct StartedProgram: Sendable {
   ///   - arguments: Its arguments, which every user of the machine can read.
   ///   - environment: Variables added to those of this process.
   ///   - streams: Descriptors that it gets copies of.
+  ///   - isDetached: Whether it gets its own session, without a terminal, for a program that runs
+  ///     on after this one.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
-    streams: Streams = Streams()
+    streams: Streams = Streams(), isDetached: Bool = false
   ) throws(SystemCallError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -57,9 +59,12 @@ package struct StartedProgram: Sendable {
     unsafe sigfillset(&all)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    // POSIX_SPAWN_SETSID of <spawn.h>, which Glibc's module leaves out. The leader of a session also
+    // leads a process group.
+    let setsid: Int32 = 0x80
+    let group = isDetached ? setsid : Int32(POSIX_SPAWN_SETPGROUP)
     unsafe posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+      &attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | group))
     let seen = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var (words, variables) = unsafe (
       ([program] + arguments).map { unsafe strdup($0) },
