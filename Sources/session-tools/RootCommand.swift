@@ -8,8 +8,8 @@ struct RootCommand: ParsableCommand {
     discussion: """
       A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option, its \
       key is looked for in the file that SESSION_TOOLS_KEY_FILE names, then where init puts it \
-      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it. \
-      After that, a passphrase is asked for on the terminal.
+      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it, \
+      then among the keys that unlock keeps. After that, a passphrase is asked for on the terminal.
 
       secret-service: is the default collection of the desktop's keyring, and \
       secret-service:COLLECTION is another collection. Only items of this library are used there.
@@ -28,12 +28,12 @@ struct RootCommand: ParsableCommand {
     version: Version.current,
     subcommands: [
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
-      UnlockCommand.self,
+      UnlockCommand.self, LockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, MigrateCommand.self, ExportCommand.self, ImportCommand.self,
       LoginCommand.self, TokenCommand.self, LogoutCommand.self, DoctorCommand.self,
       AuthCommand.self, DemoCommand.self, DemoReaderCommand.self,
-      LockDemoCommand.self,
+      LockDemoCommand.self, AgentCommand.self,
     ])
 }
 

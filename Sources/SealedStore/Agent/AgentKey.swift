@@ -39,7 +39,9 @@ public struct AgentKey: KeySource {
     return key
   }
 
-  /// Throws `invalidKey`: the agent keeps keys of existing slots only.
+  /// Makes no slot: the agent keeps only keys of existing slots.
+  ///
+  /// - Throws: `invalidKey`, always.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     throw StoreError(
       .invalidKey, store: path, reason: "the agent keeps no key for a new slot",

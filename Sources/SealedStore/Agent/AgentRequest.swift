@@ -16,12 +16,12 @@ package enum AgentRequest: Sendable {
   /// - Throws: `unavailable` when the system gives no memory for the key.
   package init?(_ message: AgentMessage) throws(StoreError) {
     switch (message.kind, message.bodyByteCount) {
-    case (1, 16): self = .get(message.store)
-    case (2, 52):
+    case (1?, 16): self = .get(message.store)
+    case (2?, 52):
       let seconds = message.buffer.load(UInt32.self, at: Self.secondsOffset)
       self = .keep(message.store, try message.key(), seconds: seconds)
-    case (3, 16): self = .forget(message.store)
-    case (4, 0): self = .forgetAll
+    case (3?, 16): self = .forget(message.store)
+    case (4?, 0): self = .forgetAll
     default: return nil
     }
   }
@@ -65,11 +65,11 @@ package enum AgentAnswer: Sendable {
   /// - Throws: `unavailable` when the system gives no memory for the key.
   init?(_ message: AgentMessage) throws(StoreError) {
     switch (message.kind, message.bodyByteCount) {
-    case (128, 0): self = .done
-    case (129, Sodium.keyByteCount): self = .key(try message.key())
-    case (130, 0): self = .noKey
-    case (131, 0): self = .full
-    case (132, 0): self = .notUnderstood
+    case (128?, 0): self = .done
+    case (129?, Sodium.keyByteCount): self = .key(try message.key())
+    case (130?, 0): self = .noKey
+    case (131?, 0): self = .full
+    case (132?, 0): self = .notUnderstood
     default: return nil
     }
   }

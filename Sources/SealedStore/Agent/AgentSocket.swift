@@ -44,9 +44,9 @@ package final class AgentSocket: Sendable {
   ) throws(SystemCallError) -> AgentSocket {
     let listener = try open()
     let path = path(of: name, in: directory)
-    guard
-      try calling(path, { unsafe Glibc.bind(listener.descriptor, $0, $1) }) == 0
-    else { throw SystemCallError("bind", errno) }
+    guard try unsafe calling(path, { unsafe Glibc.bind(listener.descriptor, $0, $1) }) == 0 else {
+      throw SystemCallError("bind", errno)
+    }
     // No one can connect before it listens.
     guard unsafe Glibc.chmod(path, 0o600) == 0 else { throw SystemCallError("chmod", errno) }
     guard Glibc.listen(listener.descriptor, backlog) == 0 else {
@@ -65,7 +65,7 @@ package final class AgentSocket: Sendable {
   ) throws(SystemCallError) -> AgentSocket? {
     let socket = try open()
     let path = path(of: name, in: directory)
-    while try calling(path, { unsafe Glibc.connect(socket.descriptor, $0, $1) }) != 0 {
+    while try unsafe calling(path, { unsafe Glibc.connect(socket.descriptor, $0, $1) }) != 0 {
       switch errno {
       case ENOENT, ECONNREFUSED: return nil
       case EAGAIN, EINTR:

@@ -31,9 +31,9 @@ package struct KeyAgent: Sendable {
   package func ask(_ request: AgentRequest) throws(StoreError) -> AgentAnswer? {
     guard let directory = try Self.directory() else { return nil }
     let path = directory.pathOfFile(Self.socketName)
-    let message: AgentMessage?
+    let received: AgentMessage?
     do throws(SystemCallError) {
-      message = try Self.exchange(request.message, in: directory)
+      received = try Self.exchange(request.message, in: directory)
     } catch let error where error.errno == ETIMEDOUT {
       throw StoreError(
         .timedOut, store: path, reason: "the agent does not answer",
@@ -42,7 +42,7 @@ package struct KeyAgent: Sendable {
     } catch {
       throw StoreError(error, path: path)
     }
-    guard let message else { return nil }
+    guard let message = received else { return nil }
     switch try AgentAnswer(message) {
     case .notUnderstood, nil:
       throw StoreError(
@@ -65,9 +65,11 @@ package struct KeyAgent: Sendable {
     _ message: AgentMessage, in directory: PrivateDirectory
   ) throws(SystemCallError) -> AgentMessage? {
     let deadline = ContinuousClock.now + timeout
-    let socket = try AgentSocket.connected(
-      to: socketName, in: directory.descriptor, until: deadline)
-    guard let socket, socket.send(message) else { return nil }
+    guard
+      let socket = try AgentSocket.connected(
+        to: socketName, in: directory.descriptor, until: deadline),
+      socket.send(message)
+    else { return nil }
     var incoming = IncomingAgentMessage()
     while true {
       switch incoming.read(from: socket) {

@@ -38,7 +38,7 @@ private final class KeyRecorder: KeySource {
     self.source = source
   }
 
-  var lastKey: WrappingKey? { key.withLock(\.self) }
+  var lastKey: WrappingKey? { key.withLock { $0 } }
 
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     let found = try source.wrappingKey(for: slot)
