@@ -19,10 +19,16 @@ public import SessionToolsBase
 public struct AgentKey: KeySource {
   /// The path of the store.
   public let path: String
+  private let agent: KeyAgent
 
   /// Names the key of a store; does not contact the agent yet.
   public init(forStoreAt path: String) {
+    self.init(forStoreAt: path, agent: KeyAgent())
+  }
+
+  package init(forStoreAt path: String, agent: KeyAgent) {
     self.path = path
+    self.agent = agent
   }
 
   /// Returns the key that the agent keeps for the store, whatever the slot.
@@ -53,7 +59,7 @@ public struct AgentKey: KeySource {
   /// - Throws: As ``wrappingKey(for:)``, but not `locked`.
   package func keptKey() throws(StoreError) -> WrappingKey? {
     let store = try SealedFileStore.storeIdentifier(at: path)
-    guard case .key(let key)? = try KeyAgent().ask(.get(store)) else { return nil }
+    guard case .key(let key)? = try agent.ask(.get(store)) else { return nil }
     return key
   }
 }

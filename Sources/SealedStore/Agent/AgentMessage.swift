@@ -1,4 +1,4 @@
-package import SessionToolsBase
+import SessionToolsBase
 
 /// A message between a program and the agent that keeps keys.
 ///

@@ -1,8 +1,8 @@
 import Glibc
 package import SessionToolsBase
 
-/// The process that keeps keys for its user's programs, as they see it: `session-tools agent`, which
-/// `session-tools unlock` starts.
+/// The process that keeps keys for its user's programs, as they see it: `session-tools agent`,
+/// which `session-tools unlock` starts.
 ///
 /// What it keeps is the key of the slot that opened a store, not the store's own keys: it opens
 /// exactly what the passphrase opened, and nothing more once the slot is changed, removed or
@@ -20,8 +20,12 @@ package struct KeyAgent: Sendable {
   /// The directory of the socket: `$XDG_RUNTIME_DIR/session-tools`.
   package static var directoryPath: String { "\(UserDirectory.runtime.path)/session-tools" }
 
-  /// Names the agent of the current user.
-  package init() {}
+  private let path: String
+
+  /// Names the agent with its socket in a directory.
+  package init(directoryPath: String = Self.directoryPath) {
+    path = directoryPath
+  }
 
   /// Asks the agent.
   ///
@@ -29,32 +33,32 @@ package struct KeyAgent: Sendable {
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `unsupportedVersion`, `unavailable`
   ///   when the system gives no memory, or `io`.
   package func ask(_ request: AgentRequest) throws(StoreError) -> AgentAnswer? {
-    guard let directory = try Self.directory() else { return nil }
-    let path = directory.pathOfFile(Self.socketName)
+    guard let directory = try directory() else { return nil }
+    let socketPath = directory.pathOfFile(Self.socketName)
     let received: AgentMessage?
     do throws(SystemCallError) {
       received = try Self.exchange(request.message, in: directory)
     } catch let error where error.errno == ETIMEDOUT {
       throw StoreError(
-        .timedOut, store: path, reason: "the agent does not answer",
+        .timedOut, store: socketPath, reason: "the agent does not answer",
         remedy: "End it with pkill -f 'session-tools agent', which wipes the keys that it keeps",
         errno: error.errno)
     } catch {
-      throw StoreError(error, path: path)
+      throw StoreError(error, path: socketPath)
     }
     guard let message = received else { return nil }
     switch try AgentAnswer(message) {
     case .notUnderstood, nil:
       throw StoreError(
-        .unsupportedVersion, store: path, reason: "the agent is of another version",
-        remedy: "End it with rm \(path.shellQuoted), which wipes the keys that it keeps")
+        .unsupportedVersion, store: socketPath, reason: "the agent is of another version",
+        remedy: "End it with rm \(socketPath.shellQuoted), which wipes the keys that it keeps")
     case let answer?: return answer
     }
   }
 
-  private static func directory() throws(StoreError) -> PrivateDirectory? {
+  private func directory() throws(StoreError) -> PrivateDirectory? {
     do throws(StoreError) {
-      return try PrivateDirectory(directoryPath, fileSystem: LinuxFileSystem())
+      return try PrivateDirectory(path, fileSystem: LinuxFileSystem())
     } catch let error where error.code == .unavailable {
       return nil
     }

@@ -28,8 +28,8 @@ extension SealedFileStore {
   }
 }
 
-/// A key source that remembers the last key of another: the search for a slot ends with the key that
-/// opens it.
+/// A key source that remembers the last key of another: the search for a slot ends with the key
+/// that opens it.
 private final class KeyRecorder: KeySource {
   private let source: any KeySource
   private let key = Mutex<WrappingKey?>(nil)

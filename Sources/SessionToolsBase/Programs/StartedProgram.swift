@@ -59,8 +59,8 @@ package struct StartedProgram: Sendable {
     unsafe sigfillset(&all)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-    // POSIX_SPAWN_SETSID of <spawn.h>, which Glibc's module leaves out. The leader of a session also
-    // leads a process group.
+    // POSIX_SPAWN_SETSID of <spawn.h>, which Glibc's module leaves out. The leader of a session
+    // also leads a process group.
     let setsid: Int32 = 0x80
     let group = isDetached ? setsid : Int32(POSIX_SPAWN_SETPGROUP)
     unsafe posix_spawnattr_setflags(

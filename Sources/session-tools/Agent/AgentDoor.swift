@@ -36,7 +36,7 @@ final class AgentDoor {
       throw StoreError(error, path: path)
     }
     let directory = try PrivateDirectory(path, fileSystem: fileSystem)
-    guard let lock = try lock(in: directory) else { return nil }
+    guard let lock = try Self.lock(in: directory) else { return nil }
     // An agent that was killed has left it: with the lock, it is certain that no agent uses it.
     try directory.remove(KeyAgent.socketName)
     let listener: AgentSocket

@@ -3,9 +3,9 @@ import SessionToolsBase
 
 /// The agent's loop, which answers one request for each connection.
 ///
-/// One thread serves all connections, and waits for none: a peer that sends nothing is dropped after
-/// a while, or as soon as its place is needed. Peers of other users are dropped at once, root's
-/// among them: the directory keeps all others away before.
+/// One thread serves all connections, and waits for none: a peer that sends nothing is dropped
+/// after a while, or as soon as its place is needed. Peers of other users, root's among them, are
+/// dropped at once; the directory's mode keeps most of them away before.
 struct AgentServer {
   /// The number of connections whose requests may be on their way at the same time.
   private static let largestConnectionCount = 16
@@ -67,9 +67,9 @@ struct AgentServer {
   }
 
   private func pause(until startEnd: Duration) -> Duration {
-    let ends = connections.map(\.end) + [keys.firstEnd, hasKeptAny ? nil : startEnd].compactMap(\.self)
-    let first = ends.min().map { max(.zero, $0 - clock.uptime) }
-    return min(first ?? Self.longestPause, Self.longestPause)
+    let ends = [keys.firstEnd, hasKeptAny ? nil : startEnd].compactMap(\.self)
+    guard let first = (connections.map(\.end) + ends).min() else { return Self.longestPause }
+    return min(max(.zero, first - clock.uptime), Self.longestPause)
   }
 
   private mutating func acceptConnections() throws(StoreError) {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Each is in guarded memory of its own, which is wiped when the key is removed here.
 final class KeptKeys: Sendable {
-  /// The number of stores whose keys are kept; more would use up the memory that a process may lock.
+  /// The number of stores whose keys are kept; more would use up the memory that may be locked.
   static let largestCount = 64
 
   private struct Entry {

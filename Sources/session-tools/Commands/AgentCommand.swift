@@ -1,5 +1,6 @@
 import ArgumentParser
 import LinuxAuthentication
+import SessionAuthentication
 
 /// `session-tools agent`, which `unlock` starts.
 struct AgentCommand: ParsableCommand {

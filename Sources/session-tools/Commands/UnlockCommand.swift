@@ -49,12 +49,12 @@ struct UnlockCommand: ParsableCommand {
   }
 
   private func unlock(_ path: String) throws {
-    let time = time ?? .standard
+    let duration = time ?? .standard
     let found = try KeyFinder(path: path, argument: key.argument, interaction: interaction)
       .openingKey(waitingAtMost: Self.timeout)
     if !KeyMemory.canBeLocked { Notices.tell(.keyMemoryNotLocked) }
-    try AgentStart.keep(found.key, of: found.store, for: time)
-    StandardError.say("\(path): unlocked for \(time); lock it with session-tools lock")
+    try AgentStart.keep(found.key, of: found.store, for: duration)
+    StandardError.say("\(path): unlocked for \(duration)")
   }
 
   private func unlock(_ collection: SecretServiceStore.Collection) throws {

@@ -6,7 +6,7 @@ import SessionToolsBase
 /// The search for the key that opens a store.
 ///
 /// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
-/// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` keeps in
+/// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` gave to
 /// the agent; a passphrase asked for on the terminal.
 struct KeyFinder {
   static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
@@ -66,7 +66,7 @@ struct KeyFinder {
       do throws(StoreError) {
         return try attempt(open, with: key)
       } catch let error where key.givesWay(after: error) {
-        refusal = (key, error)
+        refusal = (key: key, error: error)
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
@@ -79,7 +79,7 @@ struct KeyFinder {
     return try openAsking(open)
   }
 
-  /// Opens the store with the key that the agent keeps for it; `nil` if it keeps none that opens it.
+  /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
   private func openWithAgent<Found>(
     _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws(StoreError) -> Found? {
@@ -98,7 +98,7 @@ struct KeyFinder {
       return nil
     } catch let error where error.code == .wrongKey {
       // Its slot was changed or removed since, so that it opens nothing any more.
-      StandardError.say("\(error.reason): \(path)")
+      StandardError.say("The key kept by unlock no longer opens \(path), and is forgotten.")
       _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
       return nil
     }
@@ -116,7 +116,7 @@ struct KeyFinder {
       do throws(StoreError) {
         return try attempt(open, with: key)
       } catch let error where error.code == .wrongKey && triesLeft > 0 {
-        StandardError.say("\(error.reason): \(path). Try again.")
+        StandardError.say("The passphrase does not open \(path). Try again.")
       }
     }
   }
