@@ -53,7 +53,7 @@ import Testing
     #expect(!stage.hasSocket)
   }
 
-  @Test(arguments: ["0s", "25h", "15", "m", "1.5h", "-1m", "99999999999s", "1d", ""])
+  @Test(arguments: ["0s", "25h", "15", "m", "1.5h", "-1m", "99999999999s", "1d"])
   func aTimeThatIsNoneIsRefused(_ time: String) throws {
     let outcome = try stage.run("session-tools unlock store --for='\(time)'")
     #expect(outcome.status == 64)
@@ -198,19 +198,25 @@ import Testing
     try await wait(until: "the agent ends") { try !stage.isRunning(process) }
   }
 
-  @Test func theAgentHasNoTerminalAndNoFilesOfTheProgramThatStartedIt() throws {
+  // Root may look into a process that shuts out its own user.
+  @Test(.enabled(if: geteuid() == 0, "only root may look at the agent's files"))
+  func theAgentHasNoTerminalAndNoFilesOfTheProgramThatStartedIt() throws {
     try stage.makeStore()
-    try stage.run("printf geheim > passphrase; mkfifo pipe")
-    let line = "exec 7<> pipe; session-tools unlock store --passphrase-fd 3 3< passphrase"
-    #expect(try stage.run(line).status == 0)
+    try stage.run("umask 077; printf geheim > passphrase; mkfifo pipe")
+    let unlocking = try PseudoTerminal(
+      stage.tool,
+      [
+        "bash", "-c",
+        "exec 7<> pipe; session-tools unlock store --passphrase-fd 3 3< passphrase",
+      ], environment: stage.environment)
+    #expect(unlocking.end() == 0)
     let process = try stage.process()
     let files = try stage.run("readlink /proc/\(process)/fd/*").text
-    for name in ["passphrase", "pipe", "/dev/pts"] {
-      #expect(!files.contains("\(stage.tool[name])\n") && !files.contains("/dev/pts"))
-    }
+    #expect(files.contains("socket:"))
+    for name in ["passphrase", "pipe\n", "/dev/pts"] { #expect(!files.contains(name)) }
     #expect(try stage.run("readlink /proc/\(process)/cwd").text == "/\n")
-    // The session's identifier is its leader's.
-    #expect(try stage.run("ps -o sid=,tty= -p \(process) | xargs").text == "\(process) ?\n")
+    // The session, which it leads, and the number of its terminal: proc(5).
+    #expect(try stage.run("cut -d ' ' -f 6,7 /proc/\(process)/stat").text == "\(process) 0\n")
   }
 
   @Test func aLockOfTheDesktopAndSleepWipeTheKeys() async throws {

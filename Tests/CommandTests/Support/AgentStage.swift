@@ -50,7 +50,7 @@ final class AgentStage: Sendable {
     try run("session-tools list \(name)").status == 0
   }
 
-  /// Connects to the agent from Python, runs lines with the connection `s`, and returns the outcome.
+  /// Connects to the agent from Python, and runs lines with the connection `s`.
   ///
   /// - Parameters:
   ///   - lines: The lines.
@@ -60,8 +60,8 @@ final class AgentStage: Sendable {
       import os, socket, struct, subprocess
       def connected():
           s = socket.socket(socket.AF_UNIX)
-          s.settimeout(60)
           s.connect("run/session-tools/agent.sock")
+          s.settimeout(60)
           return s
       s = connected()
       \(lines)
