@@ -54,10 +54,10 @@ import Testing
   }
 
   @Test(arguments: ["0s", "25h", "15", "m", "1.5h", "-1m", "99999999999s", "1d"])
-  func aTimeThatIsNoneIsRefused(_ time: String) throws {
+  func anInvalidTimeIsRefused(_ time: String) throws {
     let outcome = try stage.run("session-tools unlock store --for='\(time)'")
     #expect(outcome.status == 64)
-    #expect(outcome.complaint.contains("--for takes a time from 1s to 24h"))
+    #expect(outcome.complaint.contains("Write a time from 1s to 24h"))
   }
 
   @Test func eachKeyEndsWithItsTime() async throws {

@@ -33,7 +33,7 @@ package struct KeyAgent: Sendable {
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `unsupportedVersion`, `unavailable`
   ///   when the system gives no memory, or `io`.
   package func ask(_ request: AgentRequest) throws(StoreError) -> AgentAnswer? {
-    guard let directory = try directory() else { return nil }
+    guard let directory = try self.directory() else { return nil }
     let socketPath = directory.pathOfFile(Self.socketName)
     let received: AgentMessage?
     do throws(SystemCallError) {

@@ -23,7 +23,7 @@ struct KeepingTime: CustomStringConvertible {
       argument.utf8.dropLast().allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
       let count = UInt32(argument.dropLast()), 1...86_400 ~= count,
       Duration.seconds(Int64(count) * Int64(unit.seconds)) <= Self.longest
-    else { throw ValidationError("--for takes a time from 1s to 24h, such as 90s, 15m or 8h.") }
+    else { throw ValidationError("Write a time from 1s to 24h, such as 90s, 15m or 8h.") }
     seconds = count * unit.seconds
   }
 
