@@ -87,6 +87,21 @@ static inline int session_tools_accept(int listener) {
   return accept4(listener, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+/* Finds the user of the process at the other end of a connected local socket. Returns -1 if the
+   kernel does not know it. glibc declares the structure, ucred, only with _GNU_SOURCE. */
+static inline int session_tools_local_peer_user(int descriptor, unsigned *user) {
+  struct {
+    pid_t process;
+    uid_t user;
+    gid_t group;
+  } peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  if (size != sizeof peer) return -1;
+  *user = peer.user;
+  return 0;
+}
+
 /* Reads the status of a file, without its times. If the times were read, the next write would give
    the file a new one, however soon it follows (multigrain timestamps, Linux 6.13), and the next
    sync would store it: a third more time for every change of a journal. An empty name means the

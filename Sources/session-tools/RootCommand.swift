@@ -8,8 +8,8 @@ struct RootCommand: ParsableCommand {
     discussion: """
       A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option, its \
       key is looked for in the file that SESSION_TOOLS_KEY_FILE names, then where init puts it \
-      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it. \
-      After that, a passphrase is asked for on the terminal.
+      ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it, \
+      then among the keys that unlock keeps. After that, a passphrase is asked for on the terminal.
 
       Commands for items and logins need not name the store if SESSION_TOOLS_STORE does, or the \
       file $XDG_CONFIG_HOME/session-tools/config (~/.config by default) with the lines
@@ -39,14 +39,13 @@ struct RootCommand: ParsableCommand {
     subcommands: [
       InitCommand.self, SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
       GenerateCommand.self, EditCommand.self, RenameCommand.self, CopyCommand.self,
-      UnlockCommand.self,
+      UnlockCommand.self, LockCommand.self,
       VerifyCommand.self, RepairCommand.self, CompactCommand.self, SlotsCommand.self,
       RotateCommand.self, AnchorCommand.self, MigrateCommand.self, ExportCommand.self,
       ImportCommand.self, LoginCommand.self, TokenCommand.self, LogoutCommand.self,
       RunCommand.self, GitCredentialCommand.self, DockerCredentialCommand.self,
       CredentialServerCommand.self, DoctorCommand.self, AuthCommand.self, DemoCommand.self,
-      DemoReaderCommand.self,
-      LockDemoCommand.self,
+      DemoReaderCommand.self, LockDemoCommand.self, AgentCommand.self,
     ])
 }
 

@@ -53,13 +53,49 @@ import Testing
     #expect(terminal.end() == 0)
   }
 
-  @Test func aWrongPassphraseIsRefused() throws {
+  @Test(arguments: [[], ["--passphrase"]])
+  func theThirdWrongPassphraseIsTheLast(_ options: [String]) throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(tool, [Tool.program, "list", "store"] + options)
+    for number in 1...3 {
+      #expect(terminal.shows("Passphrase for store: "))
+      #expect(!terminal.echoes)
+      terminal.type("falsch\n")
+      if number < 3 { #expect(terminal.shows("The passphrase does not open store. Try again.")) }
+    }
+    #expect(terminal.shows("session-tools: store: the passphrase does not open it."))
+    #expect(terminal.end() == 5)
+    #expect(terminal.echoes)
+    #expect(!terminal.text.contains("falsch"))
+  }
+
+  @Test func aWrongPassphraseCanBeTypedAgain() throws {
     try makeStoreWithPassphrase()
     let terminal = try PseudoTerminal(tool, "list", "store")
+    for passphrase in ["falsch", "geheim"] {
+      #expect(terminal.shows("Passphrase for store: "))
+      terminal.type(passphrase + "\n")
+    }
+    #expect(terminal.end() == 0)
+  }
+
+  @Test func withoutAPersonAtStandardInputAWrongPassphraseIsTheLast() throws {
+    try makeStoreWithPassphrase()
+    let terminal = try PseudoTerminal(
+      tool,
+      ["bash", "-c", "printf value | session-tools set store --service mail token"])
     #expect(terminal.shows("Passphrase for store: "))
     terminal.type("falsch\n")
     #expect(terminal.end() == 5)
-    #expect(!terminal.text.contains("falsch"))
+    #expect(!terminal.text.contains("Try again"))
+  }
+
+  @Test func aWrongPassphraseFromAFileIsNotAskedForAgain() throws {
+    try makeStoreWithPassphrase()
+    try tool.run("umask 077; printf falsch > passphrase")
+    let terminal = try PseudoTerminal(tool, "list", "store", "--passphrase-file", "passphrase")
+    #expect(terminal.end() == 5)
+    #expect(!terminal.text.contains("Passphrase for"))
   }
 
   @Test func nobodyIsAskedWithNoInput() throws {

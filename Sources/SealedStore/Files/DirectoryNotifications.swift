@@ -1,17 +1,17 @@
 import Glibc
-import SessionToolsBase
+package import SessionToolsBase
 
 /// The kernel's notifications about a directory (inotify).
 ///
 /// The only file that makes these calls.
-final class DirectoryNotifications: Sendable {
+package final class DirectoryNotifications: Sendable {
   /// The inotify descriptor, which is readable when there are events.
-  let descriptor: Int32
+  package let descriptor: Int32
 
   /// Watches a directory for writes to its files, and for names that appear or disappear.
   ///
   /// - Throws: `io`, most likely because the user has reached the limit of watches.
-  init(_ path: String) throws(StoreError) {
+  package init(_ path: String) throws(StoreError) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
       throw StoreError(SystemCallError("inotify_init1", errno), path: path)
@@ -31,7 +31,7 @@ final class DirectoryNotifications: Sendable {
   /// Discards all pending events without looking at them: the journal shows what changed.
   ///
   /// An event that reports that others were lost therefore needs no special treatment.
-  func drain() {
+  package func drain() {
     let buffer = ByteBuffer(byteCount: 4096)
     while unsafe Glibc.read(descriptor, buffer.pointer(to: 0..<4096), 4096) > 0 {}
   }

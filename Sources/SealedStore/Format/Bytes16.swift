@@ -36,7 +36,7 @@ struct Bytes16: Hashable, Sendable {
 }
 
 /// The identifier of a store: random, and never changed.
-struct StoreIdentifier: Hashable, Sendable {
+package struct StoreIdentifier: Hashable, Sendable {
   let bytes: Bytes16
 }
 

@@ -7,10 +7,29 @@ import Glibc
 /// as long as any other program that it has started runs.
 ///
 /// The program gets its own process group, so that Ctrl-C in a terminal does not end it, and so
-/// that it can be killed together with the programs it has started. A program in the foreground
-/// stays in this process's group instead, because only that group may use the terminal. It must be
-/// waited for exactly once.
+/// that it can be killed together with the programs it has started; see ``Place`` for others. It
+/// must be waited for exactly once, unless this process ends before it.
 package struct StartedProgram: Sendable {
+  /// Where a program runs.
+  package enum Place: Sendable {
+    /// In a process group of its own.
+    case ownGroup
+    /// In this process's group, because only that group may use the terminal: never ``end()`` it.
+    case foreground
+    /// In a session of its own, without a terminal, for a program that runs on after this one.
+    case ownSession
+
+    fileprivate var flag: Int32 {
+      switch self {
+      case .ownGroup: Int32(POSIX_SPAWN_SETPGROUP)
+      case .foreground: 0
+      // POSIX_SPAWN_SETSID of <spawn.h>, which Glibc's module leaves out. The leader of a session
+      // also leads a process group.
+      case .ownSession: 0x80
+      }
+    }
+  }
+
   /// The program's standard streams; a stream that is not given is `/dev/null`.
   package struct Streams {
     package var input: Int32?
@@ -38,11 +57,11 @@ package struct StartedProgram: Sendable {
   ///   - arguments: Its arguments, which every user of the machine can read.
   ///   - environment: Variables added to those of this process.
   ///   - streams: Descriptors that it gets copies of.
-  ///   - isInForeground: Whether it uses the terminal, and so must never be killed with ``end()``.
+  ///   - place: Where it runs; a process group of its own by default.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
-    streams: Streams = Streams(), isInForeground: Bool = false
+    streams: Streams = Streams(), place: Place = .ownGroup
   ) throws(SystemCallError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -67,9 +86,8 @@ package struct StartedProgram: Sendable {
     unsafe sigfillset(&all)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(isInForeground ? flags : flags | POSIX_SPAWN_SETPGROUP))
+      &attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | place.flag))
     let seen = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var (words, variables) = unsafe (
       ([program] + arguments).map { unsafe strdup($0) },

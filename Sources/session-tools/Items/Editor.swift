@@ -63,7 +63,7 @@ struct Editor {
       streams: StartedProgram.Streams(
         input: STDIN_FILENO, output: STDOUT_FILENO, errors: STDERR_FILENO,
         shared: file.descriptor),
-      isInForeground: true)
+      place: .foreground)
     return editor.wait()
   }
 

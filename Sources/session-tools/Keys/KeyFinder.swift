@@ -6,10 +6,12 @@ import SessionToolsBase
 /// The search for the key that opens a store.
 ///
 /// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
-/// that `init` made; the key in the Secret Service that a slot names; a passphrase asked for on
-/// the terminal.
+/// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` gave to
+/// the agent; a passphrase asked for on the terminal.
 struct KeyFinder {
   static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
+  /// How often a person may type a passphrase.
+  private static let largestTryCount = 3
 
   let path: String
   /// The key that the command line names.
@@ -28,29 +30,111 @@ struct KeyFinder {
   /// Opens the store with the first key in the order, and also returns the key.
   ///
   /// If a key was named and does not open the store, that is an error. The file that `init` made
-  /// and a key in the Secret Service give way to a passphrase, because the store's slots may have
-  /// been changed since, and a keyring may be locked.
+  /// and a key in the Secret Service give way to the agent and to a passphrase, because the store's
+  /// slots may have been changed since, and a keyring may be locked.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` if there is no key.
   func open(
     _ storeOptions: SealedFileStore.Options
   ) throws -> (open: OpenStore, key: any KeySource) {
-    if let key = try namedKey() { return try open(with: key, storeOptions) }
-    let slots = try SealedFileStore.keySlots(at: path)
-    let hasPassphrase = slots.contains(where: \.isPassphrase)
-    if let key = try defaultKey(slots) {
-      let opened = Result { () throws(StoreError) in try open(with: key, storeOptions) }
-      guard case .failure(let error) = opened, key.givesWay(after: error), hasPassphrase,
-        interaction.canAsk
-      else { return try opened.get() }
-      StandardError.say("\(key.name) does not open \(path): \(error.reason)")
+    try search(asksAgent: true) { key throws(StoreError) in
+      let source = key.source(waitingAtMost: storeOptions.lockTimeout)
+      let store = try SealedFileStore.open(at: path, key: source, options: storeOptions)
+      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
     }
-    guard hasPassphrase, interaction.canAsk else { throw keyMissing(slots) }
-    return try open(with: try KeyArgument.passphrasePrompt.choose(prompt), storeOptions)
+  }
+
+  /// Returns the key of the slot that the first key in the order opens, without asking the agent.
+  ///
+  /// - Throws: As ``open(_:)``.
+  func openingKey(
+    waitingAtMost timeout: Duration
+  ) throws -> (store: StoreIdentifier, key: WrappingKey) {
+    try search(asksAgent: false) { key throws(StoreError) in
+      try SealedFileStore.openingKey(at: path, from: key.source(waitingAtMost: timeout))
+    }
+  }
+
+  private func search<Found>(
+    asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws -> Found {
+    if case .passphrasePrompt? = argument { return try openAsking(open) }
+    if let key = try namedKey() { return try attempt(open, with: key) }
+    let slots = try SealedFileStore.keySlots(at: path)
+    var refusal: (key: ChosenKey, error: StoreError)?
+    if let key = try defaultKey(slots) {
+      do throws(StoreError) {
+        return try attempt(open, with: key)
+      } catch let error where key.givesWay(after: error) {
+        refusal = (key: key, error: error)
+      }
+    }
+    if asksAgent, let found = try openWithAgent(open) { return found }
+    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
+      throw refusal?.error ?? keyMissing(slots)
+    }
+    if let refusal {
+      StandardError.say("\(refusal.key.name) does not open \(path): \(refusal.error.reason)")
+    }
+    return try openAsking(open)
+  }
+
+  /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
+  private func openWithAgent<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws(StoreError) -> Found? {
+    let key = AgentKey(forStoreAt: path)
+    do throws(StoreError) {
+      guard try key.keptKey() != nil else { return nil }
+    } catch {
+      // An agent that fails must not keep a person from typing the passphrase.
+      StandardError.say("session-tools: \(error)")
+      return nil
+    }
+    do throws(StoreError) {
+      return try attempt(open, with: ChosenKey(key, name: "the key kept by unlock", place: nil))
+    } catch let error where error.code == .locked {
+      // Its time ended just now.
+      return nil
+    } catch let error where error.code == .wrongKey {
+      // Its slot was changed or removed since, so that it opens nothing any more.
+      StandardError.say("The key kept by unlock no longer opens \(path), and is forgotten.")
+      _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
+      return nil
+    }
+  }
+
+  /// Asks for a passphrase until one opens the store, three times at most.
+  private func openAsking<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws -> Found {
+    // What follows a wrong passphrase in a script's input is not another one.
+    var triesLeft = StandardInput.isTerminal ? Self.largestTryCount : 1
+    while true {
+      let key = try KeyArgument.passphrasePrompt.choose(prompt)
+      triesLeft -= 1
+      do throws(StoreError) {
+        return try attempt(open, with: key)
+      } catch let error where error.code == .wrongKey && triesLeft > 0 {
+        StandardError.say("The passphrase does not open \(path). Try again.")
+      }
+    }
+  }
+
+  private func attempt<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
+  ) throws(StoreError) -> Found {
+    do throws(StoreError) {
+      return try open(key)
+    } catch let error where error.code == .wrongKey {
+      throw StoreError(
+        .wrongKey, store: path, reason: "\(key.name) does not open it",
+        remedy: error.remedy)
+    }
   }
 
   /// Returns the key that the options or the environment name.
-  func namedKey() throws -> ChosenKey? {
+  private func namedKey() throws -> ChosenKey? {
     if let argument { return try argument.choose(prompt) }
     guard let path = Self.keyFileOfEnvironment else { return nil }
     return ChosenKey(
@@ -64,20 +148,6 @@ struct KeyFinder {
     }
     guard let key = slots.lazy.compactMap(\.serviceKey).first else { return nil }
     return try KeyArgument.secretService(key).choose(prompt)
-  }
-
-  private func open(
-    with key: ChosenKey, _ options: SealedFileStore.Options
-  ) throws(StoreError) -> (open: OpenStore, key: any KeySource) {
-    let source = key.source(waitingAtMost: options.lockTimeout)
-    do throws(StoreError) {
-      let store = try SealedFileStore.open(at: path, key: source, options: options)
-      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
-    } catch let error where error.code == .wrongKey {
-      throw StoreError(
-        .wrongKey, store: path, reason: "\(key.name) does not open it",
-        remedy: error.remedy)
-    }
   }
 
   private func keyMissing(_ slots: [KeySlot]) -> StoreError {

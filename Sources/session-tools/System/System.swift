@@ -40,6 +40,27 @@ enum System {
     }
   }
 
+  /// Leaves what a program that runs on must not keep from the one that started it: the working
+  /// directory, and all files but the three standard ones.
+  ///
+  /// Call it before this process opens any.
+  static func leaveTheStarter() {
+    unsafe _ = chdir("/")
+    for descriptor in Files.names(in: "/proc/self/fd").compactMap({ Int32($0) })
+    where descriptor > STDERR_FILENO {
+      // One of them belonged to the list, and is closed already.
+      close(descriptor)
+    }
+  }
+
+  /// Gives up the standard error of the program that started this one.
+  static func discardErrors() {
+    let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard null >= 0 else { return }
+    dup2(null, STDERR_FILENO)
+    close(null)
+  }
+
   /// Makes a write to a closed pipe, or beyond the limit on the size of files, fail with an error
   /// instead of a signal that ends the process during a change.
   static func ignoreSignalsOfWriting() {
@@ -302,7 +323,7 @@ enum System {
 
   /// A means to wake a thread that waits for a person.
   final class Wake: Sendable {
-    fileprivate let descriptor: Int32
+    let descriptor: Int32
 
     /// - Throws: An error if the process has no descriptor left.
     init() throws(SystemCallError) {

@@ -1,0 +1,89 @@
+import Glibc
+package import SessionToolsBase
+
+/// The process that keeps keys for its user's programs, as they see it: `session-tools agent`,
+/// which `session-tools unlock` starts.
+///
+/// What it keeps is the key of the slot that opened a store, not the store's own keys: it opens
+/// exactly what the passphrase opened, and nothing more once the slot is changed, removed or
+/// revoked. A rotation leaves it valid, as it leaves the passphrase.
+///
+/// The agent is reached by a socket of mode 0600 in a directory of mode 0700; each side also checks
+/// that the other belongs to its own user. A key passes through memory of both that is wiped at
+/// once, and through the kernel's; the agent keeps it in ``GuardedMemory``.
+package struct KeyAgent: Sendable {
+  /// The socket's name in ``directoryPath``.
+  package static let socketName = "agent.sock"
+  /// The time in which the agent must answer.
+  private static let timeout = Duration.seconds(5)
+
+  /// The directory of the socket: `$XDG_RUNTIME_DIR/session-tools`.
+  package static var directoryPath: String { "\(UserDirectory.runtime.path)/session-tools" }
+
+  private let path: String
+
+  /// Names the agent with its socket in a directory.
+  package init(directoryPath: String = Self.directoryPath) {
+    path = directoryPath
+  }
+
+  /// Asks the agent.
+  ///
+  /// - Returns: The answer; `nil` when there is no agent, or it ended meanwhile.
+  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `unsupportedVersion`, `unavailable`
+  ///   when the system gives no memory, or `io`.
+  package func ask(_ request: AgentRequest) throws(StoreError) -> AgentAnswer? {
+    guard let directory = try self.directory() else { return nil }
+    let socketPath = directory.pathOfFile(Self.socketName)
+    let received: AgentMessage?
+    do throws(SystemCallError) {
+      received = try Self.exchange(request.message, in: directory)
+    } catch let error where error.errno == ETIMEDOUT {
+      throw StoreError(
+        .timedOut, store: socketPath, reason: "the agent does not answer",
+        remedy: "End it with pkill -f 'session-tools agent', which wipes the keys that it keeps",
+        errno: error.errno)
+    } catch {
+      throw StoreError(error, path: socketPath)
+    }
+    guard let message = received else { return nil }
+    switch try AgentAnswer(message) {
+    case .notUnderstood, nil:
+      throw StoreError(
+        .unsupportedVersion, store: socketPath, reason: "the agent is of another version",
+        remedy: "End it with rm \(socketPath.shellQuoted), which wipes the keys that it keeps")
+    case let answer?: return answer
+    }
+  }
+
+  private func directory() throws(StoreError) -> PrivateDirectory? {
+    do throws(StoreError) {
+      return try PrivateDirectory(path, fileSystem: LinuxFileSystem())
+    } catch let error where error.code == .unavailable {
+      return nil
+    }
+  }
+
+  /// Sends a message and receives the answer; `nil` when there is no agent.
+  private static func exchange(
+    _ message: AgentMessage, in directory: PrivateDirectory
+  ) throws(SystemCallError) -> AgentMessage? {
+    let deadline = ContinuousClock.now + timeout
+    guard
+      let socket = try AgentSocket.connected(
+        to: socketName, in: directory.descriptor, until: deadline),
+      socket.send(message)
+    else { return nil }
+    var incoming = IncomingAgentMessage()
+    while true {
+      switch incoming.read(from: socket) {
+      case .complete(let answer): return answer
+      case .ended: return nil
+      case .incomplete:
+        let left = deadline - ContinuousClock.now
+        guard left > .zero else { throw SystemCallError("recv", ETIMEDOUT) }
+        AgentSocket.wait(for: [socket.descriptor], atMost: left)
+      }
+    }
+  }
+}
