@@ -72,10 +72,12 @@ let package = Package(
         adapted("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
     .systemLibrary(name: "CLinux"),
+    // The tool's, which starts faster, and on machines without a desktop.
+    .target(name: "LazyLibraries"),
     .executableTarget(
       name: "session-tools",
       dependencies: [
-        "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "CLinux", "LazyLibraries", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
         "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
         argumentParser,
       ]),

@@ -17,6 +17,7 @@ struct AgentCommand: ParsableCommand {
     let listening = Task {
       let logind = LogindSource(program: "session-tools", reason: "Wiping keys before sleep")
       // Without logind, as in a container, only time and the person end a key.
+      guard SharedLibrary.gio.problem == nil else { return }
       try? await logind.run { event in
         switch event {
         case .sessionLocked, .willSleep:

@@ -7,10 +7,20 @@ struct AuthenticationChecks {
   let action: String
 
   func all() async -> [Check] {
-    let password = PAMAuthenticator(service: service, prompt: TerminalPrompt())
-    return [
-      .ok("passphrase", "opens any sealed store that has one; only this way protects the data"),
-      await check("password (PAM)", password, "the service \(service) asks for it"),
+    var checks = [
+      Check.ok("passphrase", "opens any sealed store that has one; only this way protects the data")
+    ]
+    if let problem = SharedLibrary.pam.problem {
+      checks.append(.note("password (PAM)", problem, remedy: SharedLibrary.pam.remedy))
+    } else {
+      let password = PAMAuthenticator(service: service, prompt: TerminalPrompt())
+      checks.append(
+        await check("password (PAM)", password, "the service \(service) asks for it"))
+    }
+    if let problem = SharedLibrary.gio.problem {
+      return checks + [.note("message bus", problem, remedy: SharedLibrary.gio.remedy)]
+    }
+    return checks + [
       await check("system (polkit)", PolkitAuthenticator(action: action), "can ask for \(action)"),
       await check("fingerprint (fprintd)", FingerprintAuthenticator(), "a finger is enrolled"),
       await check("desktop and sleep (logind)") { () throws(AuthenticationError) in

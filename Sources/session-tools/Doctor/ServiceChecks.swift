@@ -17,7 +17,10 @@ struct ServiceChecks {
   }
 
   func all() -> [Check] {
-    [service] + plainKeyrings
+    if let problem = SharedLibrary.secret.problem {
+      return [found("libsecret cannot be loaded: \(problem)", remedy: SharedLibrary.secret.remedy)]
+    }
+    return [service] + plainKeyrings
       + [backend, MigrationCheck.checkServices(timeout: .seconds(5))].compactMap(\.self)
   }
 

@@ -38,7 +38,7 @@ struct KeyFinder {
     _ storeOptions: SealedFileStore.Options
   ) throws -> (open: OpenStore, key: any KeySource) {
     try search(asksAgent: true) { key throws(StoreError) in
-      let source = key.source(waitingAtMost: storeOptions.lockTimeout)
+      let source = try key.source(waitingAtMost: storeOptions.lockTimeout)
       let store = try SealedFileStore.open(at: path, key: source, options: storeOptions)
       return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
     }
@@ -51,7 +51,7 @@ struct KeyFinder {
     waitingAtMost timeout: Duration
   ) throws -> (store: StoreIdentifier, key: WrappingKey) {
     try search(asksAgent: false) { key throws(StoreError) in
-      try SealedFileStore.openingKey(at: path, from: key.source(waitingAtMost: timeout))
+      try SealedFileStore.openingKey(at: path, from: try key.source(waitingAtMost: timeout))
     }
   }
 
@@ -164,7 +164,9 @@ struct KeyFinder {
     {
       let file = KeyFile.standard(forStore: identifier).path
       reason += ", and the key file \(file) is not there"
-      remedies.append("put that file back from a backup, since nothing else opens the store")
+      remedies.append(
+        "put that file back from a backup"
+          + (slots.allSatisfy(\.isRawKey) ? ", since nothing else opens the store" : ""))
     }
     return StoreError(
       .keyMissing, store: path, reason: reason,
@@ -192,8 +194,11 @@ extension KeySlot {
 
 extension ChosenKey {
   /// Returns the source, which waits for the Secret Service no longer than for other writers.
-  fileprivate func source(waitingAtMost timeout: Duration) -> any KeySource {
+  ///
+  /// - Throws: `unavailable` if the library for the Secret Service is not installed.
+  fileprivate func source(waitingAtMost timeout: Duration) throws(StoreError) -> any KeySource {
     guard let key = source as? SecretServiceKey else { return source }
+    try SharedLibrary.secret.check()
     var options = SecretServiceStore.Options()
     options.timeout = timeout
     return key.with(options)

@@ -35,6 +35,7 @@ struct NewKey {
       source = SystemdCredential(name)
       place = nil
     case .secretService(let key):
+      try SharedLibrary.secret.check()
       source = key.makingIfAbsent
       place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:

@@ -60,6 +60,7 @@ struct StoreOpener {
       guard key == nil else {
         throw Failure(.usage, "the \(location) opens with the keyring's own password; give no key")
       }
+      try SharedLibrary.secret.check()
       var options = SecretServiceStore.Options()
       options.timeout = timeout
       return ItemStore(

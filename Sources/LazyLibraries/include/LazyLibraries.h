@@ -1,0 +1,12 @@
+/* Shared libraries that are loaded when a function of theirs is called for the first time. */
+
+enum session_tools_library {
+  session_tools_library_gio,
+  session_tools_library_secret,
+  session_tools_library_pam,
+  session_tools_library_curl,
+};
+
+/* Loads a library, and returns a null pointer, or the reason why it cannot be loaded, which is
+   valid until the thread asks again. */
+const char *session_tools_load_library(enum session_tools_library library);

@@ -1,0 +1,43 @@
+import LazyLibraries
+import SessionToolsBase
+
+/// A shared library that is loaded when it is needed, and may not be installed.
+enum SharedLibrary {
+  /// The desktop's message bus, which libsecret brings along.
+  case gio
+  case secret
+  case pam
+
+  /// Debian's package.
+  private var package: String {
+    switch self {
+    case .gio: "libglib2.0-0"
+    case .secret: "libsecret-1-0"
+    case .pam: "libpam0g"
+    }
+  }
+
+  /// How to install the library.
+  var remedy: String { "sudo apt-get install \(package)" }
+
+  /// Why the library cannot be loaded; `nil` if it is loaded now.
+  var problem: String? {
+    let library =
+      switch self {
+      case .gio: session_tools_library_gio
+      case .secret: session_tools_library_secret
+      case .pam: session_tools_library_pam
+      }
+    return unsafe session_tools_load_library(library).map { unsafe String(cString: $0) }
+  }
+
+  /// Checks that the library can be used.
+  ///
+  /// - Throws: `unavailable` if it cannot be loaded.
+  func check() throws(StoreError) {
+    guard let problem else { return }
+    throw StoreError(
+      .unavailable, store: package, reason: "the library cannot be loaded: \(problem)",
+      remedy: "Install it, on Debian with: \(remedy)")
+  }
+}
