@@ -32,10 +32,19 @@ enum Program {
     }
   }
 
+  /// Returns the text of an error of a command, for other programs.
+  static func text(of error: any Error) -> String {
+    switch error {
+    case let error as StoreError: "\(Remedy.typed(error))"
+    case let failure as Failure: failure.message
+    default: "\(error)"
+    }
+  }
+
   private static func report(_ error: any Error) -> ExitStatus {
     switch error {
     case let error as StoreError:
-      complain("\(error)")
+      complain("\(Remedy.typed(error))")
       return ExitStatus(error.code)
     case let error as MigrationError:
       complain(Remedy.text(of: error))

@@ -64,7 +64,7 @@ extension SealedFileStore {
         throw StoreError(
           .invalidKey, store: path,
           reason: "the store has \(KeySlot.largestCount) key slots already",
-          remedy: "Remove one first")
+          remedy: "Remove one first, with session-tools slots remove \(path.shellQuoted)")
       }
       try checkCost(of: slot.parameters, beside: header.slots, for: key)
       header.slots.append(try wrap(storeKey, in: slot, of: header))
@@ -102,7 +102,7 @@ extension SealedFileStore {
       guard header.slots.count > 1 else {
         throw StoreError(
           .invalidKey, store: path, reason: "this is the store's last key slot",
-          remedy: "Add another one first; without a slot nothing opens the store")
+          remedy: "Add another one first, with session-tools slots add \(path.shellQuoted)")
       }
       header.slots.remove(at: number - 1)
     }

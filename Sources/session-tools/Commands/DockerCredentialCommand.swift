@@ -36,7 +36,7 @@ struct DockerCredentialCommand: ParsableCommand {
     do {
       try perform()
     } catch {
-      let text = (error as? Failure)?.message ?? "\(error)"
+      let text = Program.text(of: error)
       try StandardOutput.write(text.escapingControls() + "\n")
       throw ExitCode(ExitStatus.failure.rawValue)
     }

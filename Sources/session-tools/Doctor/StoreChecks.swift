@@ -159,7 +159,8 @@ extension Check {
     switch error {
     case let error as StoreError:
       .problem(
-        name, "\(error.store): \(error.reason)", remedy: error.remedy, ExitStatus(error.code))
+        name, "\(error.store): \(error.reason)", remedy: Remedy.typed(error).remedy,
+        ExitStatus(error.code))
     case let failure as Failure: .problem(name, failure.message, remedy: nil, failure.status)
     default: .problem(name, "\(error)", remedy: nil)
     }

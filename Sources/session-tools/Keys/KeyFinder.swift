@@ -129,7 +129,17 @@ struct KeyFinder {
     } catch let error where error.code == .wrongKey {
       throw StoreError(
         .wrongKey, store: path, reason: "\(key.name) does not open it",
-        remedy: error.remedy)
+        remedy: onlyWayToOpen ?? error.remedy)
+    }
+  }
+
+  /// What opens a store with a single key slot, about which a list of slots says no more.
+  private var onlyWayToOpen: String? {
+    guard let slots = try? SealedFileStore.keySlots(at: path), slots.count == 1 else { return nil }
+    return switch slots[0].parameters {
+    case .passphrase: "Only its passphrase opens it"
+    case .rawKey: "Only the key that it was made with opens it"
+    case .namedKey(let reference): "Only the key \(reference) opens it"
     }
   }
 

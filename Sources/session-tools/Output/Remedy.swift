@@ -1,3 +1,4 @@
+import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
 
@@ -16,6 +17,31 @@ enum Remedy {
       "Remove the items from the source with --resume --delete-source, take it back with --undo, "
         + "or forget it with --close"
     case .unfinished, .finished: ofOpenMigration
+    }
+  }
+
+  /// Returns an error with what to type, where the library advises programs.
+  static func typed(_ error: StoreError) -> StoreError {
+    guard let remedy = remedy(for: error) else { return error }
+    return StoreError(
+      error.code, store: error.store, reason: error.reason, remedy: remedy, errno: error.errno,
+      underlying: error.underlying)
+  }
+
+  private static func remedy(for error: StoreError) -> String? {
+    let keyring = SecretServiceStore.Collection.default.description
+    // By the reason where a code has several.
+    switch error.code {
+    case StoreError.unavailable where error.reason.hasPrefix("there is no store"):
+      return "Name an existing store, or make one with session-tools init "
+        + error.store.shellQuoted
+    case StoreError.locked where error.reason == "the keyring is locked",
+      StoreError.promptDismissed where error.store.hasPrefix(keyring):
+      let name = error.store.dropFirst(keyring.count).filter { $0 != "'" }
+        .drop(while: { $0 == " " })
+      let location = "secret-service:" + (name.isEmpty ? "" : String(name).shellQuoted)
+      return "Run session-tools unlock \(location) where the desktop can ask for the password"
+    default: return nil
     }
   }
 

@@ -71,7 +71,7 @@ struct CredentialServer {
     do {
       return try credential(request)
     } catch {
-      complain("\(request): \((error as? Failure)?.message ?? "\(error)")")
+      complain("\(request): \(Program.text(of: error))")
       return Self.refusal
     }
   }
