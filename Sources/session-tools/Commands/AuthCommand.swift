@@ -18,6 +18,9 @@ struct AuthDoctorCommand: ParsableCommand {
       needs one way that works, not all.
 
       With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}, as for doctor.
+
+      Example:
+        session-tools auth doctor --service login
       """)
 
   @Option(

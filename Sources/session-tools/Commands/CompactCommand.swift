@@ -12,6 +12,9 @@ struct CompactCommand: ParsableCommand {
       than 16 MiB, or more than 1 MiB after 1,000 changes; set and remove compact it from 256 KiB \
       on. In a smaller store only this command does so. Copies that the disk or a backup keeps \
       are not removed.
+
+      Example:
+        session-tools compact ~/vault
       """)
 
   @OptionGroup var opening: OpeningOptions

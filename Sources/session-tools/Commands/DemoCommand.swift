@@ -5,7 +5,12 @@ struct DemoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
     abstract: "Show what a session in a sealed store does, in a second.",
-    discussion: "Works in a temporary directory, which is removed again. Uses no network.")
+    discussion: """
+      Works in a temporary directory, which is removed again. Uses no network.
+
+      Example:
+        session-tools demo
+      """)
 
   func run() throws {
     try Demo.run()

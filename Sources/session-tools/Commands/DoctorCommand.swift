@@ -15,6 +15,9 @@ struct DoctorCommand: ParsableCommand {
 
       With --json: {"checks": [{"finding", "name", "remedy", "status"}], "isFine"}. A status is \
       ok, note or problem; a remedy may be null.
+
+      Example:
+        session-tools doctor ~/vault
       """)
 
   @Argument(

@@ -10,6 +10,9 @@ struct LogoutCommand: ParsableCommand {
     discussion: """
       The login is removed in any case. Exit status 11 when the server could not be reached; the \
       tokens stay valid there until they expire. It is not an error if no one is logged in.
+
+      Example:
+        session-tools logout --store ~/vault --service mail
       """)
 
   @OptionGroup var login: LoginOptions

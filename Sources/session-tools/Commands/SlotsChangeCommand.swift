@@ -9,6 +9,9 @@ struct SlotsChangeCommand: ParsableCommand {
     discussion: """
       Without an option for the new key, a passphrase is asked for on the terminal. The old key \
       still opens copies of the store from before.
+
+      Example:
+        session-tools slots change ~/vault 1 --new-key-file new.key
       """)
 
   @OptionGroup var opening: OpeningOptions

@@ -10,6 +10,9 @@ struct SlotsCommand: ParsableCommand {
       small header, whatever the size of the store. A key whose slot was changed or removed \
       still opens copies of the store from before; to shut it out of what follows, run rotate \
       --revoke.
+
+      Example:
+        session-tools slots list ~/vault
       """,
     subcommands: [
       SlotsListCommand.self, SlotsAddCommand.self, SlotsChangeCommand.self,

@@ -10,6 +10,9 @@ struct SlotsRemoveCommand: ParsableCommand {
       The slots after it move up. The last slot cannot be removed. The key still opens copies of \
       the store from before. With an old header that was kept, it also opens everything written \
       until the next rotate --revoke.
+
+      Example:
+        session-tools slots remove ~/vault 2
       """)
 
   @OptionGroup var opening: OpeningOptions

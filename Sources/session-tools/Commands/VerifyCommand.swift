@@ -22,6 +22,9 @@ struct VerifyCommand: ParsableCommand {
       "recordCount", "repairableItems"}. The repairable items are those of the damaged ones that a \
       repair brings back. A part is one of \
       \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
+
+      Example:
+        session-tools verify ~/vault
       """)
 
   @OptionGroup var opening: OpeningOptions
