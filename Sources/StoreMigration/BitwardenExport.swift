@@ -4,9 +4,10 @@ package import SessionToolsBase
 /// The unencrypted JSON export of Bitwarden as the source of a migration.
 ///
 /// Every item becomes a service, as ``ExportedEntries`` describes: its folder, or its collection in
-/// the export of an organization, and its name. The fields of cards, identities and SSH keys have
-/// Bitwarden's names, such as `number` and `privateKey`. Earlier passwords are left out. Passkeys
-/// and kinds of items that are not known are reported, because they are not read.
+/// the export of an organization, and its name. The fields of cards, identities, SSH keys, bank
+/// accounts, driver's licences and passports have Bitwarden's names, such as `number` and
+/// `privateKey`. Earlier passwords are left out. Passkeys and kinds of items that are not known are
+/// reported, because they are not read. Bitwarden does not write attachments into this format.
 package enum BitwardenExport {
   /// Returns the items of an export.
   ///
@@ -31,18 +32,18 @@ package enum BitwardenExport {
     let export: Export = try decode(data, name)
     var folders: [String: String] = [:]
     for folder in (export.folders ?? []) + (export.collections ?? []) {
-      folders[folder.id ?? ""] = folder.name
+      if let id = folder.id { folders[id] = folder.name }
     }
     var entries = ExportedEntries(name, of: "Bitwarden")
     for (number, item) in export.items.enumerated() {
       let position = "items[\(number)]"
-      let identifiers = [item.folderId].compactMap(\.self) + (item.collectionIds ?? [])
+      let identifiers = ([item.folderId] + (item.collectionIds ?? [])).compactMap(\.self)
       let folder = identifiers.lazy.compactMap { folders[$0] }.first
       entries.add([folder ?? "", item.name ?? ""], item.allFields, at: position)
       if item.login?.fido2Credentials?.isEmpty == false {
         entries.leaveOut("the item has a passkey, which is not read", at: position)
       }
-      if !(1...5).contains(item.type) {
+      if !(1...8).contains(item.type) {
         entries.leaveOut("the item is of an unknown kind, \(item.type)", at: position)
       }
     }
@@ -83,8 +84,14 @@ package enum BitwardenExport {
   }
 }
 
-// The parts of the document that are read.
-// Source: https://bitwarden.com/help/condition-bitwarden-import/#condition-a-json.
+// The parts of the document that are read. What has no value is null, "" or not there, depending
+// on the version that wrote it. Some versions wrote "collectionIds": [null].
+//
+// Source: libs/common/src/models/export/ and libs/tools/export/vault-export/vault-export-core/ in
+// https://github.com/bitwarden/clients; crates/bitwarden-exporters/src/json.rs in
+// https://github.com/bitwarden/sdk-internal; tests/data/bitwarden_export.json in
+// https://github.com/keepassxreboot/keepassxc, and tests/assets/db/bitwarden-org.json in
+// https://github.com/roddhjav/pass-import, which are exports of earlier versions.
 
 private struct Kind: Decodable {
   let encrypted: Bool?
@@ -93,7 +100,7 @@ private struct Kind: Decodable {
 private struct Export: Decodable {
   struct Folder: Decodable {
     let id: String?
-    let name: String
+    let name: String?
   }
 
   let folders: [Folder]?
@@ -118,18 +125,40 @@ private struct Item: Decodable {
 
   struct Field: Decodable {
     let name: String?
-    let value: String?
+    let value: Text?
+  }
+
+  /// A value, which Bitwarden always writes as a string.
+  ///
+  /// Other programs that write this format may have numbers and truth values.
+  struct Text: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      // A failed attempt only means another type; the last one throws for all other types.
+      if let string = try? value.decode(String.self) {
+        text = string
+      } else if let truth = try? value.decode(Bool.self) {
+        text = truth.description
+      } else {
+        text = try value.decode(Decimal.self).description
+      }
+    }
   }
 
   let type: Int
   let name: String?
   let notes: String?
   let folderId: String?
-  let collectionIds: [String]?
+  let collectionIds: [String?]?
   let login: Login?
-  let card: [String: String?]?
-  let identity: [String: String?]?
-  let sshKey: [String: String?]?
+  let card: [String: Text?]?
+  let identity: [String: Text?]?
+  let sshKey: [String: Text?]?
+  let bankAccount: [String: Text?]?
+  let driversLicense: [String: Text?]?
+  let passport: [String: Text?]?
   let fields: [Field]?
 
   /// All fields, in an order that is always the same.
@@ -139,10 +168,10 @@ private struct Item: Decodable {
     ]
     all += (login?.uris ?? []).map { ("url", $0.uri) }
     all.append(("notes", notes))
-    for part in [card, identity, sshKey] {
-      all += (part ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    for part in [card, identity, sshKey, bankAccount, driversLicense, passport] {
+      all += (part ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value?.text) }
     }
-    all += (fields ?? []).map { ($0.name ?? "", $0.value) }
+    all += (fields ?? []).map { ($0.name ?? "", $0.value?.text) }
     return all.map { ExportedEntries.Field(name: $0.name, value: $0.value ?? "") }
   }
 }

@@ -4,7 +4,12 @@ package import SessionToolsBase
 ///
 /// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
 /// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. This
-/// export has no attachments, no fields of a person's own and no history.
+/// export has no attachments, no fields of a person's own and no history; that of KeePassXC 2.6.2
+/// and earlier has no one-time passwords either. References to other fields, `{REF:...}`, are kept
+/// as they are.
+///
+/// Source: src/format/CsvExporter.cpp in https://github.com/keepassxreboot/keepassxc, and its issue
+/// 6476.
 package enum KeePassCSV {
   /// Returns the items of an export.
   ///

@@ -4,7 +4,9 @@ package import SessionToolsBase
 ///
 /// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
 /// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them; older
-/// versions of an entry are not. Attachments are reported, because they are not read.
+/// versions of an entry are not. Attachments are reported, because they are not read. References to
+/// other fields, `{REF:...}`, are kept as they are, and so are the names of fields for one-time
+/// passwords other than `otp`, such as `TOTP Seed` and `TimeOtp-Secret-Base32`.
 package enum KeePassXML {
   /// Returns the items of an export.
   ///
@@ -26,7 +28,11 @@ package enum KeePassXML {
 
 /// The groups and entries of a database, in the order in which the export has them.
 ///
-/// Source: the XML schema of KDBX 4, https://keepass.info/help/kb/kdbx.html.
+/// Both programs write the name of a group before its entries, and the values that they protect in
+/// memory as plain text with `ProtectInMemory="True"`.
+///
+/// Source: src/format/KdbxXmlWriter.cpp in https://github.com/keepassxreboot/keepassxc, and
+/// KeePassLib/Serialization/KdbxFile.Write.cs of KeePass 2, in https://github.com/dlech/KeePass2.x.
 private struct KeePassDatabase {
   var reader: XMLReader
   var entries: ExportedEntries

@@ -34,16 +34,24 @@ import Testing
 
   // MARK: CSV
 
-  private let header = "Group,Title,Username,Password,URL,Notes,TOTP,Icon,Last Modified,Created\n"
+  /// The first line of KeePassXC, which quotes every field.
+  private let header = """
+    "Group","Title","Username","Password","URL","Notes","TOTP","Icon","Last Modified","Created"
+
+    """
 
   @Test func `a CSV export has quotes, lines and commas in its fields`() throws {
+    let written = """
+      "R","v","","p","","","otpauth://totp/v","0","2026-02-17T16:55:23Z","2026-02-17T16:55:23Z"
+
+      """
     let text =
       "\u{FEFF}" + header + "\"R/a b/c\",\"t\",\"u\",\"1\"\"2,3\r\n4\",,\"\",otp,0,x,y\r\n"
-      + "R,,u,\"\",,,,0,x,y\n"
+      + "R,,u,\"\",,,,0,x,y\n" + written
     #expect(
       try items(text, KeePassCSV.items) == [
         "a b/c/t username": "u", "a b/c/t password": "1\"2,3\r\n4", "a b/c/t otp": "otp",
-        "untitled username": "u",
+        "untitled username": "u", "v password": "p", "v otp": "otpauth://totp/v",
       ])
   }
 
@@ -111,6 +119,14 @@ import Testing
       ])
   }
 
+  @Test func `values that are only protected in memory are read`() throws {
+    let text = database(
+      "<Entry><String><Key>Password</Key><Value ProtectInMemory=\"True\">p</Value></String>"
+        + "<String><Key>Title</Key><Value>t</Value></String><String><Key>Notes</Key>"
+        + "<Value ProtectInMemory=\"True\"/></String><History/></Entry>")
+    #expect(try items(text, KeePassXML.items) == ["t password": "p"])
+  }
+
   @Test func `attachments are reported`() throws {
     let text = database(
       entry([("Title", "t"), ("Password", "p")], "<Binary><Key>f</Key><Value Ref='0'/></Binary>"))
@@ -174,12 +190,77 @@ import Testing
       ])
   }
 
+  @Test func `values of a Bitwarden export may be null or not there`() throws {
+    let text = """
+      {"encrypted": false, "folders": [{"id": null, "name": "No Folder"}, {"id": "f", "name": null},
+        {"id": "g"}], "collections": null, "items": [
+        {"passwordHistory": null, "revisionDate": "2024-10-23T16:38:08.870Z", "deletedDate": null,
+          "id": "a", "organizationId": null, "folderId": null, "type": 1, "reprompt": 0,
+          "name": "n", "notes": null, "favorite": false, "fields": null, "login": {
+            "fido2Credentials": null, "uris": null, "username": null, "password": "p",
+            "totp": null}, "collectionIds": [null]},
+        {"type": 1, "name": "o", "folderId": "f", "card": null, "login": {
+          "uris": [{"match": 3, "uri": null}], "password": "q"}, "collectionIds": []},
+        {"type": 2, "name": "s", "folderId": "g", "secureNote": {"type": 0}, "notes": "text",
+          "fields": [{"name": "linked", "value": null, "type": 3, "linkedId": 100}]}]}
+      """
+    #expect(
+      try items(text, BitwardenExport.items) == [
+        "n password": "p", "o password": "q", "s notes": "text",
+      ])
+  }
+
+  @Test func `an export of an organization has the first of an item's collections`() throws {
+    let text = """
+      {"encrypted": false, "collections": [
+        {"id": "b", "organizationId": "o", "name": "B/C", "externalId": null},
+        {"id": "d", "organizationId": "o", "name": "D", "externalId": ""}], "items": [
+        {"organizationId": "o", "folderId": null, "type": 1, "name": "n",
+          "login": {"password": "p"}, "collectionIds": ["gone", "b", "d"]}]}
+      """
+    #expect(try items(text, BitwardenExport.items) == ["B/C/n password": "p"])
+  }
+
+  @Test func `cards, keys and documents keep the names of their fields`() throws {
+    let text = """
+      {"items": [
+        {"type": 3, "name": "c", "card": {"cardholderName": "h", "brand": null,
+          "number": "4111111111111111", "expMonth": "4", "expYear": "2032", "code": "123"}},
+        {"type": 4, "name": "i", "identity": {"firstName": "f", "address2": null, "ssn": "s"}},
+        {"type": 5, "name": "k", "sshKey": {
+          "privateKey": "s", "publicKey": "t", "keyFingerprint": "SHA256:x"}},
+        {"type": 6, "name": "b", "bankAccount": {"iban": "DE", "pin": "1", "swiftCode": ""}},
+        {"type": 7, "name": "d", "driversLicense": {"licenseNumber": "D"}},
+        {"type": 8, "name": "p", "passport": {"passportNumber": "P"}}]}
+      """
+    #expect(
+      try items(text, BitwardenExport.items) == [
+        "c cardholderName": "h", "c number": "4111111111111111", "c expMonth": "4",
+        "c expYear": "2032", "c code": "123", "i firstName": "f", "i ssn": "s",
+        "k privateKey": "s", "k publicKey": "t", "k keyFingerprint": "SHA256:x", "b iban": "DE",
+        "b pin": "1", "d licenseNumber": "D", "p passportNumber": "P",
+      ])
+    let listing = try BitwardenExport.items(SecretBytes(utf8: text), name: "file").listing()
+    #expect(listing.damage == nil)
+  }
+
+  @Test func `numbers and truth values of other programs are taken as text`() throws {
+    let text = """
+      {"items": [{"type": 3, "name": "c", "card": {"number": 4111111111111111, "expMonth": 4},
+        "fields": [{"name": "on", "value": true, "type": 2}]}]}
+      """
+    #expect(
+      try items(text, BitwardenExport.items) == [
+        "c number": "4111111111111111", "c expMonth": "4", "c on": "true",
+      ])
+  }
+
   @Test(arguments: [
     ("geheim", "file: this is not what"), ("[]", "file: this is not what"),
     ("{\"items\": 1}", "file, items: this is not what"), ("{}", "file, items: this is not what"),
     ("{\"items\": [{\"name\": \"geheim\"}]}", "file, items[0].type: this is not what"),
     (
-      "{\"items\": [{\"type\": 3, \"card\": {\"geheim\": 1}}]}",
+      "{\"items\": [{\"type\": 3, \"card\": {\"geheim\": [1]}}]}",
       "file, items[0].card: this is not what"
     ),
     ("{\"encrypted\": true, \"items\": [\"geheim\"]}", "file: the export is encrypted"),
