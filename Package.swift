@@ -149,9 +149,9 @@ let package = Package(
     .target(
       name: "ProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
-        argumentParser,
+        "CLinux", "FuzzTargets", "LazyLibraries", "LinuxAuthentication", "SealedStore",
+        "SecretServiceStore", "SessionAuthentication", "SessionTools", "SessionToolsBase",
+        "StoreMigration", "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

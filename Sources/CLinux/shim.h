@@ -150,19 +150,6 @@ static inline int session_tools_diagnosed_address(
   return -1;
 }
 
-/* Finds the user of the process that made a connection to a local socket, as it was then. */
-static inline int session_tools_local_peer_user(int descriptor, unsigned *user) {
-  /* struct ucred, which glibc declares only with _GNU_SOURCE. */
-  struct {
-    int process;
-    unsigned user, group;
-  } peer;
-  socklen_t size = sizeof peer;
-  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
-  *user = peer.user;
-  return 0;
-}
-
 /* Finds the user whose socket is at the other end of a TCP connection within this machine. Returns
    -1 if it cannot be found.
 

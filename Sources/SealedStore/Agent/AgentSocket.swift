@@ -71,7 +71,7 @@ package final class AgentSocket: Sendable {
       case EAGAIN, EINTR:
         // The kernel has no room for another connection, and does not report when it has.
         guard ContinuousClock.now < deadline else { throw SystemCallError("connect", ETIMEDOUT) }
-        _ = unsafe poll(nil, 0, 5)
+        _ = poll(nil, 0, 5)
       default: throw SystemCallError("connect", errno)
       }
     }

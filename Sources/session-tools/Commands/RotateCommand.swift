@@ -67,7 +67,7 @@ struct RotateCommand: ParsableCommand {
       }
     }
     // Asked between planning and revoking, because both hold the lock that others wait for.
-    let plan = try plan(store, keeping: sources)
+    let plan = try store.revocationPlan(keeping: sources)
     say(plan)
     // No one loses access, so there is nothing to confirm.
     guard !plan.dropped.isEmpty else { return try revoke(store, keeping: sources) { $0 == plan } }
@@ -78,18 +78,6 @@ struct RotateCommand: ParsableCommand {
       throw Failure(.failure, "nothing was changed")
     }
     try revoke(store, keeping: sources) { $0 == plan }
-  }
-
-  private func plan(
-    _ store: SealedFileStore, keeping sources: [any KeySource]
-  ) throws -> SealedFileStore.RevocationPlan {
-    var found: SealedFileStore.RevocationPlan?
-    try store.revoke(keeping: sources) { plan in
-      found = plan
-      return false
-    }
-    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
-    return found
   }
 
   private func revoke(
@@ -108,5 +96,20 @@ struct RotateCommand: ParsableCommand {
     for slot in plan.kept { StandardError.say("keep slot \(slot.number): \(slot.means)") }
     for slot in plan.dropped { StandardError.say("drop slot \(slot.number): \(slot.means)") }
     if plan.dropped.isEmpty { StandardError.say("drop none") }
+  }
+}
+
+extension SealedFileStore {
+  /// Returns what a revocation would keep and drop, without making it.
+  ///
+  /// - Throws: As ``revoke(keeping:progress:confirm:)``.
+  func revocationPlan(keeping sources: [any KeySource]) throws(StoreError) -> RevocationPlan {
+    var found: RevocationPlan?
+    try revoke(keeping: sources) { plan in
+      found = plan
+      return false
+    }
+    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
+    return found
   }
 }

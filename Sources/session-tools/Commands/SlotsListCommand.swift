@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SessionToolsBase
 
 /// `session-tools slots list`.
 struct SlotsListCommand: ParsableCommand {
@@ -53,20 +54,14 @@ struct SlotsListCommand: ParsableCommand {
     at path: String, openedWith file: String, timeout: Duration
   ) throws -> [KeySlot] {
     let key = KeyFile(file)
-    let store: SealedFileStore
     do throws(StoreError) {
-      store = try SealedFileStore.open(
+      let store = try SealedFileStore.open(
         at: path, key: key,
         options: SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell))
+      return try store.revocationPlan(keeping: [key]).kept
     } catch let error where error.code == .wrongKey {
       throw StoreError(.wrongKey, store: path, reason: "the key file \(file) opens no slot")
     }
-    var found: [KeySlot] = []
-    try store.revoke(keeping: [key]) { plan in
-      found = plan.kept
-      return false
-    }
-    return found
   }
 
   private struct Output: Encodable {

@@ -55,18 +55,25 @@ struct KeyFinder {
     }
   }
 
+  /// A key that does not open the store, and why.
+  private struct Refusal {
+    let key: ChosenKey
+    let error: StoreError
+  }
+
   private func search<Found>(
     asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
     if case .passphrasePrompt? = argument { return try openAsking(open) }
     if let key = try namedKey() { return try attempt(open, with: key) }
     let slots = try SealedFileStore.keySlots(at: path)
-    var refusal: (key: ChosenKey, error: StoreError)?
+    var refusal: Refusal?
     if let key = try defaultKey(slots) {
-      do throws(StoreError) {
-        return try attempt(open, with: key)
-      } catch let error where key.givesWay(after: error) {
-        refusal = (key: key, error: error)
+      switch outcome(of: open, with: key) {
+      case .success(let found): return found
+      case .failure(let error):
+        guard key.givesWay(after: error) else { throw error }
+        refusal = Refusal(key: key, error: error)
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
@@ -91,16 +98,17 @@ struct KeyFinder {
       StandardError.say("session-tools: \(error)")
       return nil
     }
-    do throws(StoreError) {
-      return try attempt(open, with: ChosenKey(key, name: "the key kept by unlock", place: nil))
-    } catch let error where error.code == .locked {
-      // Its time ended just now.
-      return nil
-    } catch let error where error.code == .wrongKey {
-      // Its slot was changed or removed since, so that it opens nothing any more.
+    let kept = ChosenKey(key, name: "the key kept by unlock", place: nil)
+    switch outcome(of: open, with: kept) {
+    case .success(let found): return found
+    // Its time ended just now.
+    case .failure(let error) where error.code == .locked: return nil
+    // Its slot was changed or removed since, so that it opens nothing any more.
+    case .failure(let error) where error.code == .wrongKey:
       StandardError.say("The key kept by unlock no longer opens \(path), and is forgotten.")
       _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
       return nil
+    case .failure(let error): throw error
     }
   }
 
@@ -113,11 +121,22 @@ struct KeyFinder {
     while true {
       let key = try KeyArgument.passphrasePrompt.choose(prompt)
       triesLeft -= 1
-      do throws(StoreError) {
-        return try attempt(open, with: key)
-      } catch let error where error.code == .wrongKey && triesLeft > 0 {
+      switch outcome(of: open, with: key) {
+      case .success(let found): return found
+      case .failure(let error):
+        guard error.code == .wrongKey, triesLeft > 0 else { throw error }
         StandardError.say("The passphrase does not open \(path). Try again.")
       }
+    }
+  }
+
+  private func outcome<Found>(
+    of open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
+  ) -> Result<Found, StoreError> {
+    do throws(StoreError) {
+      return .success(try attempt(open, with: key))
+    } catch {
+      return .failure(error)
     }
   }
 
@@ -140,6 +159,7 @@ struct KeyFinder {
     case .passphrase: "Only its passphrase opens it"
     case .rawKey: "Only the key that it was made with opens it"
     case .namedKey(let reference): "Only the key \(reference) opens it"
+    case nil: nil
     }
   }
 

@@ -48,7 +48,7 @@ extension System {
   private static func inheritedVariables(
     except names: [String]
   ) -> [UnsafeMutablePointer<CChar>?] {
-    var variables: [UnsafeMutablePointer<CChar>?] = []
+    var variables = unsafe [UnsafeMutablePointer<CChar>?]()
     var next = unsafe session_tools_environment()
     while let variable = unsafe next?.pointee {
       let isReplaced = names.contains { name in
