@@ -31,12 +31,9 @@ struct SlotsListCommand: ParsableCommand {
 
   func run() throws {
     let path = try store.location.sealedPath()
-    let slots: [KeySlot]
-    if let opensWith {
-      slots = try Self.slots(at: path, openedWith: opensWith, timeout: waiting.timeout)
-    } else {
-      slots = try SealedFileStore.keySlots(at: path)
-    }
+    let slots =
+      try opensWith.map { try self.slots(at: path, openedWith: $0) }
+      ?? SealedFileStore.keySlots(at: path)
     if format.json {
       return try format.write(
         Output(
@@ -50,18 +47,11 @@ struct SlotsListCommand: ParsableCommand {
   /// Returns the slots that a key file opens.
   ///
   /// They are those that a revocation would keep for the file; it is planned and not made.
-  private static func slots(
-    at path: String, openedWith file: String, timeout: Duration
-  ) throws -> [KeySlot] {
+  private func slots(at path: String, openedWith file: String) throws -> [KeySlot] {
     let key = KeyFile(file)
-    do throws(StoreError) {
-      let store = try SealedFileStore.open(
-        at: path, key: key,
-        options: SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell))
-      return try store.revocationPlan(keeping: [key]).kept
-    } catch let error where error.code == .wrongKey {
-      throw StoreError(.wrongKey, store: path, reason: "the key file \(file) opens no slot")
-    }
+    let options = SealedFileStore.Options(lockTimeout: waiting.timeout, onNotice: Notices.tell)
+    return try SealedFileStore.open(at: path, key: key, options: options)
+      .revocationPlan(keeping: [key]).kept
   }
 
   private struct Output: Encodable {
