@@ -61,7 +61,7 @@ import Testing
     #expect(try !names(tool, "get", "positional@1", typed: "store ''").joined().contains("touch"))
   }
 
-  @Test func nothingIsAskedForAndNothingIsWaitedFor() throws {
+  @Test func nothingIsAskedFor() throws {
     let tool = try Tool()
     try tool.run(
       "printf geheim | session-tools init store --passphrase-fd 0 --passphrase-memory 8 "

@@ -41,7 +41,8 @@ package struct KeyAgent: Sendable {
     } catch let error where error.errno == ETIMEDOUT {
       throw StoreError(
         .timedOut, store: socketPath, reason: "the agent does not answer",
-        remedy: "End it with pkill -f 'session-tools agent', which wipes the keys that it keeps",
+        remedy: "End it, and the keys that it keeps, with pkill -KILL -U \(CurrentProcess.user) "
+          + "-f 'session-tools agent$'",
         errno: error.errno)
     } catch {
       throw StoreError(error, path: socketPath)

@@ -32,6 +32,10 @@ extension PrivateDirectory {
     do throws(StoreError) {
       return try PrivateDirectory(path, isOneThing: true, fileSystem: fileSystem)
     } catch let error where error.code == .unsafePermissions {
+      // A file, or a link.
+      guard (try? fileSystem.status(of: path, in: .workingDirectory))?.kind == .directory else {
+        throw error
+      }
       // Advice on owner and mode is for stores alone: chmod 700 / would lock everyone out.
       let isStore = [StoreFile.header, StoreFile.headerCopy, StoreFile.journal].contains { name in
         // A file that cannot be examined shows no store.

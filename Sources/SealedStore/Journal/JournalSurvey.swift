@@ -127,9 +127,10 @@ struct JournalSurvey {
     steps.finish()
   }
 
-  /// Returns the number of the newest record of each item that opens.
-  func newestNumbers() -> [ItemTag: UInt64] {
+  /// Returns the number of the newest record of each item that opens, of those before an offset.
+  func newestNumbers(before end: Int) -> [ItemTag: UInt64] {
     records.reduce(into: [:]) { newest, record in
+      guard record.offset < end else { return }
       newest[record.prefix.tag] = max(newest[record.prefix.tag] ?? 0, record.prefix.number)
     }
   }

@@ -26,6 +26,7 @@ struct LostItems: Sendable {
     countingIn range: Range<Int>
   ) {
     let kept = Dictionary(uniqueKeysWithValues: kept.map { ($0.tag, $0) })
+    let newest = survey.newestNumbers(before: range.upperBound)
     var lost: Set<ItemTag> = []
     if let chained {
       for entry in chained.index.entries {
@@ -34,12 +35,13 @@ struct LostItems: Sendable {
         let isNewest = found.map {
           $0.isSameRecord(as: entry) || Int($0.offset) >= chained.byteCount
         }
-        if isNewest != true { lost.insert(entry.tag) }
+        // Behind this part it may also have been removed.
+        let isRemoved = found == nil && newest[entry.tag] ?? 0 > chained.number
+        if isNewest != true && !isRemoved { lost.insert(entry.tag) }
       }
       let found = Set(survey.records.map(\.prefix.number)).count { $0 <= chained.number }
       knownRecordCount = max(0, Int(clamping: chained.number) - found)
     }
-    let newest = survey.newestNumbers()
     for record in survey.unopened where range.contains(record.offset) {
       knownRecordCount += 1
       let tag = record.prefix.tag

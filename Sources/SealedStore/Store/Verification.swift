@@ -41,7 +41,8 @@ extension SealedFileStore {
   /// Reads the whole journal, and checks that the store is not older than an anchor.
   ///
   /// An anchor that is not saved with every change shows only that the store is at least as new as
-  /// the anchor, not that it is the newest state.
+  /// the anchor, not that it is the newest state. If the journal was replaced since, by compacting or
+  /// rotating, only the numbers of changes are compared.
   ///
   /// - Throws: `corrupt` when the store is older, or another one; otherwise as ``anchor()``.
   public func check(_ anchor: StoreAnchor) throws(StoreError) {
@@ -147,7 +148,7 @@ private struct Verifier {
     var lost = checkRecords(of: view, survey)
     var repairable: Set<StoreKey> = []
     if let damage = view.damage {
-      let newest = survey.newestNumbers()
+      let newest = survey.newestNumbers(before: view.recordsEnd)
       let older = Set(
         survey.unopened.filter { $0.prefix.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {

@@ -105,14 +105,14 @@ package struct StartedProgram: Sendable {
 
   /// Waits until the program has ended, blocking the thread.
   ///
-  /// - Returns: Its status, or the number of the signal that ended it; `nil` when it is unknown,
-  ///   because this process ignores SIGCHLD.
+  /// - Returns: Its status, or 128 and the number of the signal that ended it, as in shells; `nil`
+  ///   when it is unknown, because this process ignores SIGCHLD.
   package func wait() -> Int32? {
     var status: Int32 = 0
     while unsafe waitpid(identifier, &status, 0) == -1 {
       guard errno == EINTR else { return nil }
     }
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
   }
 
   /// Whether the program has ended; it must still be waited for.

@@ -44,7 +44,13 @@ struct AgentStart {
   private mutating func ensureItRuns() throws {
     if let program {
       guard program.hasEnded else { return }
-      if let status = program.wait(), status != 0 { throw ExitCode(status) }
+      if let status = program.wait(), status != 0 {
+        // It has reported the reason, unless it was killed.
+        guard status > 128 else { throw ExitCode(status) }
+        throw StoreError(
+          .unavailable, store: KeyAgent.directoryPath,
+          reason: "the agent was ended by signal \(status - 128)")
+      }
     }
     do throws(SystemCallError) {
       // It reports an error as this process would, until it listens.

@@ -23,7 +23,7 @@ struct AnchorCommand: ParsableCommand {
   /// `session-tools anchor write`.
   struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print an anchor of a store as it is now.")
+      commandName: "write", abstract: "Print an anchor of a store as it is now.")
 
     @OptionGroup var opening: OpeningOptions
 
@@ -36,10 +36,12 @@ struct AnchorCommand: ParsableCommand {
   /// `session-tools anchor check`.
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Check that a store is not older than an anchor.",
       discussion: """
         Exit status 6 when it is older, or when changes that the anchor has are missing. A store \
-        that passed may still lack changes made after the anchor was written.
+        that passed may still lack changes made after the anchor was written. If it was compacted \
+        or rotated since, only the numbers of changes are compared: write an anchor after that.
         """)
 
     @OptionGroup var opening: OpeningOptions

@@ -57,7 +57,7 @@ struct CopyCommand: ParsableCommand {
       let isCleared = try clipboard.clear(ifIs: value)
       if StandardError.isTerminal {
         StandardError.say(
-          isCleared ? "clipboard cleared" : "the clipboard has something else by now")
+          isCleared ? "clipboard cleared" : "the clipboard has no text, or another one, by now")
       }
       if Interruption.signal != nil { throw CancellationError() }
     }

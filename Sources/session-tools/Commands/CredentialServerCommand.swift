@@ -57,12 +57,20 @@ struct CredentialServerCommand: ParsableCommand {
       try server.run { request in
         let key = try StoreKey(
           request.credential, in: StoreNamespace(service: service ?? request.unit))
+        let wasOpen = open != nil
         let items = try open ?? opening.openItems()
         open = items
-        guard let value = try items.store.value(for: key) else {
-          throw Failure.noItem(key, in: items.location)
+        do {
+          guard let value = try items.store.value(for: key) else {
+            throw Failure.noItem(key, in: items.location)
+          }
+          return value
+        } catch let error as StoreError where wasOpen {
+          // It may have been repaired or rotated since, and is opened again for the next unit.
+          items.close()
+          open = nil
+          throw error
         }
-        return value
       }
     } catch {
       throw StoreError(error, path: "the socket")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SessionToolsBase
 
 /// `session-tools lock`.
 struct LockCommand: ParsableCommand {
@@ -21,7 +22,13 @@ struct LockCommand: ParsableCommand {
   var location: StoreLocation?
 
   func run() throws {
-    let store = try location.map { try SealedFileStore.storeIdentifier(at: try $0.sealedPath()) }
-    _ = try KeyAgent().ask(store.map(AgentRequest.forget) ?? .forgetAll)
+    guard let path = try location?.sealedPath() else { return _ = try KeyAgent().ask(.forgetAll) }
+    do throws(StoreError) {
+      _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
+    } catch {
+      throw StoreError(
+        error.code, store: error.store, reason: error.reason,
+        remedy: "Run session-tools lock without a store, which wipes all keys", errno: error.errno)
+    }
   }
 }

@@ -73,14 +73,20 @@ struct Clipboard {
     let program = LimitedProgram(
       pasting[0], Array(pasting.dropFirst()), largestOutputByteCount: value.byteCount,
       timeout: Self.timeout)
+    let outcome: LimitedProgram.Ending
     do throws(SystemCallError) {
-      // An empty clipboard is an error for these programs; more content is another value.
-      guard case .ended(status: 0?, output: let content, complaint: _) = try program.run() else {
-        return false
-      }
-      return content == value
+      outcome = try program.run()
     } catch {
       throw StoreError(error, path: pasting[0])
+    }
+    switch outcome {
+    case .ended(status: 0?, output: let content, complaint: _): return content == value
+    case .tookTooLong:
+      throw Failure(
+        .failure, "\(pasting[0]) does not answer; the clipboard may still have the value")
+    // An empty clipboard, or one without text, is an error for these programs; more content is
+    // another value.
+    default: return false
     }
   }
 

@@ -83,9 +83,12 @@ struct Editor {
     }
   }
 
-  /// Returns the name of the program that a command starts, behind links such as `vi` and `editor`.
+  /// Returns the name of the program that a command starts, behind links such as `vi` and `editor`,
+  /// and behind `env`, `nice` and variables.
   private static func program(of command: String) -> String {
-    let word = String(command.prefix { !$0.isWhitespace })
+    let word =
+      command.split(whereSeparator: \.isWhitespace).map(String.init)
+      .first { !["env", "nice"].contains($0) && !$0.contains("=") } ?? ""
     return URL(filePath: Files.program(word) ?? word).resolvingSymlinksInPath().lastPathComponent
   }
 

@@ -106,7 +106,7 @@ struct KeyFinder {
     // Its slot was changed or removed since, so that it opens nothing any more.
     case .failure(let error) where error.code == .wrongKey:
       StandardError.say("The key kept by unlock no longer opens \(path), and is forgotten.")
-      _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
+      _ = try? KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
       return nil
     case .failure(let error): throw error
     }
@@ -156,7 +156,7 @@ struct KeyFinder {
   private var onlyWayToOpen: String? {
     guard let slots = try? SealedFileStore.keySlots(at: path), slots.count == 1 else { return nil }
     return switch slots[0].parameters {
-    case .passphrase: "Only its passphrase opens it"
+    case .passphrase: "Only the passphrase that was chosen for it opens it"
     case .rawKey: "Only the key that it was made with opens it"
     case .namedKey(let reference): "Only the key \(reference) opens it"
     case nil: nil

@@ -37,7 +37,7 @@ extension System {
     var words = unsafe command.map { unsafe strdup($0) }
     defer { unsafe words.forEach { unsafe free($0) } }
     unsafe words.append(nil)
-    stopIgnoringSignalsOfWriting()
+    ignoreSignalsAsAtStart()
     unsafe _ = execvpe(command[0], words, environment)
     let error = SystemCallError("execvpe", errno)
     withExtendedLifetime(memory) {}

@@ -23,6 +23,7 @@ enum System {
     _ = session_tools_forbid_dumping()
     // On a terminal, Swift's runtime reports a crash with the registers and the memory they point
     // to, which may be a key.
+    _ = ignoresQuit
     for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
       signal(crash, SIG_DFL)
     }
@@ -67,11 +68,15 @@ enum System {
     _ = signalsOfWriting
   }
 
-  /// Takes back ``ignoreSignalsOfWriting()`` for a program that takes the place of this one, which
-  /// inherits what is ignored.
-  static func stopIgnoringSignalsOfWriting() {
+  /// Ignores the signals that this process was started with, for a program that takes its place,
+  /// which inherits what is ignored.
+  static func ignoreSignalsAsAtStart() {
     for (number, wasIgnored) in signalsOfWriting where !wasIgnored { signal(number, SIG_DFL) }
+    if ignoresQuit { signal(SIGQUIT, SIG_IGN) }
   }
+
+  /// Whether SIGQUIT was ignored when the process started, as in a shell's background.
+  private static let ignoresQuit = Interruption.isIgnoring(signal(SIGQUIT, SIG_DFL))
 
   /// The signals of writing, and whether they were ignored when the process started.
   private static let signalsOfWriting = [SIGPIPE, SIGXFSZ].map { number in

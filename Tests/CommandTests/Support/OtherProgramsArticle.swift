@@ -40,13 +40,14 @@ extension Tool {
   func run(besideServerOf directory: String, _ line: String, environment: [String: String] = [:])
     throws -> Outcome
   {
-    // The pipe is read when the server has written its port.
+    // The pipe is read when the server has written its port. The server is killed, because it
+    // inherits from the test's thread that signals are blocked.
     try run(
       """
       mkfifo port && mkdir -p '\(directory)' || exit
-      python3 '\(SourceDirectory.path)/Tests/Services/PasswordServer/server.py' \
+      /usr/bin/python3 '\(SourceDirectory.path)/Tests/Services/PasswordServer/server.py' \
         '\(directory)' > port &
-      trap "kill $!" EXIT
+      trap "kill -KILL $!" EXIT
       read -r port < port
       \(line)
       """, environment: environment)
