@@ -58,7 +58,7 @@ import Testing
   /// Vim would write a swap file, and with these settings a backup and an undo file, too.
   @Test func noFileOnADiskGetsTheValue() throws {
     let home = tool["home"]
-    try "set backup writebackup undofile backupdir=\(home) undodir=\(home) directory=\(home)".write(
+    try "set backup writebackup backupdir=\(home) directory=\(home) undofile undodir=\(home)".write(
       toFile: tool["home/.vimrc"], atomically: true, encoding: .utf8)
     let edited = try tool.run(
       #"printf 's/geheim/ganz-geheim/\nwq\n' | EDITOR='vim.tiny -u home/.vimrc -e -s' "#
@@ -68,8 +68,9 @@ import Testing
     #expect(try value == "ganz-geheim")
     // With these settings, and without the tool's options, it writes copies.
     let control = try tool.run(
-      #"echo geheim > plain; printf 's/geheim/x/\nwq\n' | vim.tiny -u home/.vimrc -e -s plain; "#
-        + "ls home/plain*")
+      #"echo geheim > plain; printf 's/geheim/x/\nwq\n' | "#
+        + "strace -e trace=openat -o control vim.tiny -u home/.vimrc -e -s plain; "
+        + "grep -q 'home/plain.swp' control")
     #expect(control.status == 0, "\(control.complaint)")
     let trace = try String(contentsOf: URL(filePath: tool["trace"]), encoding: .utf8)
     let writes = trace.split(separator: "\n").filter { line in

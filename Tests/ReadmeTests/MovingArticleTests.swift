@@ -16,8 +16,8 @@ import Testing
     for block in Self.blocks { #expect(["laptop", "server"].contains(block.machine)) }
   }
 
-  @Test func `the article has at most 170 lines`() {
-    #expect(Self.article.components(separatedBy: "\n").count <= 171)
+  @Test func `the article has at most 180 lines`() {
+    #expect(Self.article.components(separatedBy: "\n").count <= 181)
   }
 
   /// In a process of its own, because the environment determines a program's keychain.
@@ -28,6 +28,10 @@ import Testing
       try machines.keychain.storeItem(Login(token: "t0ken"), forIdentifier: "login")
       for block in MovingArticleTests.blocks {
         let shown = try machines.output(of: block)
+        // Reported here, because a test in another process reports no values.
+        for change in shown.difference(from: block.expected) {
+          FileHandle.standardError.write(Data("\(change)\n".utf8))
+        }
         #expect(shown == block.expected)
       }
       #expect(try machines.values(in: "server") == ["s3cret\n", "1234\n", "hunter2", "d3ploy"])

@@ -75,7 +75,7 @@ struct Editor {
   private static func options(for program: String) -> String {
     switch program {
     case _ where program.hasPrefix("vim") || program == "nvim":
-      "-n -i NONE -c 'set nobackup nowritebackup noundofile'"
+      "-n -i NONE -c 'set nobackup nowritebackup' -c 'silent! set noundofile'"
     case _ where program == "nano": "-I"
     case _ where program.hasPrefix("emacs") && !program.hasPrefix("emacsclient"):
       "--eval '(setq make-backup-files nil auto-save-default nil create-lockfiles nil)'"
