@@ -196,7 +196,7 @@ struct KeyFinder {
       reason += ", and the key file \(file) is not there"
       remedies.append(
         "put that file back from a backup"
-          + (slots.allSatisfy(\.isRawKey) ? ", since nothing else opens the store" : ""))
+          + (slots.count == 1 ? ", since nothing else opens the store" : ""))
     }
     return StoreError(
       .keyMissing, store: path, reason: reason,
