@@ -61,6 +61,7 @@ private struct KeePassDatabase {
   /// Reads a group.
   ///
   /// - Parameter path: The names of the groups that it is in; `nil` for the root group.
+  /// - Throws: `undecodable` with the line.
   private mutating func readGroup(in path: [String]?) throws(StoreError) {
     var own = path ?? []
     try readElement { database, element, _ throws(StoreError) in
@@ -125,6 +126,7 @@ private struct KeePassDatabase {
   ///
   /// - Parameter read: Reads one element and its end; returns `false` without reading anything for
   ///   one that is to be skipped.
+  /// - Throws: `undecodable` with the line, and what `read` throws.
   private mutating func readElement(
     _ read: (inout Self, String, [String: String]) throws(StoreError) -> Bool
   ) throws(StoreError) {

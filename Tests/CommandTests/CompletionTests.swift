@@ -51,7 +51,8 @@ import Testing
     #expect(
       try names(
         tool, "get", "positional@0", typed: "''",
-        environment: ["SESSION_TOOLS_STORE": tool["store"]]).contains("token"))
+        environment: ["SESSION_TOOLS_STORE": tool["store"]]
+      ).contains("token"))
     #expect(try names(tool, "get", "positional@0", typed: "''") == ["data/", "home/", "store/"])
   }
 

@@ -14,8 +14,9 @@ import Testing
     let expected: String
   }
 
-  /// The commands of the whole article. A line that begins with two spaces is the rest of the line
-  /// before it.
+  /// The commands of the whole article.
+  ///
+  /// A line that begins with two spaces is the rest of the line before it.
   private static let steps: [Step] = ReadmeTests.blocks("console", in: article).flatMap { block in
     "\n\(block)".replacingOccurrences(of: "\n  ", with: " ").components(separatedBy: "\n$ ")
       .dropFirst().map { text in
@@ -30,14 +31,14 @@ import Testing
   private static let accidents = [
     // The newest of 21 records, in the middle of its value.
     "newest value lost": """
-      for n in $(seq 19); do printf v | session-tools set vault --service web "site $n"; done
-      printf new | session-tools set vault --service mail token
-      /usr/bin/python3 -c 'import pathlib
-      journal = pathlib.Path("vault/journal")
-      bytes = bytearray(journal.read_bytes())
-      bytes[len(bytes.rstrip(b"\\0")) - 20] ^= 1
-      journal.write_bytes(bytes)'
-      """,
+    for n in $(seq 19); do printf v | session-tools set vault --service web "site $n"; done
+    printf new | session-tools set vault --service mail token
+    /usr/bin/python3 -c 'import pathlib
+    journal = pathlib.Path("vault/journal")
+    bytes = bytearray(journal.read_bytes())
+    bytes[len(bytes.rstrip(b"\\0")) - 20] ^= 1
+    journal.write_bytes(bytes)'
+    """,
     "is not there": "rm ~/.local/share/session-tools/keys/*",
   ]
 

@@ -20,6 +20,7 @@ extension PrivateDirectory {
   ///   - path: The directory.
   ///   - isNew: Whether the store may have to be made first.
   ///   - fileSystem: The file system that makes the calls.
+  /// - Returns: The directory, open.
   /// - Throws: `unavailable` when there is no directory, or no store, and others may use the
   ///   directory, or libsodium has no randomness; `unsafePermissions`, `accessDenied` or `io`.
   static func ofStore(

@@ -54,8 +54,8 @@ extension SealedFileStore {
   ///
   /// For each item its newest record that opens counts; a removal that the chain confirms also
   /// counts when it does not open. So an item whose newest value is lost goes back to an older one
-  /// (``RepairReport/olderItems``), or is gone (``RepairReport/goneItems``). If the mark is damaged,
-  /// nothing shows whether the journal's last changes are all there: look at
+  /// (``RepairReport/olderItems``), or is gone (``RepairReport/goneItems``). If the mark is
+  /// damaged, nothing shows whether the journal's last changes are all there: look at
   /// ``RepairReport/isEndConfirmed``.
   ///
   /// If the repair lost changes that other open stores had seen, these throw `corrupt` until they

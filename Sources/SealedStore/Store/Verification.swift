@@ -41,8 +41,8 @@ extension SealedFileStore {
   /// Reads the whole journal, and checks that the store is not older than an anchor.
   ///
   /// An anchor that is not saved with every change shows only that the store is at least as new as
-  /// the anchor, not that it is the newest state. If the journal was replaced since, by compacting or
-  /// rotating, only the numbers of changes are compared.
+  /// the anchor, not that it is the newest state. If the journal was replaced since, by compacting
+  /// or rotating, only the numbers of changes are compared.
   ///
   /// - Throws: `corrupt` when the store is older, or another one; otherwise as ``anchor()``.
   public func check(_ anchor: StoreAnchor) throws(StoreError) {

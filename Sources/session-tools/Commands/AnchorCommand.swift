@@ -9,8 +9,8 @@ struct AnchorCommand: ParsableCommand {
     commandName: "anchor",
     abstract: "Detect that a store was put back to an older state.",
     discussion: """
-      Whoever can write a store's files can replace all of them by an old copy, and nothing in \
-      them shows that. An anchor is one line that says how far the store had been written. Keep \
+      A person who can write a store's files can replace all of them by an old copy, and nothing \
+      in them shows that. An anchor is one line that says how far the store had been written. Keep \
       it where the store's files cannot be changed from: on another machine, or on paper. It is \
       not secret.
 

@@ -9,7 +9,7 @@ struct RenameCommand: ParsableCommand {
     usage: "session-tools rename [<store>] <old> <new> [--service <name>] [<options>]",
     discussion: """
       The item stays in its service, group and installation; migrate --rename-service renames a \
-      service. In a sealed store this is one change: no other process sees both names, or no name. \
+      service. A sealed store does it in one change: no other process sees both names, or no name. \
       In the desktop's keyring the new name is stored before the old one is removed. Exit status \
       3 when there is no such item, 7 when there is an item of the new name.
 

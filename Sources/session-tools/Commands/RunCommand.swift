@@ -6,7 +6,7 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Run a command with items of a service in its environment.",
-    usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> [<argument> ...]",
+    usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> ...",
     discussion: """
       With --env, the items that it names become the variables that it names; without it, every \
       item of the service becomes a variable named as its identifier. The command takes the place \

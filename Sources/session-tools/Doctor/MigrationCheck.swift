@@ -12,6 +12,7 @@ enum MigrationCheck {
   ///   - store: The store, open.
   ///   - path: Its path.
   ///   - key: The key that opened it, which opens the journal as well.
+  /// - Returns: The note.
   static func check(_ store: SealedFileStore, _ path: String, _ key: any KeySource) -> Check? {
     check(JournalLocation.path(beside: path), key) { migration throws(StoreError) in
       let isTarget = try migration.target == store.identity()
@@ -48,7 +49,8 @@ enum MigrationCheck {
         remedy: "session-tools migrate \(stores) --resume, --undo or --close")
     } catch {
       return .note(
-        name, "there may be one that was not closed; its journal cannot be read: \(error.store): "
+        name,
+        "there may be one that was not closed; its journal cannot be read: \(error.store): "
           + error.reason, remedy: error.remedy)
     }
   }

@@ -36,7 +36,9 @@ struct ItemWriter {
 
   /// Stores the value, and says so to a person.
   ///
-  /// - Parameter remark: What else to say about the value.
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - remark: What else to say about it.
   /// - Throws: A failure with the status `alreadyExists` if a value must not be replaced, also one
   ///   that was stored since a person was asked; any error of the store.
   func store(_ value: SecretBytes, remark: String = "") throws {

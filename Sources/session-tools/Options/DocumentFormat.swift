@@ -1,7 +1,9 @@
 import SessionToolsBase
 import StoreMigration
 
-/// The format of a file with items in plain text. The raw value is its kind of source.
+/// The format of a file with items in plain text.
+///
+/// The raw value is its kind of source.
 enum DocumentFormat: String, CaseIterable {
   /// JSON Lines, as `export --plaintext` writes them.
   case jsonLines = "jsonl"

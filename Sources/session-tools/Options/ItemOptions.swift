@@ -56,6 +56,7 @@ struct ItemPlaceOptions: ParsableArguments {
   /// - Parameters:
   ///   - words: The words, in their order.
   ///   - names: The names that the command takes, for messages.
+  /// - Returns: The store, and the names without it.
   /// - Throws: `ValidationError` if names are missing, or the store is named twice.
   func split(
     _ words: [String], names: [String]

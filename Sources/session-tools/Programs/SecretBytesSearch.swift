@@ -12,6 +12,8 @@ extension SecretBytes {
     }
   }
 
-  /// The text; `nil` if the bytes are not UTF-8. The text is a copy that is not wiped.
+  /// The text; `nil` if the bytes are not UTF-8.
+  ///
+  /// It is a copy that is not wiped.
   var text: String? { String(validating: copyBytes(), as: UTF8.self) }
 }

@@ -55,6 +55,8 @@ final class AgentStage: Sendable {
   /// - Parameters:
   ///   - lines: The lines.
   ///   - words: A command that runs the program behind it, such as `setpriv` with options.
+  /// - Returns: What it printed, and its status.
+  /// - Throws: An error if it cannot be started.
   func connect(_ lines: String, by words: String = "") throws -> Tool.Outcome {
     let script = """
       import os, socket, struct, subprocess

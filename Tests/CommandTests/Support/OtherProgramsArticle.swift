@@ -37,6 +37,9 @@ extension Tool {
   /// - Parameters:
   ///   - directory: The directory that it serves.
   ///   - line: The line.
+  ///   - environment: Variables in addition to the tool's.
+  /// - Returns: What it printed, and its status.
+  /// - Throws: An error if it cannot be started.
   func run(besideServerOf directory: String, _ line: String, environment: [String: String] = [:])
     throws -> Outcome
   {
