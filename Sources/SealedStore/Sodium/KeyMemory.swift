@@ -8,4 +8,8 @@ package enum KeyMemory {
     // If there is no memory for keys at all, they cannot be locked either.
     (try? GuardedMemory(byteCount: KeyRing.byteCount))?.isLocked ?? false
   }
+
+  /// Overwrites 64 KiB of the stack below the caller, where a call may have saved registers with a
+  /// key.
+  package static func wipeStack() { Sodium.wipeStack(byteCount: 64 << 10) }
 }

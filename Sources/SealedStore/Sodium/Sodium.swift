@@ -18,6 +18,9 @@ package enum Sodium {
   /// The library's version, such as "1.0.18".
   static var version: String { unsafe String(cString: sodium_version_string()) }
 
+  /// Overwrites the stack below the caller.
+  static func wipeStack(byteCount: Int) { sodium_stackzero(byteCount) }
+
   /// Fills a range with random bytes.
   static func fillRandomly(_ buffer: ByteBuffer, _ range: Range<Int>) {
     precondition(isReady, "libsodium found no source of randomness")

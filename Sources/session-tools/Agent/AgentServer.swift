@@ -57,6 +57,7 @@ struct AgentServer {
       door.notifications?.drain()
       try acceptConnections()
       serveConnections()
+      KeyMemory.wipeStack()
     }
   }
 
