@@ -1,6 +1,8 @@
 /* The functions of shared libraries that the tool loads when it first calls one of them:
-   FUNCTION(library, name). Others are loaded when the tool starts, if the linker is not given
-   --as-needed; with it, the tool depends on no shared library but libsodium and those of C. */
+   FUNCTION(library, name). If the linker is given --as-needed before the libraries, the tool
+   depends on none of them, and loads only libsodium and those of C and C++ when it starts. SwiftPM
+   puts options of its command line behind the libraries, so README's command passes this one in
+   clang's variable CCC_OVERRIDE_OPTIONS. */
 
 FUNCTION(gio, g_base64_decode_step)
 FUNCTION(gio, g_base64_encode_close)
