@@ -23,7 +23,11 @@ struct AnchorCommand: ParsableCommand {
   /// `session-tools anchor write`.
   struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "write", abstract: "Print an anchor of a store as it is now.")
+      commandName: "write", abstract: "Print an anchor of a store as it is now.",
+      discussion: """
+        Example:
+          session-tools anchor write ~/vault > vault.anchor
+        """)
 
     @OptionGroup var opening: OpeningOptions
 
@@ -42,6 +46,9 @@ struct AnchorCommand: ParsableCommand {
         Exit status 6 when it is older, or when changes that the anchor has are missing. A store \
         that passed may still lack changes made after the anchor was written. If it was compacted \
         or rotated since, only the numbers of changes are compared: write an anchor after that.
+
+        Example:
+          session-tools anchor check ~/vault "$(cat vault.anchor)"
         """)
 
     @OptionGroup var opening: OpeningOptions

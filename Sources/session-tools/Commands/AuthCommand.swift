@@ -5,6 +5,10 @@ struct AuthCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "auth",
     abstract: "Check the ways to authenticate a person.",
+    discussion: """
+      Example:
+        session-tools auth doctor
+      """,
     subcommands: [AuthDoctorCommand.self])
 }
 

@@ -11,6 +11,9 @@ struct LockDemoCommand: ParsableCommand {
       unanswered for a while, and when logind reports that the desktop is locked or the machine \
       goes to sleep. Then the content is cleared from the screen and the store's keys are wiped \
       from memory, until the passphrase is typed again. The directory is removed at the end.
+
+      Example:
+        session-tools lock-demo --auto-lock 10
       """)
 
   @Option(

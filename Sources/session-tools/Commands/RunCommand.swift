@@ -19,7 +19,7 @@ struct RunCommand: ParsableCommand {
       (/proc/PID/environ). The command writes no core dump.
 
       Example:
-        session-tools run ~/vault --service deploy --env AWS_SECRET_ACCESS_KEY=aws -- ./deploy
+        session-tools run ~/vault --service deploy --env AWS_SECRET=aws -- ./deploy
       """)
 
   @OptionGroup(title: "Items") var place: ItemPlaceOptions
