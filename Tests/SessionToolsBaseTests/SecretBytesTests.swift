@@ -41,7 +41,8 @@ import Testing
     ]
     for text in texts {
       #expect(text.contains("7 secret bytes"))
-      #expect(!text.contains("hunter2") && !text.contains("104") && !text.contains("68 75"))
+      // Two bytes: the name of a local type contains an address, in which any number may stand.
+      #expect(!text.contains("hunter2") && !text.contains("104, 117") && !text.contains("68 75"))
     }
     #expect(Mirror(reflecting: secret).children.isEmpty)
   }
