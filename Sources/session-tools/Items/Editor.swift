@@ -49,7 +49,8 @@ struct Editor {
         reason: "the value has more than \(largestByteCount) bytes; nothing was changed",
         remedy: "Store it in parts, or store the key of a file that you encrypt yourself")
     }
-    return Self.withoutAddedNewline(edited, to: value)
+    // Editors add a newline to a last line that had none.
+    return value.endsWithNewline ? edited : edited.withoutNewline
   }
 
   private func run(on file: MemoryFile) throws(SystemCallError) -> Int32? {
@@ -90,24 +91,5 @@ struct Editor {
       command.split(whereSeparator: \.isWhitespace).map(String.init)
       .first { !["env", "nice"].contains($0) && !$0.contains("=") } ?? ""
     return URL(filePath: Files.program(word) ?? word).resolvingSymlinksInPath().lastPathComponent
-  }
-
-  /// Returns the text without the newline that editors add to a last line that had none.
-  private static func withoutAddedNewline(
-    _ edited: SecretBytes, to value: SecretBytes
-  ) -> SecretBytes {
-    guard last(of: value) != UInt8(ascii: "\n"), last(of: edited) == UInt8(ascii: "\n") else {
-      return edited
-    }
-    let buffer = ByteBuffer(byteCount: edited.byteCount, isSecret: true)
-    buffer.copy(edited, to: 0)
-    return buffer.secret(0..<edited.byteCount - 1)
-  }
-
-  private static func last(of value: SecretBytes) -> UInt8? {
-    guard !value.isEmpty else { return nil }
-    let buffer = ByteBuffer(byteCount: value.byteCount, isSecret: true)
-    buffer.copy(value, to: 0)
-    return buffer.load(UInt8.self, at: value.byteCount - 1)
   }
 }

@@ -8,9 +8,9 @@ enum PassphraseReader {
   /// - Throws: As `KeyFile` for files.
   static func read(file path: String) throws(StoreError) -> SecretBytes {
     if let number = descriptor(in: path) { return try read(descriptor: number) }
-    return withoutNewline(
-      try SecretFile.read(
-        path, largestByteCount: Passphrase.largestByteCount + 1, rule: .privateFile))
+    return try SecretFile.read(
+      path, largestByteCount: Passphrase.largestByteCount + 1, rule: .privateFile
+    ).withoutNewline
   }
 
   /// Reads a descriptor to its end.
@@ -21,7 +21,7 @@ enum PassphraseReader {
     do throws(SystemCallError) {
       let largest = Passphrase.largestByteCount + 1
       if let passphrase = try System.readAll(number, atMost: largest) {
-        return withoutNewline(passphrase)
+        return passphrase.withoutNewline
       }
     } catch {
       throw StoreError(error, path: name)
@@ -36,13 +36,5 @@ enum PassphraseReader {
     if path == "/dev/stdin" { return 0 }
     let prefix = "/dev/fd/"
     return path.hasPrefix(prefix) ? Int32(path.dropFirst(prefix.count)) : nil
-  }
-
-  private static func withoutNewline(_ secret: SecretBytes) -> SecretBytes {
-    let buffer = ByteBuffer(byteCount: secret.byteCount, isSecret: true)
-    buffer.copy(secret, to: 0)
-    let last = secret.byteCount - 1
-    guard last >= 0, buffer.load(UInt8.self, at: last) == UInt8(ascii: "\n") else { return secret }
-    return SecretBytes(in: buffer, 0..<last)
   }
 }

@@ -79,14 +79,7 @@ struct SettingsFile {
   }
 
   private static func trimmed(_ text: String) -> String {
-    var rest = text.unicodeScalars[...]
-    while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
-    while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
-    return String(String.UnicodeScalarView(rest))
-  }
-
-  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-    scalar == " " || scalar == "\t" || scalar == "\r"
+    text.trimmingCharacters(in: CharacterSet(charactersIn: " \t\r"))
   }
 
   private static func text(at path: String) throws -> String {
