@@ -12,8 +12,11 @@ struct AccessOptions: ParsableArguments {
   ///
   /// - Throws: As `StoreOpener`.
   func openItems(at location: StoreLocation) throws -> ItemStore {
-    try StoreOpener(
-      location: location, key: key.argument, interaction: interaction, timeout: timeout
-    ).openItems()
+    try opener(of: location).openItems()
+  }
+
+  /// Returns what opens a store.
+  func opener(of location: StoreLocation) -> StoreOpener {
+    StoreOpener(location: location, key: key.argument, interaction: interaction, timeout: timeout)
   }
 }

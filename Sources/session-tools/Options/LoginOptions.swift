@@ -13,22 +13,19 @@ struct LoginOptions: ParsableArguments {
     help: ArgumentHelp("The login within the service, if there are several.", valueName: "name"))
   var name = "login"
 
-  @OptionGroup(title: "Key") var key: KeyOptions
-  @OptionGroup var interaction: InteractionOptions
-  @OptionGroup var waiting: TimeoutOptions
+  @OptionGroup var access: AccessOptions
 
   /// Opens the store.
   ///
   /// - Throws: As `StoreOpener`, and `invalidName`.
   func open() throws -> LoginStore {
     let location = try store.location()
-    let opener = StoreOpener(
-      location: location, key: key.argument, interaction: interaction, timeout: waiting.timeout)
     // Checked before the store is opened, so that an invalid name leads to no passphrase prompt.
     let namespace = try StoreNamespace(service: service)
     _ = try StoreKey(name, in: namespace)
     return LoginStore(
-      store: try opener.openItems().store, namespace: namespace, name: name, location: location,
-      exclusionTimeout: waiting.chosen)
+      store: try access.openItems(at: location).store, namespace: namespace, name: name,
+      location: location,
+      exclusionTimeout: access.waiting.chosen)
   }
 }

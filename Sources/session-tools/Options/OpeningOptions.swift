@@ -6,18 +6,15 @@ import SessionToolsBase
 /// An existing store and its key.
 struct OpeningOptions: ParsableArguments {
   @OptionGroup var store: StoreArgument
-  @OptionGroup(title: "Key") var key: KeyOptions
-  @OptionGroup var interaction: InteractionOptions
-  @OptionGroup var waiting: TimeoutOptions
+  @OptionGroup var access: AccessOptions
 
   var location: StoreLocation { store.location }
-  var timeout: Duration { waiting.timeout }
+  var key: KeyOptions { access.key }
+  var interaction: InteractionOptions { access.interaction }
+  var timeout: Duration { access.timeout }
   var prompt: PassphrasePrompt { opener.prompt }
 
-  private var opener: StoreOpener {
-    StoreOpener(
-      location: location, key: key.argument, interaction: interaction, timeout: timeout)
-  }
+  private var opener: StoreOpener { access.opener(of: location) }
 
   /// Opens a store of any kind for its items.
   ///
