@@ -42,6 +42,10 @@ const char *session_tools_load_library(enum session_tools_library number) {
   return 0;
 }
 
+const char *session_tools_package_of_library(enum session_tools_library number) {
+  return libraries[number].package;
+}
+
 /* Returns the address of a function. Ends the process if the library is not installed, because
    there is nothing that any function could return. */
 __attribute__((visibility("hidden"))) void *session_tools_load_function(struct function *function) {

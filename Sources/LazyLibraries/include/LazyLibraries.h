@@ -10,3 +10,6 @@ enum session_tools_library {
 /* Loads a library, and returns a null pointer, or the reason why it cannot be loaded, which is
    valid until the thread asks again. */
 const char *session_tools_load_library(enum session_tools_library library);
+
+/* Returns the name of Debian's package with a library. */
+const char *session_tools_package_of_library(enum session_tools_library library);

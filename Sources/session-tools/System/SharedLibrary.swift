@@ -8,13 +8,17 @@ enum SharedLibrary {
   case secret
   case pam
 
+  private var library: session_tools_library {
+    switch self {
+    case .gio: session_tools_library_gio
+    case .secret: session_tools_library_secret
+    case .pam: session_tools_library_pam
+    }
+  }
+
   /// Debian's package.
   private var package: String {
-    switch self {
-    case .gio: "libglib2.0-0"
-    case .secret: "libsecret-1-0"
-    case .pam: "libpam0g"
-    }
+    unsafe String(cString: session_tools_package_of_library(library))
   }
 
   /// How to install the library.
@@ -22,13 +26,7 @@ enum SharedLibrary {
 
   /// Why the library cannot be loaded; `nil` if it is loaded now.
   var problem: String? {
-    let library =
-      switch self {
-      case .gio: session_tools_library_gio
-      case .secret: session_tools_library_secret
-      case .pam: session_tools_library_pam
-      }
-    return unsafe session_tools_load_library(library).map { unsafe String(cString: $0) }
+    unsafe session_tools_load_library(library).map { unsafe String(cString: $0) }
   }
 
   /// Checks that the library can be used.
