@@ -95,7 +95,7 @@ package struct IncomingAgentMessage {
   package init() {}
 
   /// Reads what has arrived, without waiting.
-  package mutating func read(from socket: AgentSocket) -> Progress {
+  package mutating func read(from socket: LocalSocket) -> Progress {
     while true {
       guard let wanted = wantedByteCount else { return .ended }
       if byteCount == wanted {

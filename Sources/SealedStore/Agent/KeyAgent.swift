@@ -71,7 +71,7 @@ package struct KeyAgent: Sendable {
   ) throws(SystemCallError) -> AgentMessage? {
     let deadline = ContinuousClock.now + timeout
     guard
-      let socket = try AgentSocket.connected(
+      let socket = try LocalSocket.connected(
         to: socketName, in: directory.descriptor, until: deadline),
       socket.send(message)
     else { return nil }
@@ -83,7 +83,7 @@ package struct KeyAgent: Sendable {
       case .incomplete:
         let left = deadline - ContinuousClock.now
         guard left > .zero else { throw SystemCallError("recv", ETIMEDOUT) }
-        AgentSocket.wait(for: [socket.descriptor], atMost: left)
+        LocalSocket.wait(for: [socket.descriptor], atMost: left)
       }
     }
   }

@@ -3,7 +3,7 @@ import SessionToolsBase
 
 /// The agent's socket in the file system, and the lock that makes it the only one of its user.
 final class AgentDoor {
-  let listener: AgentSocket
+  let listener: LocalSocket
   /// Notifications about the socket's directory, if the kernel gives them.
   let notifications: DirectoryNotifications?
   private let directory: PrivateDirectory
@@ -12,7 +12,7 @@ final class AgentDoor {
   private let lock: LockFile.Held
 
   private init(
-    listener: AgentSocket, notifications: DirectoryNotifications?, directory: PrivateDirectory,
+    listener: LocalSocket, notifications: DirectoryNotifications?, directory: PrivateDirectory,
     identity: FileStatus?, lock: LockFile.Held
   ) {
     self.listener = listener
@@ -39,7 +39,7 @@ final class AgentDoor {
     guard let lock = try Self.lock(in: directory) else { return nil }
     // An agent that was killed has left it: with the lock, it is certain that no agent uses it.
     try directory.remove(KeyAgent.socketName)
-    let listener: AgentSocket
+    let listener: LocalSocket
     do throws(SystemCallError) {
       listener = try .listening(as: KeyAgent.socketName, in: directory.descriptor)
     } catch {

@@ -17,7 +17,7 @@ struct AgentServer {
   private static let longestPause = Duration.seconds(60)
 
   private struct Connection {
-    let socket: AgentSocket
+    let socket: LocalSocket
     var request = IncomingAgentMessage()
     let end: Duration
   }
@@ -49,7 +49,7 @@ struct AgentServer {
     }
     let startEnd = clock.uptime + Self.startTime
     while door.isOpen, isNeeded(until: startEnd) {
-      AgentSocket.wait(
+      LocalSocket.wait(
         for: [door.listener.descriptor, wake.descriptor] + connections.map(\.socket.descriptor)
           + (door.notifications.map { [$0.descriptor] } ?? []),
         atMost: pause(until: startEnd))

@@ -1,19 +1,11 @@
-import CLinux
 import Foundation
 import Glibc
+import SealedStore
 import SessionToolsBase
 
 /// A connection to a local socket that systemd opened for this process.
-final class LocalConnection {
-  private let descriptor: Int32
-
-  private init(taking descriptor: Int32) {
-    self.descriptor = descriptor
-  }
-
-  deinit {
-    close(descriptor)
-  }
+struct LocalConnection {
+  private let socket: LocalSocket
 
   /// The listening sockets that systemd passed to this process; empty if it passed no socket.
   ///
@@ -34,11 +26,9 @@ final class LocalConnection {
   ) throws(SystemCallError) -> LocalConnection? {
     let end = ContinuousClock.now + timeout
     while let ready = try wait(for: listeners, Int16(POLLIN), until: end) {
-      let accepted = session_tools_accept(ready)
-      if accepted >= 0 { return LocalConnection(taking: accepted) }
       // Of a connection that is gone again, there is nothing to report.
-      guard [EAGAIN, EINTR, ECONNABORTED].contains(errno) else {
-        throw SystemCallError("accept4", errno)
+      if let socket = try LocalSocket.accepted(from: ready) {
+        return LocalConnection(socket: socket)
       }
     }
     return nil
@@ -65,7 +55,8 @@ final class LocalConnection {
     var byteCount = socklen_t(MemoryLayout<sockaddr_un>.size)
     let bytes = unsafe withUnsafeMutableBytes(of: &address) { bytes -> [UInt8]? in
       guard let start = bytes.baseAddress,
-        unsafe getpeername(descriptor, start.assumingMemoryBound(to: sockaddr.self), &byteCount)
+        unsafe getpeername(
+          socket.descriptor, start.assumingMemoryBound(to: sockaddr.self), &byteCount)
           == 0
       else { return nil }
       return unsafe Array(bytes.prefix(Int(byteCount)))
@@ -76,10 +67,7 @@ final class LocalConnection {
   }
 
   /// The user of the process that connected; `nil` if the kernel does not say.
-  var peerUser: UInt32? {
-    var user: UInt32 = 0
-    return unsafe session_tools_local_peer_user(descriptor, &user) == 0 ? user : nil
-  }
+  var peerUser: UInt32? { socket.peerUser }
 
   /// Sends bytes to a peer that reads them within a time.
   ///
@@ -92,14 +80,14 @@ final class LocalConnection {
         unsafe bytes.withUnsafeBytes { bytes -> (Int, Int32) in
           let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
           let count = unsafe Glibc.send(
-            descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            socket.descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
           return (count, errno)
         }
       }
       if count >= 0 {
         done += count
       } else if error == EAGAIN {
-        guard try Self.wait(for: [descriptor], Int16(POLLOUT), until: end) != nil else {
+        guard try Self.wait(for: [socket.descriptor], Int16(POLLOUT), until: end) != nil else {
           throw SystemCallError("send", ETIMEDOUT)
         }
       } else if error != EINTR {

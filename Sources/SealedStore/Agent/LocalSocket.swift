@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 package import SessionToolsBase
 
-/// A local socket of the agent or of a program that asks it, closed when it is released; the only
-/// file that calls the kernel's functions for local sockets.
+/// A local socket, of the agent, of a program that asks it, or of a service, closed when it is
+/// released.
 ///
 /// It never blocks, programs that are started do not inherit it, and a peer that closes raises no
 /// signal. Names are reached through the open directory, so that its path may be of any length and
 /// no directory above it can be swapped: an address has room for 107 bytes.
-package final class AgentSocket: Sendable {
+package final class LocalSocket: Sendable {
   enum Reading {
     case bytes(Int)
     case nothingYet
@@ -29,11 +29,11 @@ package final class AgentSocket: Sendable {
     _ = Glibc.close(descriptor)
   }
 
-  private static func open() throws(SystemCallError) -> AgentSocket {
+  private static func open() throws(SystemCallError) -> LocalSocket {
     let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
     let descriptor = socket(AF_UNIX, Int32(kind), 0)
     guard descriptor >= 0 else { throw SystemCallError("socket", errno) }
-    return AgentSocket(taking: descriptor)
+    return LocalSocket(taking: descriptor)
   }
 
   /// Makes a socket of mode 0600 in a directory, and listens.
@@ -41,7 +41,7 @@ package final class AgentSocket: Sendable {
   /// - Throws: The kernel's error, such as `EADDRINUSE` when the name exists.
   package static func listening(
     as name: String, in directory: Descriptor
-  ) throws(SystemCallError) -> AgentSocket {
+  ) throws(SystemCallError) -> LocalSocket {
     let listener = try open()
     let path = path(of: name, in: directory)
     guard try unsafe calling(path, { unsafe Glibc.bind(listener.descriptor, $0, $1) }) == 0 else {
@@ -62,7 +62,7 @@ package final class AgentSocket: Sendable {
   ///   the kernel's error.
   static func connected(
     to name: String, in directory: Descriptor, until deadline: ContinuousClock.Instant
-  ) throws(SystemCallError) -> AgentSocket? {
+  ) throws(SystemCallError) -> LocalSocket? {
     let socket = try open()
     let path = path(of: name, in: directory)
     while try unsafe calling(path, { unsafe Glibc.connect(socket.descriptor, $0, $1) }) != 0 {
@@ -105,9 +105,16 @@ package final class AgentSocket: Sendable {
   /// Accepts the next connection; `nil` when no peer is waiting.
   ///
   /// - Throws: The kernel's error when it cannot accept one, such as `EMFILE`.
-  package func accept() throws(SystemCallError) -> AgentSocket? {
-    let accepted = session_tools_accept(descriptor)
-    if accepted >= 0 { return AgentSocket(taking: accepted) }
+  package func accept() throws(SystemCallError) -> LocalSocket? {
+    try Self.accepted(from: descriptor)
+  }
+
+  /// Accepts the next connection of a listening socket; `nil` when no peer is waiting.
+  ///
+  /// - Throws: As ``accept()``, and `ENOTSOCK` for another descriptor.
+  package static func accepted(from listener: Int32) throws(SystemCallError) -> LocalSocket? {
+    let accepted = session_tools_accept(listener)
+    if accepted >= 0 { return LocalSocket(taking: accepted) }
     switch errno {
     case EAGAIN, EINTR, ECONNABORTED: return nil
     default: throw SystemCallError("accept4", errno)
