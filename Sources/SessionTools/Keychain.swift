@@ -73,7 +73,12 @@ final class Keychain: BlockingSecretStore {
   func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    let store = try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
+    // Another thread that holds the lock may be opening the store, which takes as long as its key.
+    let opened: SealedFileStore? = opened.withLockIfAvailable { $0 } ?? nil
+    let store =
+      if let opened { opened } else {
+        try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
+      }
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
   }
 

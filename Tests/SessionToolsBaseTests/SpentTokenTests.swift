@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 /// The record of a token that may have been spent.
@@ -116,6 +118,23 @@ import Testing
     #expect(mark == nil)
   }
 
+  @Test(arguments: [true, false])
+  func `a sign-in keeps the record of the new user's token`(isBlocking: Bool) async throws {
+    let marked = MarkingStore()
+    let session = try server.session(marked)
+    try await session.logIn(server.token(in: .zero))
+    let mark = try StoreKey("org.session-tools.refresh:token", in: "mail")
+    // As another process does that refreshes the new token as soon as it is stored.
+    marked.mark.update { $0 = mark }
+    if isBlocking {
+      try session.didLogIn(server.token(in: .zero, number: 20))
+    } else {
+      try await session.logIn(server.token(in: .zero, number: 20))
+    }
+    #expect(try await marked.contains(mark))
+    #expect(marked.changeCounts.current.first == 2, "the user, and the old record")
+  }
+
   @Test func `a record contains nothing of the token`() async throws {
     try await killInRefresh()
     let markKey = try #require(mark)
@@ -141,5 +160,29 @@ import Testing
       _ = try await session.validItem()
     }
     #expect(try await store.keys(in: nil).count == 2 * names.count)
+  }
+}
+
+/// A store on which another process puts a record as soon as something is stored.
+private final class MarkingStore: BlockingSecretStore, ForwardingStore {
+  let queue = DispatchQueue(label: "marking")
+  let base = MemoryStore()
+  /// The record that is put once.
+  let mark = Shared<StoreKey?>(nil)
+  /// The numbers of changes in each list.
+  let changeCounts = Shared<[Int]>([])
+
+  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+
+  func apply(_ changes: [StoreChange]) {
+    base.apply(changes)
+    changeCounts.update { $0.append(changes.count) }
+    if let key = mark.update({ mark in
+      defer { mark = nil }
+      return mark
+    }) {
+      base.apply([.put(SecretBytes(utf8: "1"), for: key)])
+    }
   }
 }

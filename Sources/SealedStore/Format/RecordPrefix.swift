@@ -100,3 +100,107 @@ struct RecordKind: OptionSet, Hashable, Sendable {
     rawValue = byte
   }
 }
+
+/// The lengths of the two sealed parts of a record.
+struct RecordLengths: Hashable, Sendable {
+  /// The length of the sealed name.
+  let name: Int
+  /// The length of the sealed value.
+  let value: Int
+
+  // The compiler folds these computed properties; a stored constant would be read through a call.
+  private static var largestNameByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
+  }
+  private static var largestValueByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + SealedFileStore.largestValueByteCount)
+  }
+
+  /// The length of the shortest record.
+  static let smallestRecordByteCount =
+    RecordPrefix.byteCount + 2 * (Padding.floor + Sodium.tagByteCount)
+
+  /// Computes the lengths from those of the key and the value before padding and sealing.
+  init(keyByteCount: Int, valueByteCount: Int) {
+    name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+    value = Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + valueByteCount)
+  }
+
+  /// Computes the lengths of a removal: those of the record that it removes, up to 4 KiB of value.
+  init(keyByteCount: Int, removing removedByteCount: Int?) {
+    let name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+    self.name = name
+    let removed = removedByteCount.map { $0 - RecordPrefix.byteCount - name } ?? 0
+    value = min(
+      max(removed, Sodium.tagByteCount + Padding.floor),
+      Sodium.tagByteCount + Padding.largestRemoval)
+  }
+
+  /// Reads lengths; `nil` when no record has them.
+  ///
+  /// This bounds the cost of forged lengths.
+  init?(_ buffer: borrowing ByteBuffer, at offset: Int) {
+    name = Int(buffer.load(UInt32.self, at: offset))
+    value = Int(buffer.load(UInt32.self, at: offset + 4))
+    guard name <= Self.largestNameByteCount, value <= Self.largestValueByteCount,
+      Padding.isPossibleName(name - Sodium.tagByteCount),
+      Padding.isPossible(value - Sodium.tagByteCount)
+    else { return nil }
+  }
+
+  func store(in buffer: ByteBuffer, at offset: Int) {
+    buffer.store(UInt32(name), at: offset)
+    buffer.store(UInt32(value), at: offset + 4)
+  }
+
+  /// The length of the whole record.
+  var record: Int { RecordPrefix.byteCount + name + value }
+
+  /// Returns the range of the sealed name in a record that starts at an offset.
+  func nameRange(at offset: Int) -> Range<Int> {
+    let start = offset + RecordPrefix.byteCount
+    return start..<start + name
+  }
+
+  /// Returns the range of the sealed value in a record that starts at an offset.
+  func valueRange(at offset: Int) -> Range<Int> {
+    let start = offset + RecordPrefix.byteCount + name
+    return start..<start + value
+  }
+}
+
+/// The padding of values and names, so that their sizes reveal little.
+enum Padding {
+  /// The padded length of the shortest value, its length field included, and of the shortest name.
+  static let floor = 64
+  /// The padded length of the longest value in a removal.
+  static let largestRemoval = 4096
+  private static let nameStep = 64
+
+  /// Returns the padded length of `byteCount` bytes: a value with its length field.
+  ///
+  /// Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication
+  /// with PURBs", 2019): at most 12 % longer, and a length of n leaks O(log log n) bits.
+  static func paddedByteCount(for byteCount: Int) -> Int {
+    let length = max(floor, byteCount)
+    let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
+    let kept = Int.bitWidth - 1 - exponent.leadingZeroBitCount + 1
+    let mask = (1 << (exponent - kept)) - 1
+    return (length + mask) & ~mask
+  }
+
+  /// Returns whether some value is padded to this length.
+  static func isPossible(_ byteCount: Int) -> Bool {
+    byteCount >= floor && paddedByteCount(for: byteCount) == byteCount
+  }
+
+  /// Returns the padded length of a name of `byteCount` bytes.
+  static func paddedByteCount(forName byteCount: Int) -> Int {
+    max(floor, (byteCount + nameStep - 1) / nameStep * nameStep)
+  }
+
+  /// Returns whether some name is padded to this length.
+  static func isPossibleName(_ byteCount: Int) -> Bool {
+    byteCount >= floor && byteCount % nameStep == 0
+  }
+}

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The system calls that stores make on files, and nothing above them.
 ///
 /// The only seam for tests: they record, fail and replay what goes through here. Names are relative
@@ -156,4 +158,20 @@ package struct SystemCallError: Error, Hashable, Sendable {
     self.call = call
     self.errno = errno
   }
+}
+
+extension FileSystem {
+  /// Takes an exclusive lock on one byte of a file if no other open file has it.
+  package func tryLock(_ descriptor: Descriptor, byte: Int) throws(SystemCallError) -> Bool {
+    try tryLock(descriptor, byte: byte, isShared: false)
+  }
+}
+
+extension SystemCallError {
+  /// `EINVAL`.
+  package static var invalidArgument: Int32 { EINVAL }
+  /// `EEXIST`.
+  package static var fileExists: Int32 { EEXIST }
+  /// `ENOENT`.
+  package static var noSuchFile: Int32 { ENOENT }
 }

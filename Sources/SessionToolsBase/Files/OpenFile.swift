@@ -1,3 +1,5 @@
+import Glibc
+
 /// An open file; closed when the last reference is released.
 package final class OpenFile: Sendable {
   private let owned: OwnedDescriptor
@@ -210,6 +212,31 @@ package final class OpenFile: Sendable {
       return try body()
     } catch {
       throw StoreError(error, path: path)
+    }
+  }
+}
+
+extension FileSystem {
+  /// Writes a whole range, in as many calls as it takes.
+  package func writeAll(
+    _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int
+  ) throws(SystemCallError) {
+    var done = 0
+    try writeAll(buffer, range, to: descriptor, at: offset, done: &done)
+  }
+
+  /// Writes a whole range, and reports how much was written if that fails.
+  package func writeAll(
+    _ buffer: ByteBuffer, _ range: Range<Int>, to descriptor: Descriptor, at offset: Int,
+    done: inout Int
+  ) throws(SystemCallError) {
+    done = 0
+    while done < range.count {
+      let rest = range.lowerBound + done..<range.upperBound
+      let count = try write(buffer, rest, to: descriptor, at: offset + done)
+      // The kernel never returns 0 for a regular file; continuing would loop forever.
+      guard count > 0 else { throw SystemCallError("pwrite", EIO) }
+      done += count
     }
   }
 }

@@ -190,7 +190,7 @@ struct SessionRefresh<Item: Codable> {
       shared.unsaved = nil
       if case .made = outcome {
         flight?.endLook(look, with: commit.bytes)
-        recordIssue(of: merged)
+        recordIssue(of: merged, commit.bytes)
         return .ended(.isNew(session, user))
       }
       // The item was changed, or a user signed in or out, meanwhile.
@@ -202,9 +202,11 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  private func recordIssue(of item: Item) {
-    // The item was stored, so it can be encoded. If it cannot be decoded, reading it reports that.
-    let item = (try? storage.asStored(item)) ?? item
+  private func recordIssue(of item: Item, _ bytes: SecretBytes?) {
+    // As it will be read: its dates may have lost their fractions. If it cannot be decoded, reading
+    // it reports that.
+    let stored = bytes.flatMap { try? storage.inStore?.snapshot(of: $0).item }
+    let item = stored ?? item
     if let expiration = refresher.expiration(item) {
       shared.recordIssue(until: expiration, clock: clock)
     }

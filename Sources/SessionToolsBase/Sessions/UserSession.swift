@@ -109,8 +109,9 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     // An unreadable user can be replaced; storing to an unreadable store fails below.
     let previous = storedUserIdentifier
     let identifier = UserIdentifier(of: user)
-    try updateItem(user)
-    forgetRefresh(try sharedState())
+    let signIn = SignIn(of: self)
+    try SignIn.$current.withValue(signIn) { try updateItem(user) }
+    forgetRefresh(try sharedState(), after: signIn)
     announceLogIn(identifier, replacing: previous)
   }
 
@@ -145,8 +146,11 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func logIn(_ user: sending T) async throws {
     let previous = await storedUserIdentifier()
     let identifier = UserIdentifier(of: user)
-    try await store(user)
-    await forgetRefresh(try await sharedState())
+    let signIn = SignIn(of: self)
+    // The caller gave it up, and the closure is called once.
+    nonisolated(unsafe) let given = user
+    try await SignIn.$current.withValue(signIn) { try await store(unsafe given) }
+    await forgetRefresh(try await sharedState(), after: signIn)
     announceLogIn(identifier, replacing: previous)
   }
 

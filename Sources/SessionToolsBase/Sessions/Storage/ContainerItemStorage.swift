@@ -55,11 +55,11 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
   }
 
-  func store(_ item: Item) throws {
+  func store(_ item: Item, in signIn: SignIn?) throws {
     try changes.make { try put(item) }
   }
 
-  func store(_ item: sending Item) async throws {
+  func store(_ item: sending Item, in signIn: SignIn?) async throws {
     try await onThread(Change(storage: self, item: item))
   }
 
@@ -85,9 +85,6 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     let version = changes.version
     return try await load().map { ItemSnapshot(item: $0, version: version) }
   }
-
-  /// Returns the item unchanged, because how the container stores it is not known.
-  func asStored(_ item: Item) -> Item { item }
 
   func whileRefreshing<Result>(
     timeout: Duration, _ body: () async throws -> Result
@@ -137,7 +134,7 @@ private struct Change<Item: Codable>: BlockingChange, @unchecked Sendable {
   let item: Item?
 
   func make() throws {
-    if let item { try storage.store(item) } else { try storage.remove() }
+    if let item { try storage.store(item, in: nil) } else { try storage.remove() }
   }
 }
 

@@ -24,9 +24,13 @@ protocol ItemStorage<Item>: Sendable {
   func load() async throws -> sending Item?
 
   /// Stores an item while no refresh, in any process, is about to store its own.
-  func store(_ item: Item) throws
+  ///
+  /// - Parameter signIn: The sign-in that stores it, if it is one.
+  func store(_ item: Item, in signIn: SignIn?) throws
   /// Stores an item while no refresh, in any process, is about to store its own.
-  func store(_ item: sending Item) async throws
+  ///
+  /// - Parameter signIn: The sign-in that stores it, if it is one.
+  func store(_ item: sending Item, in signIn: SignIn?) async throws
 
   /// Removes the item while no refresh, in any process, is about to store its own.
   func remove() throws
@@ -37,9 +41,6 @@ protocol ItemStorage<Item>: Sendable {
 
   /// Reads the item as it is stored now.
   func snapshot() async throws -> ItemSnapshot<Item>?
-
-  /// Returns an item as it is read after it was stored: its dates may have lost their fractions.
-  func asStored(_ item: Item) throws -> Item
 
   /// Runs a closure while no one else refreshes the item.
   func whileRefreshing<Result>(

@@ -56,22 +56,33 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     return try coding.item(from: bytes, for: key, decoder: decoder)
   }
 
-  func store(_ new: Item) throws {
-    let bytes = try bytes(of: new)
-    try address.change { try store.put(bytes, for: key) }
+  func store(_ new: Item, in signIn: SignIn?) throws {
+    let changes = changes(storing: try bytes(of: new), in: signIn)
+    try address.change { try store.apply(changes) }
+    signIn?.hasRemovedNotice = changes.count > 1
   }
 
-  func store(_ new: sending Item) async throws {
-    let bytes = try bytes(of: new)
-    try await address.change { try await store.put(bytes, for: key) }
+  func store(_ new: sending Item, in signIn: SignIn?) async throws {
+    let changes = changes(storing: try bytes(of: new), in: signIn)
+    try await address.change { try await store.apply(changes) }
+    signIn?.hasRemovedNotice = changes.count > 1
+  }
+
+  /// Returns the change that stores an item, and in a sign-in also removes the last user's notice.
+  ///
+  /// A store that makes changes one by one might store the item and then fail.
+  private func changes(storing bytes: SecretBytes, in signIn: SignIn?) -> [StoreChange] {
+    let change = StoreChange.put(bytes, for: key)
+    guard signIn != nil, store.traits.isAtomic else { return [change] }
+    return [change, .remove(address.noticeKey)]
   }
 
   func remove() throws {
-    try address.change { try store.remove(key) }
+    try address.change { try store.apply([.remove(key)]) }
   }
 
   func remove() async throws {
-    try await address.change { try await store.remove(key) }
+    try await address.change { try await store.apply([.remove(key)]) }
   }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
@@ -81,8 +92,6 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
     ItemSnapshot(item: try item(from: bytes), version: ItemVersion(bytes), bytes: bytes)
   }
-
-  func asStored(_ new: Item) throws -> Item { try item(from: try bytes(of: new)) }
 
   func whileRefreshing<Result>(
     timeout: Duration, _ body: () async throws -> Result
@@ -100,11 +109,12 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   }
 
   func removeSpentNotice() throws {
-    if try store.contains(address.noticeKey) { try store.remove(address.noticeKey) }
+    if try store.contains(address.noticeKey) { try store.apply([.remove(address.noticeKey)]) }
   }
 
   func removeSpentNotice() async throws {
-    if try await store.contains(address.noticeKey) { try await store.remove(address.noticeKey) }
+    guard try await store.contains(address.noticeKey) else { return }
+    try await store.apply([.remove(address.noticeKey)])
   }
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
