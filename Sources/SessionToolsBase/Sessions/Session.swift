@@ -310,9 +310,8 @@ extension Session {
     resolution.withLock { $0.isFinal ? $0.membership?.state : nil }
   }
 
-  /// Discards the remains of a refresh of the previous user.
-  ///
-  /// - Parameter signIn: The sign-in that has stored another user, if it is one.
+  /// Discards the remains of a refresh of the previous user, except the notice if a sign-in has
+  /// removed it.
   func forgetRefresh(_ shared: SharedSessionState, after signIn: SignIn? = nil) {
     shared.forgetRefresh()
     guard signIn?.hasRemovedNotice != true else { return }
@@ -320,9 +319,8 @@ extension Session {
     try? storage().removeSpentNotice()
   }
 
-  /// Discards the remains of a refresh of the previous user.
-  ///
-  /// - Parameter signIn: The sign-in that has stored another user, if it is one.
+  /// Discards the remains of a refresh of the previous user, except the notice if a sign-in has
+  /// removed it.
   func forgetRefresh(_ shared: SharedSessionState, after signIn: SignIn? = nil) async {
     shared.forgetRefresh()
     guard signIn?.hasRemovedNotice != true else { return }

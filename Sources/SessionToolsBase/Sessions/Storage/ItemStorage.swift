@@ -23,13 +23,11 @@ protocol ItemStorage<Item>: Sendable {
   /// Reads the item.
   func load() async throws -> sending Item?
 
-  /// Stores an item while no refresh, in any process, is about to store its own.
-  ///
-  /// - Parameter signIn: The sign-in that stores it, if it is one.
+  /// Stores an item while no refresh, in any process, is about to store its own; a sign-in also
+  /// removes what is left of the last user's refresh.
   func store(_ item: Item, in signIn: SignIn?) throws
-  /// Stores an item while no refresh, in any process, is about to store its own.
-  ///
-  /// - Parameter signIn: The sign-in that stores it, if it is one.
+  /// Stores an item while no refresh, in any process, is about to store its own; a sign-in also
+  /// removes what is left of the last user's refresh.
   func store(_ item: sending Item, in signIn: SignIn?) async throws
 
   /// Removes the item while no refresh, in any process, is about to store its own.
