@@ -165,7 +165,7 @@ let package = Package(
       name: "SessionAuthenticationTests",
       dependencies: [
         "SealedStore", "SessionAuthentication", "SessionToolsBase", "SessionToolsTesting",
-        "TestSupport",
+        "TestStores", "TestSupport",
       ]),
     .testTarget(
       name: "SealedStoreTests",

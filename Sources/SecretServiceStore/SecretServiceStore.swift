@@ -167,7 +167,14 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// - Note: For a removed item a provider reports the path, not the name; if the name is unknown,
   ///   the stream yields `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
-    watcher.stream(of: self)
+    watcher.stream(from: self)
+  }
+
+  /// Returns the changes of some items from now on, by any program.
+  ///
+  /// As ``changes()``; an event costs only those who listen to one of its names.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    watcher.stream(from: self, of: keys)
   }
 
   /// The traits of a store without atomic changes that other processes share; durable, unless the

@@ -18,8 +18,10 @@ final class ServiceWatcher: Sendable {
   }
 
   /// Returns a stream of a store's changes from now on.
-  func stream(of store: SecretServiceStore) -> AsyncStream<StoreEvent> {
-    let stream = observers.stream()
+  func stream(
+    from store: SecretServiceStore, of keys: Set<StoreKey>? = nil
+  ) -> AsyncStream<StoreEvent> {
+    let stream = observers.stream(of: keys)
     task.withLock { task in
       guard task == nil else { return }
       task = Task.detached { [observers, collection = store.collection, bus = store.bus] in

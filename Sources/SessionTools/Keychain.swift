@@ -92,6 +92,12 @@ final class Keychain: BlockingSecretStore {
     return opened.withLock { $0?.changes() ?? early.stream() }
   }
 
+  /// Returns the store's stream of the changes of some names, as ``changes()``.
+  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    _ = try? existing()
+    return opened.withLock { $0?.changes(of: keys) ?? early.stream(of: keys) }
+  }
+
   // MARK: - Opening
 
   /// Returns the store, or `nil` if it does not exist.

@@ -15,6 +15,28 @@ import Testing
     for number in 0..<100 { #expect(await stream.next() == (try event(number))) }
   }
 
+  @Test func `an observer of some names gets their events, and every resynchronize`() async throws {
+    let keys = try (0..<4).map { try StoreKey("\($0)", in: "service") }
+    var one = observers.stream(of: [keys[1]]).makeAsyncIterator()
+    var two = observers.stream(of: [keys[1], keys[2]]).makeAsyncIterator()
+    let (gone, all) = (observers.stream(of: [keys[2]]), observers.stream())
+    var rest = all.makeAsyncIterator()
+    _ = consume gone
+    observers.tell(.changed(Set(keys)))
+    observers.tell(.changed([keys[0], keys[3]]))
+    observers.tell(.changed([keys[2]]))
+    observers.tell(.resynchronize)
+    #expect(await one.next() == .changed([keys[1]]))
+    #expect(await one.next() == .resynchronize)
+    #expect(await two.next() == .changed([keys[1], keys[2]]))
+    #expect(await two.next() == .changed([keys[2]]))
+    #expect(await two.next() == .resynchronize)
+    #expect(await rest.next() == .changed(Set(keys)))
+    observers.finish()
+    #expect(await one.next() == nil)
+    #expect(observers.isEmpty)
+  }
+
   @Test func `an observer that fell behind is told that events were missed`() async throws {
     let stream = observers.stream()
     for number in 0..<3000 { observers.tell(try event(number)) }

@@ -9,7 +9,14 @@ extension SealedFileStore {
   /// more watches, only changes made through this object are reported. Names are sealed: while the
   /// store is locked nothing can be reported, and unlocking it reports `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
-    watcher.stream(of: self)
+    watcher.stream(from: self)
+  }
+
+  /// Returns a stream of the changes of some names from now on, whichever process makes them.
+  ///
+  /// As ``changes()``; an event costs only those who listen to one of its names.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    watcher.stream(from: self, of: keys)
   }
 }
 
@@ -38,10 +45,12 @@ final class StoreWatcher: Sendable {
   private let queue = DispatchQueue(label: "session-tools.watcher")
 
   /// Returns a stream of changes from now on, and begins to watch if there is no watch yet.
-  func stream(of store: SealedFileStore) -> AsyncStream<StoreEvent> {
+  func stream(
+    from store: SealedFileStore, of keys: Set<StoreKey>? = nil
+  ) -> AsyncStream<StoreEvent> {
     state.withLock { state in
       let isFirst = observers.isEmpty
-      let stream = observers.stream()
+      let stream = observers.stream(of: keys)
       if state.source == nil { state.source = source(of: store) }
       // Earlier observers must still receive the changes since the place that there is. A locked or
       // damaged store has no place yet: the first event resynchronizes.

@@ -70,8 +70,15 @@ public struct GuardedStore: SecretStore, WrappingStore {
   ///
   /// - Throws: The errors of ``asyncValue(for:)`` and of the store.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    if door.policy.guardsChanges { try await door.waitUntilOpen() }
+    try await waitUntilChangesAreAllowed()
     try await base.apply(changes)
+  }
+
+  /// Waits for the gate if the policy guards changes.
+  ///
+  /// - Throws: The errors of ``asyncValue(for:)``.
+  package func waitUntilChangesAreAllowed() async throws(StoreError) {
+    if door.policy.guardsChanges { try await door.waitUntilOpen() }
   }
 
   // MARK: - Not guarded
@@ -122,9 +129,19 @@ public struct GuardedStore: SecretStore, WrappingStore {
 
   /// Returns the store's events, and `resynchronize` each time the gate opens or locks.
   public func changes() -> AsyncStream<StoreEvent> {
+    withOpenings(base.changes())
+  }
+
+  /// Returns the store's events of some names, and `resynchronize` each time the gate opens or
+  /// locks.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    withOpenings(base.changes(of: keys))
+  }
+
+  private func withOpenings(_ changes: AsyncStream<StoreEvent>) -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
     // Both begin before this returns, so that no later event is missed.
-    let (changes, openings) = (base.changes(), door.openings)
+    let openings = door.openings
     let listening = [
       Task {
         for await change in changes { continuation.yield(change) }

@@ -177,11 +177,9 @@ extension StoreContainer {
       return stream
     }
     // Requested before the task starts, so that no change from now on is missed.
-    let events = store.changes()
+    let events = store.changes(of: [key])
     let reading = Task {
-      for await event in events where event.concerns(key) {
-        continuation.yield()
-      }
+      for await _ in events { continuation.yield() }
       continuation.finish()
     }
     continuation.onTermination = { _ in reading.cancel() }

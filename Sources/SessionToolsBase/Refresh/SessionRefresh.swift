@@ -51,12 +51,15 @@ struct SessionRefresh<Item: Codable> {
 
   func run(in slot: RefreshSlot?) async throws -> RefreshEnding {
     var slot = slot
+    var hasLostExclusion = false
     while true {
-      // Between two tries, others may refresh: they may have a network that this process lacks.
-      let time = ObservedTime()
-      let step: Step = try await storage.whileRefreshing(timeout: policy.longestExclusion) {
-        waiting.tellWait(time)
-        return try await self.step()
+      let step: Step
+      do {
+        step = try await exclusiveStep()
+      } catch StoreError.exclusionLost where !hasLostExclusion {
+        hasLostExclusion = true
+        // Stored at once if it can be, because another process may be about to send the old item.
+        step = try await savingWhatWasNotSaved() ?? .again(after: .zero)
       }
       switch step {
       case .ended(let ending): return ending
@@ -78,6 +81,15 @@ struct SessionRefresh<Item: Codable> {
       return try await RefreshSlots.shared.take(of: policy.largestConcurrentCount)
     } catch {
       throw waiting.endOfProcess
+    }
+  }
+
+  private func exclusiveStep() async throws -> Step {
+    // Between two tries, others may refresh: they may have a network that this process lacks.
+    let time = ObservedTime()
+    return try await storage.whileRefreshing(timeout: policy.longestExclusion) {
+      waiting.tellWait(time)
+      return try await step()
     }
   }
 

@@ -24,13 +24,14 @@ enum SpentNotice {
 }
 
 /// The version of an item, among those stored one after the other under one name.
-enum ItemVersion: Hashable, Sendable {
+package enum ItemVersion: Hashable, Sendable {
   /// The bytes, identified by their length and fingerprint.
   case bytes(count: Int, fingerprint: UInt128)
   /// The number of a change, where the bytes are unknown.
   case change(Int)
 
-  init(_ bytes: SecretBytes) {
+  /// Identifies bytes.
+  package init(_ bytes: SecretBytes) {
     self = .bytes(count: bytes.byteCount, fingerprint: bytes.fingerprint)
   }
 }

@@ -80,4 +80,9 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
   public func changes() -> AsyncStream<StoreEvent> {
     coordinator.changes()
   }
+
+  /// Returns a stream of the changes of some names by this process from now on.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    coordinator.changes(of: keys)
+  }
 }

@@ -108,6 +108,10 @@ public protocol SecretStore: Sendable {
   /// ends with the closure, and with the process, however that dies. Asking for the same name again
   /// inside the closure waits until the timeout.
   ///
+  /// Where ``StoreTraits/exclusionEnds`` is a duration, the access also ends when this process does
+  /// not run for that long. The closure goes on, but every change that it makes is refused with
+  /// `exclusionLost`.
+  ///
   /// Blocks the thread while it waits. The store decides which waiter is next.
   ///
   /// - Parameters:
@@ -141,6 +145,13 @@ public protocol SecretStore: Sendable {
   /// event may stand for several changes. A listener that fell too far behind gets
   /// ``StoreEvent/resynchronize`` for the events it missed.
   func changes() -> AsyncStream<StoreEvent>
+
+  /// Returns a stream of the changes of some names from now on, whichever object makes them.
+  ///
+  /// As ``changes()``, without the events of other names. Thousands of sessions may listen, each to
+  /// its own item. The default filters ``changes()``, so that a store of your own sends each event
+  /// to each of them unless it does better.
+  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent>
 }
 
 /// One change of one item.
@@ -164,6 +175,13 @@ public enum StoreEvent: Hashable, Sendable {
   case changed(Set<StoreKey>)
   /// Anything may have changed: the store was unlocked or rewritten, or events were missed.
   case resynchronize
+
+  /// Returns the event without the names that are not among some; `nil` if none is left.
+  func part(of keys: Set<StoreKey>) -> StoreEvent? {
+    guard case .changed(let changed) = self else { return self }
+    let part = changed.intersection(keys)
+    return part.isEmpty ? nil : .changed(part)
+  }
 
   /// Returns whether an item may have changed.
   public func concerns(_ key: StoreKey) -> Bool {

@@ -1,7 +1,22 @@
-/// The default of a store without an identity.
+/// What a store need not say or do.
 extension SecretStore {
   /// Returns `nil`: the store has no identity.
   public func identity() throws(StoreError) -> String? { nil }
+
+  /// Returns a stream that filters ``changes()``.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+    // Requested before the task starts, so that no change from now on is missed.
+    let events = changes()
+    let reading = Task {
+      for await event in events {
+        if let part = event.part(of: keys) { continuation.yield(part) }
+      }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
 }
 
 /// The `async` twins under the names of the blocking ones.

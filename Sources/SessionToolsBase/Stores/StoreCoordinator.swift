@@ -58,6 +58,13 @@ public final class StoreCoordinator: Sendable {
     observers.stream()
   }
 
+  /// Returns a stream of the events of some names that are reported from now on.
+  ///
+  /// As ``changes()``; an event costs only those who listen to one of its names.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    observers.stream(of: keys)
+  }
+
   /// Sends an event to all streams; never blocks.
   ///
   /// Report a change when it can be read, and in the order in which changes are made, preferably

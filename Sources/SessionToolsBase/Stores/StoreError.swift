@@ -86,6 +86,9 @@ extension StoreError.Code {
   public static let alreadyExists = StoreError.Code("alreadyExists")
   /// An item was changed by someone else meanwhile, and was left unchanged.
   public static let changed = StoreError.Code("changed")
+  /// Exclusive access ended before its closure did, because this process did not run or could not
+  /// reach the store for too long; nothing was changed.
+  public static let exclusionLost = StoreError.Code("exclusionLost")
   /// Files of the store, or of a key, could be read or replaced by others.
   public static let unsafePermissions = StoreError.Code("unsafePermissions")
   /// The disk or quota is full, or a file size limit is reached; nothing was changed.
@@ -134,6 +137,8 @@ extension StoreError {
   public static let alreadyExists = Code.alreadyExists
   /// The code ``Code/changed``.
   public static let changed = Code.changed
+  /// The code ``Code/exclusionLost``.
+  public static let exclusionLost = Code.exclusionLost
   /// The code ``Code/unsafePermissions``.
   public static let unsafePermissions = Code.unsafePermissions
   /// The code ``Code/noSpace``.

@@ -8,6 +8,8 @@ public struct StoreTraits: Hashable, Sendable {
   public let seesOtherProcesses: Bool
   /// Whether exclusive access to a name holds against other processes.
   public let excludesOtherProcesses: Bool
+  /// How exclusive access to a name ends that its closure does not end.
+  public let exclusionEnds: ExclusionEnd
   /// The size of the largest value the store accepts, in bytes.
   public let largestValueByteCount: Int
   /// Whether every change is refused.
@@ -16,15 +18,26 @@ public struct StoreTraits: Hashable, Sendable {
   /// States what a store can do.
   public init(
     isAtomic: Bool, isDurable: Bool, seesOtherProcesses: Bool, excludesOtherProcesses: Bool,
-    largestValueByteCount: Int, isReadOnly: Bool = false
+    exclusionEnds: ExclusionEnd = .withProcess, largestValueByteCount: Int,
+    isReadOnly: Bool = false
   ) {
     self.isAtomic = isAtomic
     self.isDurable = isDurable
     self.seesOtherProcesses = seesOtherProcesses
     self.excludesOtherProcesses = excludesOtherProcesses
+    self.exclusionEnds = exclusionEnds
     self.largestValueByteCount = largestValueByteCount
     self.isReadOnly = isReadOnly
   }
+}
+
+/// How exclusive access ends that its closure does not end.
+public enum ExclusionEnd: Hashable, Sendable {
+  /// It ends when the process dies, and lasts as long as the process is stopped.
+  case withProcess
+  /// It ends at the latest after this time without a sign of life of the process, which may have
+  /// been stopped or cut off; the changes that its closure makes then throw `exclusionLost`.
+  case atLatest(Duration)
 }
 
 /// What protects the values of a store at rest.

@@ -2,6 +2,7 @@ import Foundation
 import SessionAuthentication
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 /// Every kind of container, behind a gate.
@@ -169,6 +170,33 @@ struct GuardedContainerTests {
     try await test.open()
     try await container.asyncStoreItem("new", forIdentifier: "a")
     #expect(try container.item(forIdentifier: "a") == "new")
+  }
+
+  @Test func `a guarded refresh of a store that compares for itself waits for the gate`()
+    async throws
+  {
+    struct Token: Codable, ExpiringItem, Sendable {
+      var number = 0
+      var expirationDate: Date?
+    }
+    let test = TestGate()
+    let (store, clock) = (OneStepStore(), test.clock)
+    let refresher = SessionRefresher<Token>(clock: clock) { request in
+      // Locked while the request is under way.
+      if request.item.number == 0 { test.gate.invalidate() }
+      return .refreshed(
+        Token(number: request.item.number + 1, expirationDate: clock.now + 3600))
+    }
+    for policy in [GuardPolicy(), GuardPolicy(guardsChanges: true)] {
+      let plain = try StoreContainer<Token>(store, service: "mail")
+      try plain.storeItem(Token(expirationDate: clock.now), forIdentifier: "token")
+      let session = Session(
+        container: GuardedContainer(plain, behind: test.gate, policy: policy),
+        storageIdentifier: "token", refresher: refresher)
+      try await test.open()
+      _ = try? await session.validItem()
+      #expect(try plain.item(forIdentifier: "token")?.number == (policy.guardsChanges ? 0 : 1))
+    }
   }
 
   @Test(arguments: GuardedKind.allCases)

@@ -48,6 +48,19 @@ extension BrokenStore {
     }
   }
 
+  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    guard defect != .tellsOfOtherNames else { return changes() }
+    let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+    let reading = Task { [events = changes()] in
+      for await event in events where keys.contains(where: event.concerns) {
+        continuation.yield(event)
+      }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+
   /// Returns a stream of the memory's events and those of this object.
   private func relayed(
     _ policy: AsyncStream<StoreEvent>.Continuation.BufferingPolicy

@@ -21,7 +21,7 @@ enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Streams
   case tellsNothing, tellsNoRemovals, tellsTheFirstOfAList, tellsOneListener, tellsTheNewest
   case tellsWhatDidNotChange, tellsOwnChanges, ignoresCancelledListeners, endsAllListeners
-  case outlivesItsStore
+  case outlivesItsStore, tellsOfOtherNames
   // Exclusive access
   case excludesNobody, hasOneLock, keepsItsLock, neverWaits, runsAfterTheTimeout
   case failsInsteadOfTimingOut, waitsWhenCancelled, excludesOneKindOfCalls, excludesOneObject

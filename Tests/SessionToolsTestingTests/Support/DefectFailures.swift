@@ -198,6 +198,9 @@ extension Defect {
     .tellsWhatDidNotChange: [
       "only changes are reported"
     ],
+    .tellsOfOtherNames: [
+      "a stream of some names has their changes and no others"
+    ],
     .tellsOwnChanges: [
       "changes by another object are reported"
     ],
@@ -398,6 +401,7 @@ extension Defect {
       "a listener that reads late misses nothing",
       "a put is reported",
       "a removal is reported",
+      "a stream of some names has their changes and no others",
       "a stream ends when its task is cancelled",
       "every item that a list changes is reported",
       "every listener is notified",

@@ -7,6 +7,9 @@ struct ItemAddress: Sendable {
   let noticeKey: StoreKey
   /// A change of the item has exclusive access to this name; nothing is stored under it.
   private let changeKey: StoreKey
+  /// The store below all gates, if it looks at the item and changes it in one step: then no change
+  /// needs exclusive access.
+  private let conditional: (any ConditionalStore)?
 
   private static let changeTimeout = Duration.seconds(10)
   /// Runs closures that have exclusive access: blocking changes may hold all threads of the
@@ -28,6 +31,7 @@ struct ItemAddress: Sendable {
     self.key = key
     noticeKey = try SpentNotice.key(for: key)
     changeKey = try SpentNotice.key(for: noticeKey)
+    conditional = store.innermost as? any ConditionalStore
   }
 
   /// The store object, for tasks that share one read; `nil` if each must read for itself.
@@ -40,7 +44,11 @@ struct ItemAddress: Sendable {
   func apply(
     _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
   ) async throws -> ChangeOutcome {
-    try await exclusively {
+    if let conditional {
+      try await store.waitUntilChangesAreAllowed()
+      return try await conditional.apply(changes, if: key, isOneOf: versions)
+    }
+    return try await exclusively {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
@@ -58,11 +66,13 @@ struct ItemAddress: Sendable {
 
   /// Makes a change while no change that depends on the stored item is made.
   func change(_ body: () throws -> Void) throws {
+    guard conditional == nil else { return try body() }
     try store.withExclusiveAccess(to: changeKey, timeout: Self.changeTimeout, body)
   }
 
   /// Makes a change while no change that depends on the stored item is made.
   func change(_ body: () async throws -> Void) async throws {
+    guard conditional == nil else { return try await body() }
     try await exclusively(body)
   }
 
@@ -85,7 +95,7 @@ struct ItemAddress: Sendable {
     _ items: ArraySlice<ItemAddress>, until deadline: ContinuousClock.Instant,
     _ body: () async throws -> Void
   ) async throws {
-    guard let item = items.first else { return try await body() }
+    guard let item = items.first, item.conditional == nil else { return try await body() }
     var isHeld = false
     do {
       try await item.store.withExclusiveAccess(

@@ -82,7 +82,7 @@ protocol ItemCommit: Sendable {
 }
 
 /// The outcome of a change that depends on the stored item.
-enum ChangeOutcome: Sendable {
+package enum ChangeOutcome: Sendable {
   /// The change was made.
   case made
   /// Nothing was changed, because another item is stored.

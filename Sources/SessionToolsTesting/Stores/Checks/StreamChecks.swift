@@ -69,6 +69,26 @@ extension StoreConformance {
           seen: changed.isEmpty ? "an event without names" : "other names")
       }
     },
+    Check("a stream of some names has their changes and no others", telling) { store in
+      let keys = try (0..<3).map { try StoreKey("\($0)", in: "conformance") }
+      let heard = [keys[0], keys[2]]
+      let log = EventLog(store.store.changes(of: Set(heard)))
+      var told: [StoreEvent] = []
+      for _ in 1...2 {
+        try await store.put(Sample("text"), for: keys[1])
+        for key in heard { try await store.put(Sample("text"), for: key) }
+        try await store.wait(until: "a put to be reported") {
+          let events = log.take()
+          told += events
+          return events.contains { $0.concerns(keys[2]) }
+        }
+      }
+      for case .changed(let changed) in told {
+        try expect(
+          !changed.isEmpty && changed.isSubset(of: heard), "only the names that were asked for",
+          seen: changed.isEmpty ? "an event without names" : "other names")
+      }
+    },
     Check("every listener is notified", streams) { store in
       let key = try StoreKey("item", in: "conformance")
       let logs = (1...3).map { _ in EventLog(store.store.changes()) }

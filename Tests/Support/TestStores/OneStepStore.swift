@@ -1,0 +1,70 @@
+package import Dispatch
+package import SessionToolsBase
+import Synchronization
+
+/// A store in memory that looks at an item and makes changes in one step, as a server does.
+///
+/// Exclusive access can be lost, as by a process that was stopped for too long.
+package final class OneStepStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
+  package let queue = DispatchQueue(label: "one-step")
+  package let base = MemoryStore()
+  private let state = Mutex(State())
+
+  private struct State {
+    var exclusiveNames: [StoreKey] = []
+    var conditionalCount = 0
+    /// The numbers of the conditional changes at which exclusive access is lost.
+    var losses: Set<Int> = []
+  }
+
+  /// Makes an empty store.
+  ///
+  /// - Parameter losses: The numbers of the conditional changes that are refused with
+  ///   `exclusionLost`; the first one is 1.
+  package init(losing losses: Set<Int> = []) {
+    state.withLock { $0.losses = losses }
+  }
+
+  /// The names to which exclusive access was given, in order.
+  package var exclusiveNames: [StoreKey] { state.withLock { $0.exclusiveNames } }
+  /// The number of conditional changes that were asked for.
+  package var conditionalCount: Int { state.withLock { $0.conditionalCount } }
+
+  package func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  package func contains(_ key: StoreKey) -> Bool { base.value(for: key) != nil }
+  package func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+
+  package func apply(_ changes: [StoreChange]) {
+    state.withLock { _ in base.apply(changes) }
+  }
+
+  package func apply(
+    _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
+  ) async throws(StoreError) -> ChangeOutcome {
+    try state.withLock { state -> Swift.Result<ChangeOutcome, StoreError> in
+      state.conditionalCount += 1
+      guard !state.losses.contains(state.conditionalCount) else {
+        return .failure(
+          StoreError(.exclusionLost, store: "test", reason: "the process was stopped"))
+      }
+      guard let stored = base.value(for: key) else { return .success(.noItem) }
+      guard versions.contains(ItemVersion(stored)) else { return .success(.otherItem) }
+      base.apply(changes)
+      return .success(.made)
+    }.get()
+  }
+
+  package func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    state.withLock { $0.exclusiveNames.append(key) }
+    return try base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+
+  package func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    state.withLock { $0.exclusiveNames.append(key) }
+    return try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+  }
+}
