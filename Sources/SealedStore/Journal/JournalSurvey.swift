@@ -21,8 +21,8 @@ struct JournalSurvey {
 
   /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
-  /// Records that do not open, where a record is expected, in a limited number: their prefixes are
-  /// most likely right.
+  /// Records of which only one of the sealed parts opens, in a limited number: both parts bind the
+  /// prefix, so that it is right.
   private(set) var unopened: [Found] = []
   /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
@@ -84,7 +84,9 @@ struct JournalSurvey {
         budget.add(searched: prefix.recordByteCount)
         continue
       }
-      if let prefix, isRecordExpected, unopened.count < Self.largestGapCount {
+      if let prefix, isRecordExpected, unopened.count < Self.largestGapCount,
+        try Self.isAuthentic(prefix, at: start, in: file, opener)
+      {
         unopened.append(Found(prefix: prefix, offset: start))
       }
       isRecordExpected = false
@@ -165,6 +167,17 @@ struct JournalSurvey {
       range =
         prefix.number < name.number
         ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return false
+  }
+
+  /// Returns whether one of the sealed parts of a record opens.
+  private static func isAuthentic(
+    _ prefix: RecordPrefix, at start: Int, in file: OpenFile, _ opener: RecordOpener
+  ) throws(StoreError) -> Bool {
+    for part in [RecordOpener.Parts.name, .value]
+    where try opener.read(from: file, at: start, prefix.lengths, part) != nil {
+      return true
     }
     return false
   }

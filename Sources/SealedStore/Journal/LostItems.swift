@@ -11,6 +11,8 @@ struct LostItems: Sendable {
   /// The number of records that do not open, but are known to be of one of these items, or to be
   /// superseded.
   private(set) var knownRecordCount = 0
+  /// The number of bytes of the journal that records account for, known or kept.
+  private(set) var accountedByteCount = 0
 
   init() {}
 
@@ -42,8 +44,13 @@ struct LostItems: Sendable {
       let found = Set(survey.records.map(\.prefix.number)).count { $0 <= chained.number }
       knownRecordCount = max(0, Int(clamping: chained.number) - found)
     }
+    let start = chained?.byteCount ?? JournalHead.byteCount
+    accountedByteCount = survey.records.reduce(start) { count, record in
+      record.offset >= start ? count + record.prefix.recordByteCount : count
+    }
     for record in survey.unopened where range.contains(record.offset) {
       knownRecordCount += 1
+      accountedByteCount += record.prefix.recordByteCount
       let tag = record.prefix.tag
       guard record.prefix.number > newest[tag] ?? 0 else { continue }
       // A removal that is lost changes nothing where no value is left.

@@ -13,10 +13,10 @@ public struct RepairReport: Hashable, Sendable {
   public let olderItems: [StoreKey]
   /// The number of further items that are gone or older, whose names do not open.
   public let unnamedItemCount: Int
-  /// The number of records that are known to be lost; at least one for each change that is missing
-  /// at the end of the journal.
+  /// The number of records that are lost at least: a change that is missing at the end of the
+  /// journal may have had many.
   public let lostRecordCount: Int
-  /// The number of lost records of which nothing else is known.
+  /// The number of lost records of which nothing else is known, or more.
   ///
   /// Each may have been a newer value, or the removal, of any item. The other lost records are
   /// those of ``goneItems`` and ``olderItems``, or were superseded.
@@ -163,12 +163,13 @@ extension StoreWriter {
     defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
+    let lost = LostItems(
+      survey, kept: newest, chained,
+      countingIn: Self.rangeBehind(chained, in: survey, upTo: last, mark: confirmed))
     return Salvage(
-      lost: LostItems(
-        survey, kept: newest, chained,
-        countingIn: Self.rangeBehind(chained, in: survey, upTo: last, mark: confirmed)),
+      lost: lost,
       lostRecordCount: Self.lostRecordCount(
-        in: survey, upTo: last, chained?.head, mark: confirmed),
+        in: survey, lost, upTo: last, chained?.head, mark: confirmed),
       isEndConfirmed: confirmed != nil,
       keptAt: directory.pathOfFile(keptName))
   }
@@ -196,12 +197,14 @@ extension StoreWriter {
   ///
   /// - Parameters:
   ///   - survey: The records that open.
+  ///   - known: What is known of the records that do not open.
   ///   - last: The highest number of a record.
   ///   - head: The head of the journal, if it is right.
   ///   - mark: The mark, if it is right.
   /// - Returns: The number.
   private static func lostRecordCount(
-    in survey: JournalSurvey, upTo last: UInt64, _ head: JournalHead?, mark: Mark?
+    in survey: JournalSurvey, _ known: LostItems, upTo last: UInt64, _ head: JournalHead?,
+    mark: Mark?
   ) -> Int {
     let records = survey.records
     // A holder of the keys may have written any number.
@@ -213,8 +216,9 @@ extension StoreWriter {
       let changeCount = Int(truncatingIfNeeded: mark.version &- head.start.version)
       lost = max(lost, changeCount &- records.count { $0.prefix.kind.contains(.last) })
     }
-    let byteCount = records.reduce(JournalHead.byteCount) { $0 + $1.prefix.recordByteCount }
-    return byteCount < mark.byteCount ? max(lost, 1) : lost
+    // There was a record in the bytes for which nothing accounts.
+    let missingCount = known.accountedByteCount < mark.byteCount ? 1 : 0
+    return max(lost, known.knownRecordCount + missingCount)
   }
 
   /// Returns the mark that the new one replaces.

@@ -44,8 +44,9 @@ struct AnchorCommand: ParsableCommand {
       abstract: "Check that a store is not older than an anchor.",
       discussion: """
         Exit status 6 when it is older, or when changes that the anchor has are missing. A store \
-        that passed may still lack changes made after the anchor was written. If it was compacted \
-        or rotated since, only the numbers of changes are compared: write an anchor after that.
+        that passed may still lack changes made after the anchor was written. If it was \
+        compacted, rotated or repaired since, only the numbers of changes are compared: write an \
+        anchor after that.
 
         Example:
           session-tools anchor check ~/vault "$(cat vault.anchor)"

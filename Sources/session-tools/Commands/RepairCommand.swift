@@ -33,8 +33,8 @@ struct RepairCommand: ParsableCommand {
     }
     if report.unknownRecordCount > 0 {
       StandardError.say(
-        "\(Size.count(report.unknownRecordCount, "record")) could not be opened or found; each may "
-          + "have been a newer value, or the removal, of any item")
+        "at least \(Size.count(report.unknownRecordCount, "record")) could not be opened or found; "
+          + "each may have been a newer value, or the removal, of any item")
     }
     if !report.isEndConfirmed {
       StandardError.say(

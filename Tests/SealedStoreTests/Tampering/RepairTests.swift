@@ -98,6 +98,35 @@ import Testing
     #expect(try scratch.open().texts() == sound.merging(["a": "first of a"]) { $1 })
   }
 
+  /// Neither a sealed part nor the chain confirms what such a record says.
+  @Test(arguments: [(offset: 8, bit: 2), (offset: 16, bit: 1), (offset: 17, bit: 1)])
+  func `an item whose record has another number, kind or tag is not lost in silence`(
+    offset: Int, bit: UInt8
+  ) throws {
+    let other = try Scratch()
+    let store = try other.create()
+    for item in ["k1", "k2", "k3"] { try store.put(item, as: item) }
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 2) + offset, bit: bit)
+    let report = try other.open().repair()
+    #expect(report.goneItems.isEmpty && report.unknownRecordCount == 1)
+    #expect(!report.isComplete)
+    #expect(try other.open().texts() == ["k1": "k1", "k3": "k3"])
+  }
+
+  @Test func `records that were cut off are counted beside one that does not open`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    for item in ["k1", "k2", "k3"] { try store.put(item, as: item) }
+    try store.compact()
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.value)
+    let journal = try other.bytes(of: "journal")
+    try other.overwrite(
+      "journal", with: Array(journal[..<(JournalLayout.start(ofRecord: 3) + 20)]))
+    let report = try other.open().repair()
+    #expect(report.goneItems.count + report.unnamedItemCount == 1)
+    #expect(report.unknownRecordCount == 1)
+  }
+
   @Test func `losing a superseded record changes no value`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.value)
     let report = try repair()
