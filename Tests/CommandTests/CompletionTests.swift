@@ -1,4 +1,5 @@
 import Foundation
+import SessionToolsBase
 import TestSupport
 import TestThreads
 import Testing
@@ -54,6 +55,23 @@ import Testing
         environment: ["SESSION_TOOLS_STORE": tool["store"]]
       ).contains("token"))
     #expect(try names(tool, "get", "positional@0", typed: "''") == ["data/", "home/", "store/"])
+  }
+
+  @Test func noShellWaitsForAnotherProcessThatHoldsTheLock() throws {
+    let tool = try toolWithItems()
+    // Behind the mark is a change that only the holder of the lock may settle.
+    let unsettled = try tool.run(
+      "cp store/mark mark && printf 1 | session-tools set store --service mail more "
+        + "&& cat mark > store/mark")
+    try #require(unsettled.status == 0)
+    let fileSystem = LinuxFileSystem()
+    let lock = try fileSystem.open(tool["store/lock"], in: .workingDirectory, .readWrite)
+    try #require(try fileSystem.tryLock(lock, byte: 0))
+    let start = ContinuousClock.now
+    #expect(try names(tool, "get", "positional@1", typed: "store ''") == [])
+    #expect(ContinuousClock.now - start < .seconds(8), "a change waits for 10 seconds")
+    fileSystem.close(lock)
+    #expect(try names(tool, "get", "positional@1", typed: "store ''").contains("more"))
   }
 
   /// Bash expands the words that it is given to choose from.
