@@ -175,11 +175,15 @@ let package = Package(
         "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreModel",
         "StoreTestSupport", "StoreWorker", "TestSupport", "TestThreads",
       ]),
+    .executableTarget(
+      name: "DatabaseWorker",
+      dependencies: ["DatabaseStore", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      path: "Tests/Workers/DatabaseWorker"),
     .testTarget(
       name: "DatabaseStoreTests",
       dependencies: [
-        "CSodium", "DatabaseStore", "SealedStore", "SessionToolsBase", "StoreTestSupport",
-        "TestSupport", "TestThreads",
+        "CSodium", "DatabaseStore", "DatabaseWorker", "SealedStore", "SessionToolsBase",
+        "StoreTestSupport", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",

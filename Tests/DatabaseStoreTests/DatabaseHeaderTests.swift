@@ -1,6 +1,7 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import Testing
 
 @Suite struct DatabaseHeaderTests {
@@ -71,6 +72,21 @@ import Testing
       try code { _ = try other.header.header(of: name).open(with: database.keys, of: name) }
         == .corrupt)
     _ = try header().open(with: database.keys, of: name)
+  }
+
+  @Test func `keys in use do not open the header of the same store after a revocation`() throws {
+    func random(_ byteCount: Int) -> [UInt8] {
+      (0..<byteCount).map { _ in UInt8.random(in: 0...255) }
+    }
+    let identifier = random(16)
+    let stores = try (0..<2).map { _ in
+      // Identifier, three keys and the nonces of three wrappings.
+      let random = ListedRandom([identifier] + [32, 32, 32, 24, 24, 24].map(random))
+      return try DatabaseHeader.make(for: database.key.makeSlot(), random: random)
+    }
+    let header = try stores[1].row.header(of: name)
+    #expect(try code { _ = try header.open(with: stores[0].keys, of: name) } == .wrongKey)
+    _ = try header.open(with: stores[1].keys, of: name)
   }
 
   @Test func `a passphrase slot whose cost is beyond the limits is refused before it is stretched`()
