@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "SessionTools", targets: ["SessionTools"]),
     .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
     .library(name: "SealedStore", targets: ["SealedStore"]),
+    .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
     .library(name: "SecretServiceStore", targets: ["SecretServiceStore"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(name: "SessionAuthentication", targets: ["SessionAuthentication"]),
@@ -44,6 +45,7 @@ let package = Package(
     .target(
       name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
+    .target(name: "DatabaseStore", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "DBus", dependencies: ["CGIO"]),
@@ -172,6 +174,16 @@ let package = Package(
       dependencies: [
         "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreModel",
         "StoreTestSupport", "StoreWorker", "TestSupport", "TestThreads",
+      ]),
+    .executableTarget(
+      name: "DatabaseWorker",
+      dependencies: ["DatabaseStore", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      path: "Tests/Workers/DatabaseWorker"),
+    .testTarget(
+      name: "DatabaseStoreTests",
+      dependencies: [
+        "CSodium", "DatabaseStore", "DatabaseWorker", "SealedStore", "SessionToolsBase",
+        "StoreTestSupport", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",

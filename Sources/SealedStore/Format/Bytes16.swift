@@ -1,18 +1,18 @@
-import SessionToolsBase
+package import SessionToolsBase
 
 /// Sixteen bytes as two little-endian words, the form that compares and hashes fastest.
-struct Bytes16: Hashable, Sendable {
-  var low: UInt64
-  var high: UInt64
+package struct Bytes16: Hashable, Sendable {
+  package var low: UInt64
+  package var high: UInt64
 
   static let zero = Bytes16(low: 0, high: 0)
 
-  init(low: UInt64, high: UInt64) {
+  package init(low: UInt64, high: UInt64) {
     self.low = low
     self.high = high
   }
 
-  init(_ buffer: borrowing ByteBuffer, at offset: Int) {
+  package init(_ buffer: borrowing ByteBuffer, at offset: Int) {
     let bytes = buffer.load(UInt128.self, at: offset)
     low = UInt64(truncatingIfNeeded: bytes)
     high = UInt64(truncatingIfNeeded: bytes >> 64)
@@ -22,7 +22,7 @@ struct Bytes16: Hashable, Sendable {
     Bytes16(low: left.low ^ right.low, high: left.high ^ right.high)
   }
 
-  func store(in buffer: ByteBuffer, at offset: Int) {
+  package func store(in buffer: ByteBuffer, at offset: Int) {
     buffer.store(UInt128(high) << 64 | UInt128(low), at: offset)
   }
 
@@ -37,7 +37,11 @@ struct Bytes16: Hashable, Sendable {
 
 /// The identifier of a store: random, and never changed.
 package struct StoreIdentifier: Hashable, Sendable {
-  let bytes: Bytes16
+  package let bytes: Bytes16
+
+  package init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
 }
 
 /// The identifier of one journal file: random, and new for every file.

@@ -107,7 +107,7 @@ struct MarkDigest: Hashable, Sendable {
 
 extension UInt64 {
   /// Creates the integer that is stored as these eight letters.
-  init(littleEndianText text: StaticString) {
+  package init(littleEndianText text: StaticString) {
     precondition(text.utf8CodeUnitCount == 8, "eight letters")
     var value: UInt64 = 0
     for (position, byte) in "\(text)".utf8.enumerated() {

@@ -170,7 +170,7 @@ struct RecordLengths: Hashable, Sendable {
 }
 
 /// The padding of values and names, so that their sizes reveal little.
-enum Padding {
+package enum Padding {
   /// The padded length of the shortest value, its length field included, and of the shortest name.
   static let floor = 64
   /// The padded length of the longest value in a removal.
@@ -181,7 +181,7 @@ enum Padding {
   ///
   /// Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication
   /// with PURBs", 2019): at most 12 % longer, and a length of n leaks O(log log n) bits.
-  static func paddedByteCount(for byteCount: Int) -> Int {
+  package static func paddedByteCount(for byteCount: Int) -> Int {
     let length = max(floor, byteCount)
     let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
     let kept = Int.bitWidth - 1 - exponent.leadingZeroBitCount + 1
@@ -190,17 +190,17 @@ enum Padding {
   }
 
   /// Returns whether some value is padded to this length.
-  static func isPossible(_ byteCount: Int) -> Bool {
+  package static func isPossible(_ byteCount: Int) -> Bool {
     byteCount >= floor && paddedByteCount(for: byteCount) == byteCount
   }
 
   /// Returns the padded length of a name of `byteCount` bytes.
-  static func paddedByteCount(forName byteCount: Int) -> Int {
+  package static func paddedByteCount(forName byteCount: Int) -> Int {
     max(floor, (byteCount + nameStep - 1) / nameStep * nameStep)
   }
 
   /// Returns whether some name is padded to this length.
-  static func isPossibleName(_ byteCount: Int) -> Bool {
+  package static func isPossibleName(_ byteCount: Int) -> Bool {
     byteCount >= floor && byteCount % nameStep == 0
   }
 }

@@ -1,31 +1,31 @@
-import SessionToolsBase
+package import SessionToolsBase
 
 /// A whole key slot of the header: its head, the commitment and the wrapped key.
 ///
 /// `head ‖ commitment 16 ‖ nonce 24 ‖ wrapped store key 48`.
-struct SlotRecord: Equatable {
-  static let commitmentByteCount = 16
+package struct SlotRecord: Equatable, Sendable {
+  package static let commitmentByteCount = 16
   /// Nonce, key and tag.
-  static let wrappedByteCount = 72
+  package static let wrappedByteCount = 72
 
   let head: SlotHead
   /// The commitment to the wrapping key: shows a holder of that key that the slot is for it.
   let commitment: [UInt8]
-  let wrapped: [UInt8]
+  package let wrapped: [UInt8]
 
   /// The slot's parameters; `nil` for a kind that this version does not know.
-  var parameters: KeySlot.Parameters? { head.parameters }
+  package var parameters: KeySlot.Parameters? { head.parameters }
 
-  var byteCount: Int { head.byteCount + Self.commitmentByteCount + Self.wrappedByteCount }
+  package var byteCount: Int { head.byteCount + Self.commitmentByteCount + Self.wrappedByteCount }
 
   /// The bytes before the wrapped key, which are bound to it.
-  var leadingBytes: [UInt8] { head.bytes + commitment }
+  package var leadingBytes: [UInt8] { head.bytes + commitment }
 }
 
 extension SlotRecord {
   /// Reads a slot from the front of a range; `nil` when it does not fit there, or when a kind that
   /// this version knows has parameters that no writer makes.
-  init?(_ buffer: ByteBuffer, in range: Range<Int>) {
+  package init?(_ buffer: ByteBuffer, in range: Range<Int>) {
     guard let head = SlotHead(buffer, in: range) else { return nil }
     let commitment = range.lowerBound + head.byteCount
     let wrapped = commitment + Self.commitmentByteCount
@@ -39,8 +39,8 @@ extension SlotRecord {
 /// The kind and the parameters of a slot, as they are encoded in the header.
 ///
 /// `kind 2 ‖ length of the parameters 2 ‖ parameters`.
-struct SlotHead: Equatable {
-  static let largestByteCount = 4 + Int(UInt16.max)
+package struct SlotHead: Equatable, Sendable {
+  package static let largestByteCount = 4 + Int(UInt16.max)
 
   let kind: UInt16
   let parameterBytes: [UInt8]
@@ -58,7 +58,7 @@ struct SlotHead: Equatable {
   }
 
   /// - Throws: `invalidName` when a label or reference is too long, or a reference is empty.
-  init(_ parameters: KeySlot.Parameters) throws(StoreError) {
+  package init(_ parameters: KeySlot.Parameters) throws(StoreError) {
     var smallest = 0
     switch parameters {
     case .rawKey(let label):

@@ -1,4 +1,4 @@
-import SessionToolsBase
+package import SessionToolsBase
 
 /// The records of a change, sealed into one buffer for the end of the journal, with a new reserve
 /// behind them when they do not fit into the old one.
@@ -202,7 +202,7 @@ struct RecordSealer {
 /// A supply of fresh nonces, fetched many at a time and not with a system call for each.
 ///
 /// A class, so that no two copies can give out the same nonce.
-final class NonceSupply {
+package final class NonceSupply {
   private static let largestBlockCount = 128
 
   private let random: any RandomSource
@@ -213,7 +213,7 @@ final class NonceSupply {
   private var usedByteCount = 0
 
   /// - Parameter random: The source of the nonces.
-  init(random: any RandomSource) {
+  package init(random: any RandomSource) {
     self.random = random
   }
 
@@ -222,12 +222,12 @@ final class NonceSupply {
   /// Nonces that are left of an earlier change are never used: a forked child has them, too.
   ///
   /// - Parameter count: The number of nonces that will be needed; `.max` if it is not known.
-  func begin(_ count: Int) {
+  package func begin(_ count: Int) {
     (missingCount, filledByteCount, usedByteCount) = (count, 0, 0)
   }
 
   /// Writes the next nonce into a buffer.
-  func next(into buffer: ByteBuffer, at offset: Int) {
+  package func next(into buffer: ByteBuffer, at offset: Int) {
     if usedByteCount == filledByteCount {
       let count = min(max(1, missingCount), Self.largestBlockCount)
       missingCount -= count

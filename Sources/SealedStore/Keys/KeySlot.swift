@@ -7,6 +7,11 @@ public struct KeySlot: Hashable, Sendable {
   public let number: Int
   /// The kind of key that opens the slot; `nil` for a kind that only a newer version knows.
   public let parameters: Parameters?
+
+  package init(number: Int, parameters: Parameters?) {
+    self.number = number
+    self.parameters = parameters
+  }
 }
 
 extension KeySlot {

@@ -1,31 +1,39 @@
-import SessionToolsBase
+package import SessionToolsBase
 
-/// Wrapping and unwrapping of the two random keys in a header.
-extension Header {
+/// Wrapping and unwrapping of the random keys in a header, bound to its format and its store.
+package struct KeyWrapping: Sendable {
+  /// The first eight bytes of the header.
+  let magic: UInt64
+  let formatVersion: UInt16
+  let store: StoreIdentifier
+
+  package init(magic: UInt64, formatVersion: UInt16, store: StoreIdentifier) {
+    self.magic = magic
+    self.formatVersion = formatVersion
+    self.store = store
+  }
+
   /// Wraps a store key in a slot: `commitment 16 ‖ nonce 24 ‖ AEAD(wrapping key, store key) 48`.
-  static func wrap(
-    _ storeKey: KeyBytes, in head: SlotHead, with key: WrappingKey, store: StoreIdentifier,
-    random: any RandomSource
+  package func wrap(
+    _ storeKey: KeyBytes, in head: SlotHead, with key: WrappingKey, random: any RandomSource
   ) -> SlotRecord {
-    let commitment = commitment(to: key, in: head, store: store)
-      .bytes(0..<SlotRecord.commitmentByteCount)
+    let commitment = commitment(to: key, in: head).bytes(0..<SlotRecord.commitmentByteCount)
     return SlotRecord(
       head: head, commitment: commitment,
-      wrapped: seal(
-        storeKey, with: key.bytes, binding: head.bytes + commitment, store: store, random: random))
+      wrapped: seal(storeKey, with: key.bytes, binding: head.bytes + commitment, random: random))
   }
 
   /// Unwraps the store key in a slot; `nil` when the slot is not for the wrapping key.
   ///
-  /// - Throws: `corrupt` when the slot is for the key and does not open, and `unavailable` when
-  ///   the system gives no memory.
-  func unwrapStoreKey(
-    in slot: SlotRecord, with key: WrappingKey, path: String
+  /// - Throws: The given error when the slot is for the key and does not open, and `unavailable`
+  ///   when the system gives no memory.
+  package func unwrapStoreKey(
+    in slot: SlotRecord, with key: WrappingKey, orThrow forged: @autoclosure () -> StoreError
   ) throws(StoreError) -> KeyBytes? {
-    let commitment = Self.commitment(to: key, in: slot.head, store: store)
+    let commitment = commitment(to: key, in: slot.head)
     guard Sodium.isEqual(slot.commitment, commitment, at: 0) else { return nil }
     guard let opened = try open(slot.wrapped, with: key.bytes, binding: slot.leadingBytes) else {
-      throw StoreUnlocking.forged(path: path)
+      throw forged()
     }
     return opened
   }
@@ -34,11 +42,10 @@ extension Header {
   ///
   /// XChaCha20-Poly1305 alone does not commit to its key: someone could make a slot that opens with
   /// two keys, and learn from the store's answer which of them was tried.
-  private static func commitment(
-    to key: WrappingKey, in head: SlotHead, store: StoreIdentifier
-  ) -> ByteBuffer {
+  private func commitment(to key: WrappingKey, in head: SlotHead) -> ByteBuffer {
     let bound = ByteBuffer(byteCount: 29 + head.byteCount)
-    bound.copy(Array("SSNTOOLS slot".utf8), to: 0)
+    bound.store(magic, at: 0)
+    bound.copy(" slot", to: 8)
     store.bytes.store(in: bound, at: 13)
     bound.copy(head.bytes, to: 29)
     let commitment = ByteBuffer(byteCount: SlotRecord.commitmentByteCount)
@@ -46,24 +53,8 @@ extension Header {
     return commitment
   }
 
-  /// Wraps a data key under a store key.
-  mutating func wrapDataKey(_ dataKey: KeyBytes, with storeKey: KeyBytes, random: any RandomSource)
-  {
-    wrappedDataKey = Self.seal(
-      dataKey, with: storeKey, binding: Self.dataBinding, store: store, random: random)
-  }
-
-  /// Unwraps the data key; `nil` when the store key does not fit.
-  ///
-  /// - Throws: `unavailable` when the system gives no memory.
-  func unwrapDataKey(with storeKey: KeyBytes) throws(StoreError) -> KeyBytes? {
-    try open(wrappedDataKey, with: storeKey, binding: Self.dataBinding)
-  }
-
-  private static let dataBinding = Array("data".utf8)
-
   /// Returns `magic ‖ format version ‖ store id ‖ binding`.
-  private static func associatedData(_ binding: [UInt8], store: StoreIdentifier) -> ByteBuffer {
+  private func associatedData(_ binding: [UInt8]) -> ByteBuffer {
     let buffer = ByteBuffer(byteCount: 26 + binding.count)
     buffer.store(magic, at: 0)
     buffer.store(formatVersion, at: 8)
@@ -72,27 +63,28 @@ extension Header {
     return buffer
   }
 
-  private static func seal(
-    _ key: KeyBytes, with wrappingKey: KeyBytes, binding: [UInt8], store: StoreIdentifier,
-    random: any RandomSource
+  /// Wraps a key under another one: `nonce 24 ‖ AEAD(wrapping key, key) 48`.
+  package func seal(
+    _ key: KeyBytes, with wrappingKey: KeyBytes, binding: [UInt8], random: any RandomSource
   ) -> [UInt8] {
     let buffer = ByteBuffer(byteCount: SlotRecord.wrappedByteCount, isSecret: true)
     random.fill(buffer, 0..<Sodium.nonceByteCount)
     key.copy(into: buffer, at: Sodium.nonceByteCount)
     Sodium.seal(
-      buffer, 0..<buffer.byteCount, associatedData: associatedData(binding, store: store),
-      key: wrappingKey)
+      buffer, 0..<buffer.byteCount, associatedData: associatedData(binding), key: wrappingKey)
     return buffer.bytes(0..<buffer.byteCount)
   }
 
-  private func open(
+  /// Unwraps a key; `nil` when the wrapping key or the binding does not fit.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  package func open(
     _ wrapped: [UInt8], with key: KeyBytes, binding: [UInt8]
   ) throws(StoreError) -> KeyBytes? {
     let buffer = ByteBuffer(wrapped, isSecret: true)
     guard
       Sodium.open(
-        buffer, 0..<buffer.byteCount,
-        associatedData: Self.associatedData(binding, store: store), key: key)
+        buffer, 0..<buffer.byteCount, associatedData: associatedData(binding), key: key)
     else { return nil }
     let opened = try KeyBytes()
     opened.copy(from: buffer, at: Sodium.nonceByteCount)

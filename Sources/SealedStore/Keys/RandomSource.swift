@@ -18,7 +18,7 @@ package struct SystemRandomSource: RandomSource {
 }
 
 extension RandomSource {
-  func bytes16() -> Bytes16 {
+  package func bytes16() -> Bytes16 {
     let buffer = ByteBuffer(byteCount: 16)
     fill(buffer, 0..<16)
     return Bytes16(buffer, at: 0)
@@ -30,7 +30,7 @@ extension RandomSource {
     return buffer.bytes(0..<count)
   }
 
-  func fill(_ key: KeyBytes) {
+  package func fill(_ key: KeyBytes) {
     let buffer = ByteBuffer(byteCount: key.byteCount, isSecret: true)
     fill(buffer, 0..<key.byteCount)
     key.copy(from: buffer, at: 0)

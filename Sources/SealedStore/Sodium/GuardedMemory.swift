@@ -9,15 +9,15 @@ package import SessionToolsBase
 ///
 /// One thread writes the memory while it sets it up. After that it is only read, until the owner
 /// calls ``wipe()`` at a time when nothing reads it. This makes the unchecked conformance correct.
-@safe final class GuardedMemory: @unchecked Sendable {
+@safe package final class GuardedMemory: @unchecked Sendable {
   let byteCount: Int
   /// Whether the pages are really locked into memory: libsodium reports no error when the limit for
   /// locked memory (`RLIMIT_MEMLOCK`) is reached.
-  let isLocked: Bool
+  package let isLocked: Bool
   private let start: UnsafeMutableRawPointer
 
   /// - Throws: `unavailable` when the system gives no memory.
-  init(byteCount: Int) throws(StoreError) {
+  package init(byteCount: Int) throws(StoreError) {
     guard Sodium.isReady, let start = unsafe sodium_malloc(byteCount) else {
       throw StoreError(
         .unavailable, store: "key memory",
@@ -36,12 +36,12 @@ package import SessionToolsBase
     unsafe sodium_free(start)
   }
 
-  func wipe() {
+  package func wipe() {
     unsafe sodium_memzero(start, byteCount)
   }
 
   /// The key at an offset in this memory.
-  subscript(offset: Int, count: Int = Sodium.keyByteCount) -> KeyBytes {
+  package subscript(offset: Int, count: Int = Sodium.keyByteCount) -> KeyBytes {
     KeyBytes(memory: self, offset: offset, byteCount: count)
   }
 
@@ -86,7 +86,7 @@ package struct KeyBytes: Sendable {
       && sodium_memcmp(pointer, other.pointer, byteCount) == 0
   }
 
-  func copy(to other: KeyBytes) {
+  package func copy(to other: KeyBytes) {
     precondition(byteCount == other.byteCount, "keys of one size")
     unsafe other.mutablePointer.update(from: pointer, count: byteCount)
   }

@@ -8,9 +8,9 @@ package import SessionToolsBase
 /// The format fixes all sizes, so every function here checks them once; keys and buffers are types
 /// that know the size of their memory.
 package enum Sodium {
-  static let nonceByteCount = 24
-  static let tagByteCount = 16
-  static let keyByteCount = 32
+  package static let nonceByteCount = 24
+  package static let tagByteCount = 16
+  package static let keyByteCount = 32
 
   /// Whether the library found what it needs, above all a source of randomness.
   static let isReady: Bool = sodium_init() >= 0
@@ -61,7 +61,7 @@ package enum Sodium {
   ///   - target: Where the plaintext is written; in place by default.
   /// - Returns: `false` when the message was not sealed with this key and associated data; the
   ///   contents of the target are useless then.
-  static func open(
+  package static func open(
     _ buffer: ByteBuffer, _ message: Range<Int>, nonce: Range<Int>, associatedData: ByteBuffer,
     _ dataRange: Range<Int>, key: KeyBytes, into target: (buffer: ByteBuffer, offset: Int)? = nil
   ) -> Bool {
@@ -98,7 +98,7 @@ package enum Sodium {
   }
 
   /// Computes BLAKE2b with 16 bytes of output, with or without a key.
-  static func hash16(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes?) -> Bytes16 {
+  package static func hash16(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes?) -> Bytes16 {
     var out: (UInt64, UInt64) = (0, 0)
     unsafe withUnsafeMutableBytes(of: &out) { out in
       unsafe hash(buffer, range, key: key, into: out)
@@ -107,7 +107,7 @@ package enum Sodium {
   }
 
   /// Computes BLAKE2b with 32 bytes of output and a key.
-  static func hash32(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes) -> [UInt8] {
+  package static func hash32(_ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes) -> [UInt8] {
     var out = [UInt8](repeating: 0, count: 32)
     unsafe out.withUnsafeMutableBytes { out in
       unsafe hash(buffer, range, key: key, into: out)
@@ -141,7 +141,7 @@ package enum Sodium {
   }
 
   /// Derives a key from another (`crypto_kdf_derive_from_key`, context `SSNTOOLS`).
-  static func derive(_ identifier: UInt64, from key: KeyBytes, into target: KeyBytes) {
+  package static func derive(_ identifier: UInt64, from key: KeyBytes, into target: KeyBytes) {
     let context: [CChar] = Array("SSNTOOLS".utf8CString.prefix(8))
     _ = unsafe crypto_kdf_derive_from_key(
       target.mutablePointer, keyByteCount, identifier, context, key.pointer)
@@ -174,7 +174,7 @@ package enum Sodium {
   }
 
   /// Compares in constant time.
-  static func isEqual(_ bytes: [UInt8], _ buffer: ByteBuffer, at offset: Int) -> Bool {
+  package static func isEqual(_ bytes: [UInt8], _ buffer: ByteBuffer, at offset: Int) -> Bool {
     unsafe sodium_memcmp(
       bytes, buffer.pointer(to: offset..<offset + bytes.count), bytes.count) == 0
   }

@@ -46,7 +46,7 @@ public struct StoreNamespace: Hashable, Sendable {
   var groupName: Name? { parts.group }
   var installName: Name? { parts.install }
   /// The beginning of the canonical encoding of every key in the namespace.
-  var canonicalBytes: [UInt8] { parts.canonicalBytes }
+  package var canonicalBytes: [UInt8] { parts.canonicalBytes }
 
   /// Returns whether every part is the same, byte for byte.
   public static func == (left: StoreNamespace, right: StoreNamespace) -> Bool {

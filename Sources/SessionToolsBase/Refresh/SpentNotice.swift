@@ -5,7 +5,7 @@
 /// next request.
 ///
 /// It is stored in the item's namespace, so that it is moved, adopted and purged with the item.
-enum SpentNotice {
+package enum SpentNotice {
   static let bytes = SecretBytes(utf8: "1")
 
   private static let prefix = "org.session-tools.refresh:"
@@ -13,13 +13,18 @@ enum SpentNotice {
   /// Returns the name of an item's notice.
   ///
   /// - Throws: `invalidName`.
-  static func key(for item: StoreKey) throws(StoreError) -> StoreKey {
+  package static func key(for item: StoreKey) throws(StoreError) -> StoreKey {
     let identifier = prefix + item.identifier
     guard identifier.utf8.count <= Name.largestByteCount else {
       let fingerprint = SecretBytes(item.canonicalBytes).fingerprint
       return try StoreKey(prefix + "#" + String(fingerprint, radix: 16), in: item.namespace)
     }
     return try StoreKey(identifier, in: item.namespace)
+  }
+
+  /// Returns whether a key has the form of a notice's name, byte for byte.
+  package static func isNotice(_ key: StoreKey) -> Bool {
+    key.identifier.utf8.starts(with: prefix.utf8)
   }
 }
 

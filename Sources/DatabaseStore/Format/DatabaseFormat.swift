@@ -1,0 +1,12 @@
+/// The numbers and letters of format 1 that more than one part of it uses.
+package enum DatabaseFormat {
+  /// The format's version, in the header's column and in its bytes.
+  package static let version: UInt16 = 1
+
+  /// The largest value in bytes: 1 MiB.
+  package static let largestValueByteCount = 1 << 20
+  /// The largest number of items in one change.
+  package static let largestChangeCount = 1000
+  /// The most bytes of sealed names and values in one change: 16 MiB.
+  package static let largestChangeByteCount = 16 << 20
+}

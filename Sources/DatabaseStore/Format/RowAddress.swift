@@ -1,0 +1,65 @@
+package import SealedStore
+import SessionToolsBase
+
+/// Where the row of an item lies: the primary key of the table `item`.
+package struct RowAddress: Hashable, Sendable {
+  static let byteCount = 34
+
+  package let namespace: NamespaceHash
+  package let place: Place
+  package let tag: RowTag
+
+  package init(namespace: NamespaceHash, place: Place, tag: RowTag) {
+    self.namespace = namespace
+    self.place = place
+    self.tag = tag
+  }
+
+  /// Writes `namespace 16 ‖ place 2 ‖ tag 16`.
+  func store(in buffer: ByteBuffer, at offset: Int) {
+    namespace.bytes.store(in: buffer, at: offset)
+    buffer.store(place.number, at: offset + 16)
+    tag.bytes.store(in: buffer, at: offset + 18)
+  }
+}
+
+/// Where the lease of a name lies: the primary key of the table `lease`.
+package struct LeaseAddress: Hashable, Sendable {
+  package let place: Place
+  package let tag: LeaseTag
+}
+
+/// A keyed hash of a namespace: `hash of service and group 8 ‖ hash of the whole namespace 8`.
+///
+/// It groups rows and identifies none: the first half is that of all installs of a service and
+/// group.
+package struct NamespaceHash: Hashable, Sendable {
+  package let bytes: Bytes16
+
+  package init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
+}
+
+/// Sixteen bits that say where an item may live, for partitions and shards.
+package struct Place: Hashable, Sendable {
+  package let number: Int16
+
+  package init(_ number: Int16) {
+    self.number = number
+  }
+}
+
+/// A keyed hash of an item's key.
+package struct RowTag: Hashable, Sendable {
+  package let bytes: Bytes16
+
+  package init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
+}
+
+/// A keyed hash of the name of an exclusive access; its key is not that of items' tags.
+package struct LeaseTag: Hashable, Sendable {
+  package let bytes: Bytes16
+}

@@ -1,0 +1,75 @@
+package import SealedStore
+import SessionToolsBase
+
+/// The columns of a row that the server reads, and that both sealings bind.
+package struct RowFields: Hashable, Sendable {
+  package var address: RowAddress
+  /// The version of the item: each change has a higher one.
+  package var version: Int64
+  package var epoch: Epoch
+  /// Whether the row is a removal.
+  package var isGone: Bool
+  package var write: WriteIdentifier
+
+  package init(
+    address: RowAddress, version: Int64, epoch: Epoch, isGone: Bool, write: WriteIdentifier
+  ) {
+    self.address = address
+    self.version = version
+    self.epoch = epoch
+    self.isGone = isGone
+    self.write = write
+  }
+
+  private static let magic = UInt64(littleEndianText: "SSNTDBI1")
+  static let associatedDataByteCount = 87
+
+  /// Returns what both sealings bind.
+  ///
+  /// `SSNTDBI1 ‖ store id 16 ‖ namespace 16 ‖ place 2 ‖ tag 16 ‖ version 8 ‖ epoch 4 ‖ gone 1 ‖
+  /// write id 16`.
+  func associatedData(for store: StoreIdentifier) -> ByteBuffer {
+    let buffer = ByteBuffer(byteCount: Self.associatedDataByteCount)
+    buffer.store(Self.magic, at: 0)
+    store.bytes.store(in: buffer, at: 8)
+    address.store(in: buffer, at: 24)
+    buffer.store(version, at: 58)
+    buffer.store(epoch.number, at: 66)
+    buffer.store(UInt8(isGone ? 1 : 0), at: 70)
+    write.bytes.store(in: buffer, at: 71)
+    return buffer
+  }
+}
+
+/// The identifier of one change: random, and the same in all rows of the change.
+package struct WriteIdentifier: Hashable, Sendable {
+  package let bytes: Bytes16
+
+  package init(bytes: Bytes16) {
+    self.bytes = bytes
+  }
+}
+
+/// A row of the table `item`, sealed.
+package struct SealedRow: Hashable, Sendable {
+  package var fields: RowFields
+  /// The nonce of both sealings.
+  package var nonce: [UInt8]
+  /// The sealed canonical key; `nil` when it was not read.
+  package var name: [UInt8]?
+  /// The sealed value; `nil` when it was not read.
+  package var value: [UInt8]?
+
+  package init(fields: RowFields, nonce: [UInt8], name: [UInt8]? = nil, value: [UInt8]? = nil) {
+    self.fields = fields
+    self.nonce = nonce
+    self.name = name
+    self.value = value
+  }
+
+  /// The length of sealed name and value together.
+  static func byteCount(keyByteCount: Int, valueByteCount: Int) -> Int {
+    2 * Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+      + Padding.paddedByteCount(for: 4 + valueByteCount)
+  }
+}

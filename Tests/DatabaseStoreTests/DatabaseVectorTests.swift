@@ -1,0 +1,86 @@
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import StoreTestSupport
+import TestThreads
+import Testing
+
+@Suite(.onOwnThread) struct DatabaseVectorTests {
+  @Test func `there are vectors to run`() {
+    #expect(DatabaseVector.all.count >= 90)
+  }
+
+  @Test(arguments: DatabaseVector.all)
+  func `rows that the other implementation sealed are read as their vector says`(
+    vector: DatabaseVector
+  ) throws {
+    let keys: DatabaseKeys
+    do throws(StoreError) {
+      keys = try vector.header.header(of: "vector").open(with: vector.keySource, of: "vector").keys
+    } catch {
+      #expect(outcome(error) == vector.expectation)
+      #expect(vector.items.isEmpty && vector.reads.isEmpty)
+      return
+    }
+    let opener = RowOpener(keys: keys, of: "vector")
+    #expect(listing(vector, opener) == vector.expectation)
+    for (key, expected) in vector.items + vector.reads {
+      let answer = try answer(vector, key, keys, opener, like: expected)
+      #expect(answer == expected, "\(key)")
+    }
+  }
+
+  /// Returns the outcome of opening all rows.
+  private func listing(_ vector: DatabaseVector, _ opener: RowOpener) -> String {
+    var reader = CanonicalKeyReader()
+    var keys: [StoreKey] = []
+    do throws(StoreError) {
+      for row in vector.rows {
+        guard let sealed = row.sealed else { return "corrupt" }
+        let (key, value) = try opener.item(of: sealed, by: &reader)
+        if value != nil { keys.append(key) }
+      }
+    } catch {
+      return outcome(error)
+    }
+    if vector.expectation == "success" {
+      #expect(keys.sorted() == vector.items.map(\.key).sorted())
+    }
+    return "success"
+  }
+
+  /// Returns the answer for one item, from the row at its address.
+  private func answer(
+    _ vector: DatabaseVector, _ key: StoreKey, _ keys: DatabaseKeys, _ opener: RowOpener,
+    like expected: DatabaseVector.Answer
+  ) throws -> DatabaseVector.Answer {
+    let address = try keys.address(of: key)
+    let found = vector.rows.first { row in
+      row.namespace == address.namespace.bytes.bytes && row.place == address.place.number
+        && row.tag == address.tag.bytes.bytes
+    }
+    guard let found else { return .absent }
+    guard let row = found.sealed else { return .corrupt }
+    do throws(StoreError) {
+      guard let value = try opener.value(of: row, for: key) else { return .absent }
+      if case .hash = expected {
+        let bytes = ByteBuffer(value.copyBytes())
+        return .hash(Blake2b.hash32(bytes.bytes(0..<bytes.byteCount)))
+      }
+      return .bytes(value.copyBytes())
+    } catch {
+      return error.code == .keyMissing ? .keyMissing : .corrupt
+    }
+  }
+
+  private func outcome(_ error: StoreError) -> String {
+    switch error.code {
+    case .wrongKey: "wrong key"
+    case .corrupt: "corrupt"
+    case .unsupportedVersion: "unsupported version"
+    case .invalidKey: "refused"
+    case .keyMissing: "key missing"
+    default: "\(error)"
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import DatabaseStore
+import Foundation
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+
+/// Tests that the independent implementation in `Tests/Tools/FormatReader` can read the library's
+/// rows.
+@Suite(.onOwnThread) struct OtherDatabaseReaderTests {
+  private struct Answer: Decodable {
+    struct Item: Decodable {
+      let service: String
+      let group: String?
+      let install: String?
+      let identifier: String
+      let value: String
+      let leasePlace: Int16
+      let leaseTag: String
+
+      enum CodingKeys: String, CodingKey {
+        case service, group, install, identifier, value
+        case leasePlace = "lease_place"
+        case leaseTag = "lease_tag"
+      }
+    }
+
+    let items: [Item]?
+    let error: String?
+    let what: String?
+  }
+
+  /// Reads the rows with the other implementation.
+  private func otherReading(
+    _ header: HeaderRow, _ rows: [SealedRow], key: SecretBytes
+  ) throws -> Answer {
+    let directory = try TemporaryDirectory()
+    let tables: [String: Any] = [
+      "header": [
+        "format": header.format, "number": header.number, "least_epoch": header.leastEpoch,
+        "bytes": hexadecimal(header.bytes),
+      ],
+      "item": rows.map { row in
+        [
+          "ns": hexadecimal(row.fields.address.namespace.bytes.bytes),
+          "place": row.fields.address.place.number,
+          "tag": hexadecimal(row.fields.address.tag.bytes.bytes), "version": row.fields.version,
+          "epoch": row.fields.epoch.number, "gone": row.fields.isGone,
+          "write": hexadecimal(row.fields.write.bytes.bytes), "nonce": hexadecimal(row.nonce),
+          "name": hexadecimal(row.name ?? []), "value": hexadecimal(row.value ?? []),
+        ] as [String: Any]
+      },
+    ]
+    try JSONSerialization.data(withJSONObject: tables)
+      .write(to: URL(filePath: directory["rows"]))
+    try Data(key.copyBytes()).write(to: URL(filePath: directory["key"]))
+    let reader = SourceDirectory.path + "/Tests/Tools/FormatReader/read_database_rows.py"
+    // Tests/run sets this to an interpreter with PyNaCl.
+    let python = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON"] ?? "python3"
+    let result = try OtherProgram.run([
+      python, reader, "--key-file", directory["key"], directory["rows"],
+    ])
+    // The status is 0 with items, 1 with an error of the store.
+    guard [0, 1].contains(result.status),
+      let answer = try? JSONDecoder().decode(Answer.self, from: result.output)
+    else {
+      Issue.record(
+        """
+        The other reader needs python3 with PyNaCl; Tests/run installs it. Its output: \
+        \(String(decoding: result.output, as: UTF8.self))\(result.errors)
+        """)
+      throw CocoaError(.executableNotLoadable)
+    }
+    return answer
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  /// Seals items of many lengths and names, and a removal.
+  private func sealed(_ database: SealedDatabase) throws -> [StoreKey: SecretBytes] {
+    var items: [StoreKey: SecretBytes] = [:]
+    for length in [0, 1, 59, 60, 61, 252, 253, 4092, 4093, 65_533, 1 << 20] {
+      items[try name("\(length) bytes")] = SecretBytes(
+        (0..<length).map { UInt8(truncatingIfNeeded: $0) })
+    }
+    for length in [1, 40, 41, 104, 105, 4070, 4071, 4096] {
+      let key = try name(String(repeating: "i", count: length), group: "g", install: "é")
+      items[key] = SecretBytes(utf8: "\(length)")
+      items[try SpentNotice.key(for: key)] = SecretBytes(utf8: "1")
+    }
+    items[try name("\0\n\u{301}", service: "s")] = SecretBytes(utf8: "odd")
+    return items
+  }
+
+  @Test func `what the library seals is read the same, in both epochs of a rotation`() throws {
+    let secret = RawKey.random()
+    var database = try SealedDatabase(key: RawKey(secret, label: "é"))
+    let items = try sealed(database)
+    var version: Int64 = 0
+    func add(_ keys: some Sequence<StoreKey>) throws {
+      for key in keys {
+        version += 1
+        database.rows.append(
+          try database.sealer().seal(items[key], for: key, version: version))
+      }
+    }
+    let keys = items.keys.sorted()
+    try add(keys[..<10])
+    try database.rotate()
+    try add(keys[10...])
+    database.rows.append(try database.row(nil, for: name("gone")))
+
+    let answer = try otherReading(database.header, database.rows, key: secret)
+    #expect(answer.error == nil, "\(answer.what ?? "")")
+    var theirs: [StoreKey: String] = [:]
+    for item in answer.items ?? [] {
+      let key = try name(
+        item.identifier, service: item.service, group: item.group, install: item.install)
+      theirs[key] = item.value
+      let lease = try database.keys.leaseAddress(of: key)
+      #expect(lease.place.number == item.leasePlace)
+      #expect(hexadecimal(lease.tag.bytes.bytes) == item.leaseTag)
+    }
+    #expect(theirs == items.mapValues { hexadecimal($0.copyBytes()) })
+  }
+
+  @Test func `a wrong key and a changed row are the same errors for both`() throws {
+    let secret = RawKey.random()
+    let database = try SealedDatabase(key: RawKey(secret))
+    var row = try database.row("value", for: name("item"))
+    #expect(try otherReading(database.header, [row], key: RawKey.random()).error == "wrong_key")
+    #expect(try otherReading(database.header, [row], key: secret).items?.count == 1)
+    row.fields.version += 1
+    #expect(try otherReading(database.header, [row], key: secret).error == "corrupt")
+  }
+}

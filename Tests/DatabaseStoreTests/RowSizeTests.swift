@@ -1,0 +1,74 @@
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import TestThreads
+import Testing
+
+@Suite(.onOwnThread) struct RowSizeTests {
+  private let database: SealedDatabase
+
+  init() throws {
+    database = try SealedDatabase()
+  }
+
+  /// Returns the length of Padmé, computed as its paper says.
+  private func padme(_ length: Int) -> Int {
+    var exponent = 0
+    while length >> (exponent + 1) > 0 { exponent += 1 }
+    var digits = 0
+    while exponent >> digits > 0 { digits += 1 }
+    let step = 1 << (exponent - digits)
+    return (length + step - 1) / step * step
+  }
+
+  @Test func `the server sees values at lengths of Padmé alone`() throws {
+    let key = try name("item")
+    let lengths = Array(0...700) + [4091, 4092, 4093, 65_000, 1 << 20]
+    for length in lengths {
+      let row = try database.sealer().seal(
+        SecretBytes([UInt8](repeating: 1, count: length)), for: key, version: 1)
+      #expect(row.value?.count == 16 + padme(max(64, 4 + length)))
+      #expect(try database.opener.value(of: row, for: key)?.byteCount == length)
+    }
+  }
+
+  @Test func `the server sees names at multiples of 64 bytes`() throws {
+    // All parts but the identifier take 15 bytes.
+    for length in Array(1...200) + [4096] {
+      let key = try name(String(repeating: "i", count: length))
+      let row = try database.row("v", for: key)
+      #expect(row.name?.count == 16 + (15 + length + 63) / 64 * 64)
+      #expect(try database.opener.key(of: row) == key)
+    }
+  }
+
+  @Test func `a removal has the same length as an empty value`() throws {
+    let key = try name("item")
+    #expect(try database.row(nil, for: key).value?.count == 80)
+    #expect(try database.row("", for: key).value?.count == 80)
+  }
+
+  @Test func `a value above 1 MiB is refused`() throws {
+    let key = try name("item")
+    let value = SecretBytes([UInt8](repeating: 0, count: (1 << 20) + 1))
+    #expect(
+      try code { _ = try database.sealer().seal(value, for: key, version: 1) } == .valueTooLarge)
+    #expect(
+      try code { try ChangeLimits.check([.put(value, for: key)], database: "database") }
+        == .valueTooLarge)
+  }
+
+  @Test func `a change of more than 1,000 items is refused`() throws {
+    let removals = try (0...1000).map { StoreChange.remove(try name("\($0)")) }
+    #expect(try code { try ChangeLimits.check(removals, database: "database") } == .valueTooLarge)
+    try ChangeLimits.check(Array(removals.dropLast()), database: "database")
+  }
+
+  @Test func `a change of more than 16 MiB of sealed names and values is refused`() throws {
+    let value = SecretBytes([UInt8](repeating: 0, count: 1 << 20))
+    // Each takes 80 and 1,081,360 bytes.
+    let puts = try (0..<16).map { StoreChange.put(value, for: try name("\($0)")) }
+    #expect(try code { try ChangeLimits.check(puts, database: "database") } == .valueTooLarge)
+    try ChangeLimits.check(Array(puts.dropLast()), database: "database")
+  }
+}
