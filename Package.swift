@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
+    .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
@@ -61,6 +62,9 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
+    .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .target(
+      name: "DatabaseStore", dependencies: ["CPQ", "CSodium", "SealedStore", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
