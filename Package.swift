@@ -210,6 +210,14 @@ let package = Package(
         "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
         "WebLogin", "session-tools",
       ]),
+    .target(
+      name: "DatabaseServer", dependencies: ["TestSupport"],
+      path: "Tests/Support/DatabaseServer"),
+    .testTarget(
+      name: "DatabaseStoreTests",
+      dependencies: [
+        "DatabaseServer", "DatabaseStore", "SessionToolsBase", "TestSupport", "TestThreads",
+      ]),
     .testTarget(
       name: "CommandTests",
       dependencies: [
