@@ -67,7 +67,14 @@ package final class ConnectionPool: Sendable {
     while true {
       let (grant, wakeTime) = state.withLock { ($0.grant(to: waiter), $0.pause.end) }
       switch grant {
-      case .connection(let connection): return connection
+      case .connection(let connection):
+        if connection.isAlive { return connection }
+        // After a restart of the server all of them are like this one.
+        serve { state in
+          state.usedCount -= 1
+          state.waiters.insert(waiter, at: 0)
+        }
+        continue
       case .opening: return try open(until: deadline)
       case nil: break
       }

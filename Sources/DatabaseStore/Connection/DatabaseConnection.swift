@@ -74,6 +74,9 @@ package final class DatabaseConnection: @unchecked Sendable {
     }
   }
 
+  /// Whether the server has not closed the connection, as far as that has arrived.
+  var isAlive: Bool { (try? openLink()) != nil }
+
   /// Returns libpq's connection, if the server has not closed it meanwhile.
   private func openLink() throws(DatabaseFailure) -> LibPQConnection {
     guard !isInForkedChild else { throw .notSent(.forkedChild) }

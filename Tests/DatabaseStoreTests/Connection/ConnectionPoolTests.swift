@@ -105,6 +105,25 @@ import Testing
     }
   }
 
+  @Test func `connections that the server has closed are replaced`() async throws {
+    let server = try await DatabaseServer.shared()
+    let pool = ConnectionPool(try opening(server.socketAddress()), largestCount: 3)
+    let processes = Mutex<[Int32]>([])
+    try await onThreads(3) { _ in
+      try pool.withConnection(until: later) { connection throws(DatabaseFailure) in
+        processes.withLock { $0.append(connection.serverProcess ?? 0) }
+        while processes.withLock({ $0.count }) < 3 { usleep(1000) }
+      }
+    }
+    for process in processes.withLock({ $0 }) {
+      try await server.ask("SELECT pg_terminate_backend(\(process), 60000)")
+    }
+    try pool.withConnection(until: later) { connection throws(DatabaseFailure) in
+      _ = try connection.run("SELECT 1", as: .write)
+    }
+    #expect(pool.count == 1)
+  }
+
   @Test func `after a failure one connection at a time is tried, with pauses`() async throws {
     let proxy = try FaultProxy(to: try LocalPort.free())
     let attempts = Mutex((now: 0, most: 0, all: 0))
