@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
+    .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
@@ -63,6 +64,9 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
+    .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .target(
+      name: "DatabaseStore", dependencies: ["CPQ", "CSodium", "SealedStore", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
@@ -217,6 +221,14 @@ let package = Package(
         "BusTestSupport", "DBus", "OAuthTestSupport", "SealedStore", "SessionAuthentication",
         "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
         "WebLogin", "session-tools",
+      ]),
+    .target(
+      name: "DatabaseServer", dependencies: ["TestSupport"],
+      path: "Tests/Support/DatabaseServer"),
+    .testTarget(
+      name: "DatabaseStoreTests",
+      dependencies: [
+        "DatabaseServer", "DatabaseStore", "SessionToolsBase", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "CommandTests",

@@ -1,0 +1,56 @@
+extension DatabaseConnection {
+  /// Checks that the server is a PostgreSQL that can hold a store, and notes its settings.
+  ///
+  /// - Throws: `notSent`, or `timedOut`.
+  func checkServer(until deadline: ContinuousClock.Instant) throws(DatabaseFailure) {
+    // Alone, because other databases do not know the settings.
+    let version = try ask("SELECT pg_catalog.version()", until: deadline)
+    let text = version.text(0, 0) ?? ""
+    if let objection = ServerVersion.objection(to: text) {
+      close()
+      throw .notSent(.otherServer(objection))
+    }
+    let start = ContinuousClock.now
+    let answer = try ask(
+      """
+      SELECT pg_catalog.clock_timestamp(), pg_catalog.current_setting('fsync'),
+        pg_catalog.current_setting('full_page_writes'),
+        pg_catalog.current_setting('synchronous_commit'),
+        pg_catalog.current_setting('synchronous_standby_names')
+      """, until: deadline)
+    guard let clock = answer.integer(Int64.self, 0, 0), let fsync = answer.text(0, 1),
+      let pages = answer.text(0, 2), let commit = answer.text(0, 3), let names = answer.text(0, 4)
+    else {
+      close()
+      throw .notSent(.otherServer("the server does not report its settings as PostgreSQL does"))
+    }
+    var settings = ServerState.Settings()
+    settings.fsync = fsync
+    settings.fullPageWrites = pages
+    settings.synchronousCommit = commit
+    settings.synchronousStandbyNames = names
+    server = ServerState(
+      version: text,
+      settings: settings,
+      clock: ServerClock(reading: clock, at: start + (ContinuousClock.now - start) / 2))
+  }
+
+  /// Runs a statement that is sent once for each connection.
+  private func ask(
+    _ text: String, until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) -> DatabaseAnswer {
+    do throws(DatabaseFailure) {
+      return try run(
+        DatabaseStatement(name: nil, text: text), as: .read, until: deadline)
+    } catch .noAnswer(.deadline) {
+      throw .timedOut
+    } catch .noAnswer(.ended(let state)) {
+      throw .notSent(.refused(state))
+    } catch .noAnswer {
+      throw .notSent(.noConnection("it was lost while the server was checked"))
+    } catch .server(let state) {
+      close()
+      throw .notSent(.refused(state))
+    }
+  }
+}

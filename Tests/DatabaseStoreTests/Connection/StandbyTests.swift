@@ -1,0 +1,77 @@
+import DatabaseServer
+import DatabaseStore
+import Foundation
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+
+/// A primary whose commits a standby confirms.
+@Suite(.onOwnThread) struct StandbyTests {
+  @Test func `a change that the standby does not confirm has no answer, and is not cancelled`()
+    async throws
+  {
+    let primary = try await DatabaseServer()
+    let standby = try await primary.makeSynchronousStandby()
+    // The standby accepts no changes.
+    let opening = try opening(
+      "host=127.0.0.1,127.0.0.1 port=\(standby.port),\(primary.port) user=postgres "
+        + "dbname=postgres")
+    let connection = try opening.open(until: later)
+    #expect(connection.server.settings.isReplicated)
+    #expect(connection.server.settings.notices.isEmpty)
+    try connection.run("CREATE TABLE t (v int)", as: .write)
+    let canceled = try opening.open(until: later)
+
+    standby.signal(SIGSTOP, process: try receiver(of: standby))
+    let process = try #require(connection.serverProcess)
+    let deadline = ContinuousClock.now + .milliseconds(500)
+    let error = failure(by: deadline) {
+      try connection.run("INSERT INTO t VALUES (1)", as: .write, until: deadline)
+    }
+    #expect(error?.kind == .noAnswer && error.code(.write) == .outcomeUnknown)
+    #expect(!connection.isUsable)
+    // A cancelled wait would make it visible, without being on the standby.
+    #expect(try await primary.ask("SELECT count(*) FROM t") == "0")
+    #expect(
+      try await primary.ask("SELECT wait_event FROM pg_stat_activity WHERE pid = \(process)")
+        == "SyncRep")
+
+    // An administrator cancels another one, which the server then reports as made.
+    let other = try #require(canceled.serverProcess)
+    let outcome = Task {
+      try await onThread {
+        failure { try canceled.run("INSERT INTO t VALUES (2)", as: .write) }
+      }
+    }
+    try await wait(until: "the change waits for the standby") {
+      try await primary.ask("SELECT wait_event FROM pg_stat_activity WHERE pid = \(other)")
+        == "SyncRep"
+    }
+    try await primary.ask("SELECT pg_cancel_backend(\(other))")
+    let warned = try await outcome.value
+    guard case .noAnswer(.warning) = warned else {
+      Issue.record("\(String(describing: warned))")
+      return
+    }
+    #expect(try await primary.ask("SELECT v FROM t") == "2")
+
+    standby.signal(SIGCONT, process: try receiver(of: standby))
+    try await wait(until: "the first change is there") {
+      try await primary.ask("SELECT count(*) FROM t") == "2"
+    }
+    // The wait of one of the two was cancelled, and that was not ours.
+    #expect(primary.log.components(separatedBy: "canceling wait").count == 2)
+  }
+
+  /// The process of a standby that receives what the primary writes.
+  private func receiver(of standby: DatabaseServer) throws -> Int32 {
+    let root = "/proc/\(standby.process)/task/\(standby.process)/children"
+    let children = try String(contentsOfFile: root, encoding: .utf8).split(separator: " ")
+    for child in children.compactMap({ Int32($0) }) {
+      let title = try String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
+      if title.contains("walreceiver") { return child }
+    }
+    throw NeverHappened(what: "a process receives from the primary")
+  }
+}
