@@ -21,7 +21,6 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
-    .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
@@ -46,7 +45,6 @@ let package = Package(
     .target(
       name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
     .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
-    .target(name: "DatabaseStore", dependencies: ["CSodium", "SealedStore", "SessionToolsBase"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "DBus", dependencies: ["CGIO"]),
@@ -186,8 +184,9 @@ let package = Package(
     .testTarget(
       name: "DatabaseStoreTests",
       dependencies: [
-        "CSodium", "DatabaseStore", "DatabaseWorker", "SealedStore", "SessionToolsBase",
-        "StoreTestSupport", "TestSupport", "TestThreads",
+        "CSodium", "DatabaseServer", "DatabaseStore", "DatabaseWorker", "SealedStore",
+        "SessionToolsBase", "SessionToolsTesting", "StoreTestSupport", "TestStores",
+        "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",
@@ -225,11 +224,6 @@ let package = Package(
     .target(
       name: "DatabaseServer", dependencies: ["TestSupport"],
       path: "Tests/Support/DatabaseServer"),
-    .testTarget(
-      name: "DatabaseStoreTests",
-      dependencies: [
-        "DatabaseServer", "DatabaseStore", "SessionToolsBase", "TestSupport", "TestThreads",
-      ]),
     .testTarget(
       name: "CommandTests",
       dependencies: [
