@@ -27,7 +27,7 @@ package struct Bytes16: Hashable, Sendable {
   }
 
   /// 32 hexadecimal digits.
-  var hexadecimal: String {
+  package var hexadecimal: String {
     [low, high].map { word in
       let digits = String(word.byteSwapped, radix: 16)
       return String(repeating: "0", count: 16 - digits.count) + digits

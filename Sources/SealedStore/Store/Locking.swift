@@ -77,25 +77,6 @@ extension SealedFileStore: LockableSecretStore {
   ///
   /// - Throws: As ``keySlots()``.
   public func protection() throws(StoreError) -> StoreProtection {
-    let ways = try keySlots().map(\.parameters)
-    return StoreProtection(Self.description(of: ways), atRest: Self.atRest(ways))
-  }
-
-  private static func description(of ways: [KeySlot.Parameters?]) -> String {
-    let texts = ways.map { $0?.description ?? "a kind of key of a newer version" }
-    return "sealed with XChaCha20-Poly1305; opens with " + texts.joined(separator: ", or ")
-  }
-
-  /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.
-  private static func atRest(_ ways: [KeySlot.Parameters?]) -> AtRestProtection? {
-    guard !ways.contains(nil) else { return nil }
-    return ways.compactMap { way in
-      switch way {
-      case .rawKey: AtRestProtection.keyFile
-      case .namedKey: .keyring
-      case .passphrase: .passphrase
-      case nil: nil
-      }
-    }.min()
+    StoreProtection(sealedFor: try keySlots())
   }
 }
