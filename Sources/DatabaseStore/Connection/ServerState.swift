@@ -30,7 +30,12 @@ extension ServerState.Settings {
   package var notices: [DatabaseNotice] {
     isDurable
       ? isReplicated ? [] : [.notReplicated]
-      : [.notDurable(self)]
+      : [.notDurable(settings: description)]
+  }
+
+  private var description: String {
+    "fsync is \(fsync), full_page_writes is \(fullPageWrites), "
+      + "synchronous_commit is \(synchronousCommit)"
   }
 }
 

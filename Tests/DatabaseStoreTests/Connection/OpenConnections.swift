@@ -7,8 +7,9 @@ import Testing
 /// The deadline of what is expected to succeed, on however busy a machine.
 var later: ContinuousClock.Instant { .now + patience }
 
-/// How much later than its deadline an operation may end, on a busy machine. Without a deadline it
-/// would not end at all.
+/// How much later than its deadline an operation may end, on a busy machine.
+///
+/// Without a deadline it would not end at all.
 let grace = Duration.seconds(10)
 
 extension DatabaseServer {
