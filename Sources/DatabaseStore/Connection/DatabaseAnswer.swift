@@ -50,6 +50,12 @@ package import SessionToolsBase
     }
   }
 
+  /// Whether there is a value that is not NULL.
+  func isPresent(_ row: Int, _ column: Int) -> Bool {
+    guard (0..<rowCount).contains(row), (0..<columnCount).contains(column) else { return false }
+    return unsafe PQgetisnull(pointer, Int32(row), Int32(column)) == 0
+  }
+
   /// Calls a closure with a value; `nil` when it is NULL, or there is no such column.
   package func withBytes<Result>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Result

@@ -32,6 +32,9 @@ package final class DatabaseConnection: @unchecked Sendable {
   /// Whether the connection can be used again.
   package var isUsable: Bool { link != nil }
 
+  /// Whether all statements go to the same server process, as far as the program has said.
+  var keepsSession: Bool { mode == .named }
+
   package var usesTLS: Bool { link?.usesTLS ?? false }
 
   /// The number of the server's process for this connection; `nil` when it is closed.
@@ -70,6 +73,32 @@ package final class DatabaseConnection: @unchecked Sendable {
       return try answer(link, effect, until: deadline)
     } catch {
       if case .server = error {} else { close() }
+      throw error
+    }
+  }
+
+  /// Sends several statements, which begin and end a transaction and return no rows, and waits
+  /// until it is over.
+  ///
+  /// A failure closes the connection, and with it a transaction that an error has left open.
+  ///
+  /// - Throws: `server` when the transaction was not committed, `noAnswer` when this is unknown.
+  func run(script: String, until deadline: ContinuousClock.Instant) throws(DatabaseFailure) {
+    do throws(DatabaseFailure) {
+      let link = try openLink()
+      guard link.execute(script: script) else { throw Self.lost }
+      try flush(link, until: deadline)
+      while let answer = try nextAnswer(link, until: deadline) {
+        switch answer.outcome {
+        case .done: break
+        case .failed(let state): throw .server(state)
+        case .ended(let state): throw .noAnswer(.ended(state))
+        case .broken: throw .noAnswer(.brokenConnection)
+        }
+      }
+      guard link.isOpen, link.isIdle else { throw .noAnswer(.brokenConnection) }
+    } catch {
+      close()
       throw error
     }
   }

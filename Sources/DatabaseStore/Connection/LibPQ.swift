@@ -146,6 +146,9 @@ enum LibPQ {
     }
   }
 
+  /// Sends several statements without parameters.
+  func execute(script: String) -> Bool { unsafe PQsendQuery(pointer, script) == 1 }
+
   /// Passes what is to be sent to the kernel.
   func flush() -> Progress {
     switch unsafe PQflush(pointer) {

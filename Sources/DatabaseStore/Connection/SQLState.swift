@@ -29,6 +29,14 @@ public struct SQLState: Error, Hashable, Sendable, CustomStringConvertible {
   /// The transaction may or may not have been completed.
   static let completionUnknown = SQLState("40003")
   static let wrongPassword = SQLState("28P01")
+  /// The server accepts no changes.
+  static let readOnly = SQLState("25006")
+  static let duplicateSchema = SQLState("42P06")
+  static let duplicateObject = SQLState("42710")
+  /// A change of a store found something else than it expected, and was undone.
+  static let divisionByZero = SQLState("22012")
+
+  static func ~= (pattern: SQLState, state: SQLState) -> Bool { pattern == state }
 }
 
 extension Set<SQLState> {

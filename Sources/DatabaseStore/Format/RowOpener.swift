@@ -117,7 +117,10 @@ package struct RowOpener: Sendable {
     return isOpen ? text : nil
   }
 
-  private func corrupt(_ key: StoreKey?) -> StoreError {
+  private func corrupt(_ key: StoreKey?) -> StoreError { Self.corrupt(key, in: database) }
+
+  /// Returns the error for a row that no writer made.
+  static func corrupt(_ key: StoreKey?, in database: String) -> StoreError {
     StoreError(
       .corrupt, store: database,
       reason: key.map { "the row of \($0) does not open" } ?? "the row of an item does not open",
