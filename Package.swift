@@ -64,7 +64,8 @@ let package = Package(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
-      name: "DatabaseStore", dependencies: ["CPQ", "CSodium", "SealedStore", "SessionToolsBase"]),
+      name: "DatabaseStore",
+      dependencies: ["CLinux", "CPQ", "CSodium", "SealedStore", "SessionToolsBase"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),

@@ -1,0 +1,88 @@
+import SealedStore
+import SessionToolsBase
+
+/// One look at what was changed since another one.
+///
+/// Rows are found by the number of the transaction that changed them. Of a transaction with a
+/// number below the oldest one that is under way, everything can be read; nothing else is looked
+/// at, because transactions do not end in the order of their numbers.
+struct ChangePoll {
+  /// Where a look ended, and the server that it was at.
+  struct Cursor: Equatable {
+    /// The oldest transaction that was under way: all below are known.
+    var transaction: UInt64
+    let system: Int64
+    let startTime: Int64
+  }
+
+  let cursor: Cursor
+  /// Whether transactions were under way, whose changes a later look will find.
+  let isBehind: Bool
+  /// The rows that were changed; `nil` when they are not known, or too many.
+  let rows: [SealedRow]?
+
+  private static let largestCount = 1000
+
+  static func statement(_ schema: String) -> DatabaseStatement {
+    DatabaseStatement(
+      name: "poll",
+      text: """
+        WITH t AS MATERIALIZED (
+          SELECT pg_snapshot_xmin(s) AS top, pg_snapshot_xmax(s) AS next
+          FROM pg_current_snapshot() AS s
+        )
+        SELECT i.ns, i.place, i.tag, i.version, i.epoch, i.gone, i.write, i.nonce, i.name,
+          t.top, t.next, h.swept, c.system_identifier,
+          (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8
+        FROM t CROSS JOIN \(schema).header h CROSS JOIN pg_control_system() c
+        LEFT JOIN (
+          SELECT * FROM \(schema).item WHERE xid >= $1 AND xid < (SELECT top FROM t)
+          ORDER BY xid LIMIT \(largestCount + 1)
+        ) i ON true
+        ORDER BY i.xid
+        """)
+  }
+
+  /// Looks for changes.
+  ///
+  /// Fails when what was returned is no answer to the statement.
+  ///
+  /// - Parameters:
+  ///   - last: Where the last look ended; `nil` for the first.
+  ///   - statement: The statement, for the schema.
+  ///   - connection: A connection that no one else uses.
+  ///   - deadline: When the answer has to be there.
+  /// - Throws: As any statement.
+  init?(
+    since last: Cursor?, _ statement: DatabaseStatement, on connection: DatabaseConnection,
+    until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) {
+    var parameters = StatementParameters()
+    parameters.append(transaction: last?.transaction ?? .max)
+    let answer = try connection.run(statement, parameters, as: .read, until: deadline)
+    guard let top = answer.integer(UInt64.self, 0, 9),
+      let next = answer.integer(UInt64.self, 0, 10),
+      let swept = answer.integer(UInt64.self, 0, 11),
+      let system = answer.integer(Int64.self, 0, 12),
+      let startTime = answer.integer(Int64.self, 0, 13)
+    else { return nil }
+    cursor = Cursor(transaction: top, system: system, startTime: startTime)
+    isBehind = top < next
+    guard let last, last.system == system, last.startTime == startTime,
+      last.transaction >= swept, last.transaction <= top, answer.rowCount <= Self.largestCount
+    else {
+      rows = nil
+      return
+    }
+    guard answer.isPresent(0, 0) else {
+      rows = []
+      return
+    }
+    let found = (0..<answer.rowCount).map { number in
+      answer.address(number).flatMap {
+        answer.sealedRow(number, from: 3, at: $0, .name)
+      }
+    }
+    rows = found.contains(nil) ? nil : found.compactMap(\.self)
+  }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import SealedStore
+public import SessionToolsBase
+import Synchronization
+
+/// The change streams of a store, on a thread and a connection of their own.
+///
+/// A change by any machine is heard within milliseconds by a notification that the machine sends
+/// after it, and within a second without.
+final class ChangePoller: Sendable {
+  private let database: Database
+  private let keys: StoreKeys
+  private let statement: DatabaseStatement
+  private let channel: String
+  private let observers = Observers()
+  private let waker = Waker()
+  private let state = Mutex(State())
+
+  private struct State {
+    var isRunning = false
+    var isStopped = false
+    /// Whether this process has made changes that others have to be told of.
+    var hasNews = false
+    /// Whether listeners have to be told that anything may have changed.
+    var mustResynchronize = false
+  }
+
+  /// The shortest time from one look to the next.
+  private static let shortestPause = Duration.milliseconds(20)
+  private static let longestPause = Duration.seconds(1)
+  /// How long an open transaction may hide changes, before listeners read everything again.
+  private static let hidingLimit = Duration.seconds(10)
+
+  init(_ database: Database, _ keys: StoreKeys) {
+    self.database = database
+    self.keys = keys
+    statement = ChangePoll.statement(database.statements.schema)
+    channel = "session_tools_\(keys.store.bytes.hexadecimal)"
+  }
+
+  /// Returns a stream of the changes from now on.
+  func stream(of keys: Set<StoreKey>? = nil) -> AsyncStream<StoreEvent> {
+    let stream = observers.stream(of: keys)
+    start { _ in }
+    return stream
+  }
+
+  /// Notifies the other machines, and this one's listeners, of a change.
+  func ring() { start { $0.hasNews = true } }
+
+  /// Notifies the listeners that anything may have changed.
+  func resynchronize() { start { $0.mustResynchronize = true } }
+
+  /// Ends all streams, and the thread.
+  func stop() {
+    state.withLock { $0.isStopped = true }
+    observers.finish()
+    waker.wake()
+  }
+
+  private func start(_ change: (inout State) -> Void) {
+    let isFirst = state.withLock { state in
+      change(&state)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    waker.wake()
+    guard isFirst else { return }
+    let thread = Thread { self.run() }
+    thread.name = "database changes"
+    thread.start()
+  }
+
+  // MARK: - The thread
+
+  /// What the thread knows.
+  private struct Progress {
+    var connection: DatabaseConnection?
+    var cursor: ChangePoll.Cursor?
+    var pause = ChangePoller.longestPause
+    var failurePause = OpeningPause()
+    /// Since when there have been transactions that may hide changes.
+    var hiddenSince: ContinuousClock.Instant?
+  }
+
+  private func run() {
+    var progress = Progress()
+    while !state.withLock({ $0.isStopped }) {
+      waker.clear()
+      let start = ContinuousClock.now
+      do throws(DatabaseFailure) {
+        try work(&progress)
+        Self.sleep(until: start + Self.shortestPause)
+      } catch {
+        progress.connection?.close()
+        progress.connection = nil
+        progress.failurePause.fail(error)
+        // A waker that is woken often is no reason to connect more often.
+        Self.sleep(until: progress.failurePause.end ?? start)
+      }
+    }
+    progress.connection?.close()
+  }
+
+  private static func sleep(until end: ContinuousClock.Instant) {
+    let left = end - .now
+    if left > .zero { Thread.sleep(forTimeInterval: left / .seconds(1)) }
+  }
+
+  /// Notifies others of changes made here, looks for changes, and waits for the next reason to do so.
+  private func work(_ progress: inout Progress) throws(DatabaseFailure) {
+    let connection: DatabaseConnection
+    if let open = progress.connection {
+      connection = open
+    } else {
+      connection = try connect()
+      progress.connection = connection
+    }
+    progress.failurePause.succeed()
+    let (hasNews, mustResynchronize) = state.withLock { state in
+      defer { (state.hasNews, state.mustResynchronize) = (false, false) }
+      return (state.hasNews, state.mustResynchronize)
+    }
+    if mustResynchronize { observers.tell(.resynchronize) }
+    if hasNews {
+      progress.pause = Self.shortestPause
+      try tell(on: connection)
+    }
+    if observers.isEmpty {
+      // The next listener begins with the first look after this.
+      progress.cursor = nil
+      progress.pause = .seconds(60)
+    } else {
+      try look(&progress, on: connection)
+    }
+    let wasNotified = try connection.waitForNotification(
+      or: waker.descriptor, until: .now + progress.pause)
+    if wasNotified { progress.pause = Self.shortestPause }
+  }
+
+  private func connect() throws(DatabaseFailure) -> DatabaseConnection {
+    let deadline = ContinuousClock.now + .seconds(10)
+    let connection = try database.opening.open(until: deadline)
+    database.note(connection)
+    // A pooler passes the statement to any of its connections, and no notifications back.
+    if connection.keepsSession { try connection.listen(to: channel, until: deadline) }
+    return connection
+  }
+
+  private func tell(on connection: DatabaseConnection) throws(DatabaseFailure) {
+    var parameters = StatementParameters()
+    parameters.append(channel)
+    _ = try connection.run(
+      DatabaseStatement(name: "notify", text: "SELECT pg_notify($1, '')"), parameters,
+      as: .read, until: database.deadline)
+  }
+
+  private func look(
+    _ progress: inout Progress, on connection: DatabaseConnection
+  ) throws(DatabaseFailure) {
+    let poll = try ChangePoll(
+      since: progress.cursor, statement, on: connection, until: database.deadline)
+    guard let poll, let keys = names(of: poll) else {
+      observers.tell(.resynchronize)
+      progress.cursor = poll?.cursor
+      progress.pause = Self.longestPause
+      return
+    }
+    if !keys.isEmpty { observers.tell(.changed(keys)) }
+    let isStanding = progress.cursor == poll.cursor && poll.isBehind
+    progress.cursor = poll.cursor
+    progress.pause =
+      poll.isBehind ? min(progress.pause * 2, Self.longestPause) : Self.longestPause
+    guard isStanding else {
+      progress.hiddenSince = nil
+      return
+    }
+    let since = progress.hiddenSince ?? .now
+    progress.hiddenSince = since
+    if since + Self.hidingLimit < .now {
+      observers.tell(.resynchronize)
+      progress.hiddenSince = .now
+    }
+  }
+
+  /// Opens the names of the rows that were changed; `nil` when that is not possible.
+  private func names(of poll: ChangePoll) -> Set<StoreKey>? {
+    guard let rows = poll.rows else { return nil }
+    do throws(StoreError) {
+      var reader = CanonicalKeyReader()
+      var names: Set<StoreKey> = []
+      for row in rows {
+        let name = try keys.useNewest(until: database.deadline) { keys throws(StoreError) in
+          try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+        }
+        names.insert(name)
+      }
+      return names
+    } catch {
+      // Locked, or damaged: reading the items shows it.
+      return nil
+    }
+  }
+}
+
+extension SealedDatabaseStore {
+  /// Returns a stream of the names that change from now on, whichever machine changes them.
+  ///
+  /// Returns at once. A connection is kept open for the streams. Nothing is reported while it is lost;
+  /// then `resynchronize` is, if something may have been missed.
+  public func changes() -> AsyncStream<StoreEvent> { poller.stream() }
+
+  /// Returns a stream of the changes of some names from now on, whichever machine makes them.
+  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+    poller.stream(of: keys)
+  }
+}

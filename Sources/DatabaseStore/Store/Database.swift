@@ -1,0 +1,104 @@
+import SessionToolsBase
+import Synchronization
+
+/// The database of a store: its connections and statements.
+///
+/// Statements are sent again until they are answered or their time is up.
+final class Database: Sendable {
+  /// The store as a person would name it.
+  let name: String
+  let statements: StoreStatements
+  let opening: ConnectionOpening
+  private let timeout: Duration
+  private let pool: ConnectionPool
+  private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
+  private let seen = Mutex(Seen())
+
+  /// What is known about the server from the connections so far.
+  private struct Seen {
+    weak var connection: DatabaseConnection?
+    var notices: Set<DatabaseNotice> = []
+  }
+
+  init(
+    named name: String, _ statements: StoreStatements, _ opening: ConnectionOpening,
+    _ options: SealedDatabaseStore.Options
+  ) {
+    self.name = name
+    self.statements = statements
+    self.opening = opening
+    timeout = options.operationTimeout
+    pool = ConnectionPool(opening, largestCount: options.largestConnectionCount)
+    onNotice = options.onNotice
+  }
+
+  /// When an operation that begins now has to be over.
+  var deadline: ContinuousClock.Instant { .now + timeout }
+
+  /// Sends a statement that changes no item, and waits for its answer.
+  ///
+  /// - Throws: As the failure of the last attempt.
+  func read(
+    _ statement: DatabaseStatement, _ parameters: StatementParameters = StatementParameters(),
+    until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> DatabaseAnswer {
+    var pause = RetryPause()
+    while true {
+      do throws(DatabaseFailure) {
+        return try attempt(statement, parameters, as: .read, until: deadline)
+      } catch {
+        guard isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
+          throw error.storeError(.read, store: name)
+        }
+      }
+    }
+  }
+
+  /// Sends a statement once.
+  ///
+  /// It may take a little more than half of the time that is left, so that there is time to ask
+  /// another server what became of it.
+  func attempt(
+    _ statement: DatabaseStatement, _ parameters: StatementParameters,
+    as effect: DatabaseStatement.Effect, until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) -> DatabaseAnswer {
+    let limit = ContinuousClock.now + max(.zero, deadline - .now) * 0.6
+    return try pool.withConnection(until: deadline) { connection throws(DatabaseFailure) in
+      note(connection)
+      do throws(DatabaseFailure) {
+        return try connection.run(statement, parameters, as: effect, until: max(limit, .now))
+      } catch {
+        // The server has become a standby: another connection finds the one that is not.
+        if case .server(.readOnly) = error { connection.close() }
+        throw error
+      }
+    }
+  }
+
+  /// Whether the same statement may be answered when it is sent again.
+  func isRepeatable(_ failure: DatabaseFailure, until deadline: ContinuousClock.Instant) -> Bool {
+    switch failure {
+    case .timedOut: ContinuousClock.now < deadline
+    case .server(.readOnly): true
+    default: failure.isRepeatable
+    }
+  }
+
+  /// Looks at what the server of a new connection said about itself.
+  func note(_ connection: DatabaseConnection) {
+    let isNew = seen.withLock { seen in
+      guard seen.connection !== connection else { return false }
+      seen.connection = connection
+      return true
+    }
+    guard isNew else { return }
+    for notice in connection.server.settings.notices { tell(notice) }
+  }
+
+  /// Passes a notice on, once.
+  func tell(_ notice: DatabaseNotice) {
+    guard seen.withLock({ $0.notices.insert(notice).inserted }) else { return }
+    onNotice?(notice)
+    SessionEvent.tell(.storeNotice(store: name, "\(notice)"))
+  }
+}

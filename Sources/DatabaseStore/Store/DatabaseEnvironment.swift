@@ -1,0 +1,19 @@
+package import SealedStore
+
+/// The environment of a database store: randomness, and times that tests shorten.
+package struct DatabaseEnvironment: Sendable {
+  package var random: any RandomSource
+  /// How long exclusive access lasts without being renewed.
+  package var leaseDuration: Duration
+  /// Whether exclusive access is renewed, which a stopped process does not do.
+  package var renewsLeases: Bool
+
+  package init(
+    random: any RandomSource = SystemRandomSource(), leaseDuration: Duration = .seconds(30),
+    renewsLeases: Bool = true
+  ) {
+    self.random = random
+    self.leaseDuration = leaseDuration
+    self.renewsLeases = renewsLeases
+  }
+}

@@ -1,0 +1,47 @@
+public import SessionToolsBase
+
+extension SealedDatabaseStore {
+  /// The options of an open database store.
+  public struct Options: Sendable {
+    /// The name of the schema that has the store's tables.
+    public var schema: String
+    /// A closure that returns the password, called for each connection; `nil` when none is needed.
+    public var password: (@Sendable () throws(StoreError) -> SecretBytes?)?
+    /// Whether the address may ask for less than TLS with a checked certificate.
+    public var allowsPlaintext: Bool
+    /// Whether each connection prepares the statements that it uses.
+    ///
+    /// Set it to `false` for a pooler that passes statements to different connections of its own.
+    public var preparesStatements: Bool
+    /// The most connections at the same time, 1 or more.
+    ///
+    /// One more is used while there are streams of changes, or changes are made.
+    public var largestConnectionCount: Int
+    /// The longest time that an operation may take.
+    ///
+    /// Exclusive access is waited for as long as its caller allows.
+    public var operationTimeout: Duration
+    /// A closure that receives the store's notices.
+    ///
+    /// It may be called on any thread, while the store is at work: do not call the store from it.
+    public var onNotice: (@Sendable (DatabaseNotice) -> Void)?
+
+    /// Creates options; by default the schema `session_tools`, no password, TLS with a checked
+    /// certificate, prepared statements, 4 connections, 5 seconds, and no closure for notices.
+    public init(
+      schema: String = "session_tools",
+      password: (@Sendable () throws(StoreError) -> SecretBytes?)? = nil,
+      allowsPlaintext: Bool = false, preparesStatements: Bool = true,
+      largestConnectionCount: Int = 4, operationTimeout: Duration = .seconds(5),
+      onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
+    ) {
+      self.schema = schema
+      self.password = password
+      self.allowsPlaintext = allowsPlaintext
+      self.preparesStatements = preparesStatements
+      self.largestConnectionCount = largestConnectionCount
+      self.operationTimeout = operationTimeout
+      self.onNotice = onNotice
+    }
+  }
+}

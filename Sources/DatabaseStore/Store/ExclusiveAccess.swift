@@ -1,0 +1,91 @@
+import Foundation
+import SealedStore
+public import SessionToolsBase
+
+extension SealedDatabaseStore {
+  /// Runs a closure while no other task, thread, process or machine has exclusive access to the
+  /// name.
+  ///
+  /// Blocks the thread while it waits; processes get a name in no particular order. The access is
+  /// renewed while the closure runs. When it could not be renewed for 30 seconds, others may get
+  /// the name; then every change that the closure makes throws `exclusionLost`, and nothing is
+  /// changed.
+  ///
+  /// - Throws: `locked`, `timedOut`, an error of the connection as for ``value(for:)``, or what the
+  ///   closure throws.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    let deadline = ContinuousClock.now + timeout
+    let lease = try lease(on: key)
+    try names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    var pause = RetryPause()
+    while try !leases.take(lease) {
+      guard pause.wait(until: deadline) else { throw isHeld }
+    }
+    defer { leases.release(lease) }
+    return try Lease.$all.withValue(Lease.all + [lease]) { try body() }
+  }
+
+  /// Runs a closure while no other task, thread, process or machine has exclusive access to the
+  /// name.
+  ///
+  /// As the blocking method, but suspends the task while it waits.
+  ///
+  /// - Throws: As the blocking method, or `cancelled` when the task was cancelled while it waited.
+  public func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let deadline = ContinuousClock.now + timeout
+    let lease = try lease(on: key)
+    try await names.lock(key, timeout: timeout)
+    defer { names.unlock(key) }
+    try await take(lease, until: deadline)
+    do {
+      let result = try await Lease.$all.withValue(Lease.all + [lease]) { try await body() }
+      await release(lease)
+      return result
+    } catch {
+      await release(lease)
+      throw error
+    }
+  }
+
+  private func take(
+    _ lease: Lease, until deadline: ContinuousClock.Instant
+  ) async throws(StoreError) {
+    var pause = RetryPause()
+    while true {
+      let isTaken = try await writeQueues.next.blocking { () throws(StoreError) in
+        try self.leases.take(lease)
+      }
+      if isTaken { return }
+      guard let pause = pause.next(until: deadline) else { throw isHeld }
+      do {
+        try await Task.sleep(for: pause)
+      } catch {
+        throw StoreError(
+          .cancelled, store: database.name,
+          reason: "the task was cancelled while it waited for exclusive access to a name")
+      }
+    }
+  }
+
+  private func release(_ lease: Lease) async {
+    // On the other queues it could wait for the changes of those who wait for this name.
+    await readQueues.next.blocking { self.leases.release(lease) }
+  }
+
+  private func lease(on key: StoreKey) throws(StoreError) -> Lease {
+    let address = try keys.use { keys throws(StoreError) in try keys.leaseAddress(of: key) }
+    return Lease(
+      store: keys.store, address: address, holder: environment.random.bytes16().bytes)
+  }
+
+  private var isHeld: StoreError {
+    StoreError(
+      .timedOut, store: database.name,
+      reason: "exclusive access to a name was not available in time")
+  }
+}

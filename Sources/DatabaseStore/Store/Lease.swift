@@ -1,0 +1,32 @@
+import SealedStore
+import SessionToolsBase
+import Synchronization
+
+/// The right to change items while having exclusive access to a name.
+final class Lease: Sendable {
+  let store: StoreIdentifier
+  let address: LeaseAddress
+  /// 16 random bytes, which no other access has.
+  let holder: [UInt8]
+  private let ended = Atomic(false)
+
+  /// The leases of the closures around the caller, in its task or its thread.
+  @TaskLocal static var all: [Lease] = []
+
+  init(store: StoreIdentifier, address: LeaseAddress, holder: [UInt8]) {
+    self.store = store
+    self.address = address
+    self.holder = holder
+  }
+
+  /// Whether the closure is over: tasks that it started may still have the lease, and are not bound
+  /// to it any more.
+  var isEnded: Bool { ended.load(ordering: .acquiring) }
+
+  func end() { ended.store(true, ordering: .releasing) }
+
+  /// The leases around the caller that are on names of a store, by whichever object.
+  static func held(in store: SealedDatabaseStore) -> [Lease] {
+    all.filter { $0.store == store.keys.store && !$0.isEnded }
+  }
+}

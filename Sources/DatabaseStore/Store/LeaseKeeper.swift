@@ -1,0 +1,126 @@
+import Dispatch
+import SealedStore
+import SessionToolsBase
+import Synchronization
+
+/// Takes leases, renews those that are held, and gives them back.
+///
+/// None of this waits for the server's disk: what it loses in a crash is noticed by the statement
+/// that makes a change. Only the server's clock decides when a lease is over.
+final class LeaseKeeper: Sendable {
+  private let database: Database
+  private let environment: DatabaseEnvironment
+  private let take: DatabaseStatement
+  private let renew: DatabaseStatement
+  private let release: DatabaseStatement
+  private let state = Mutex(State())
+  /// Serial, so that it has its own thread however many others are blocked.
+  private let queue = DispatchQueue(label: "session-tools.database.leases")
+
+  private struct State {
+    var held: [ObjectIdentifier: Lease] = [:]
+    var isAlarmSet = false
+  }
+
+  init(_ database: Database, _ environment: DatabaseEnvironment) {
+    self.database = database
+    self.environment = environment
+    let lease = "\(database.statements.schema).lease"
+    let quickly = """
+      WITH s AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+      """
+    take = DatabaseStatement(
+      name: "take",
+      text: """
+        \(quickly)
+        INSERT INTO \(lease) AS l (place, tag, holder, until)
+        SELECT $1, $2, $3, clock_timestamp() + $4 * interval '1 microsecond' FROM s
+        ON CONFLICT (place, tag) DO UPDATE SET holder = excluded.holder, until = excluded.until
+        WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
+        RETURNING 1
+        """)
+    renew = DatabaseStatement(
+      name: "renew",
+      text: """
+        \(quickly)
+        UPDATE \(lease) AS l SET until = clock_timestamp() + $4 * interval '1 microsecond'
+        FROM s, unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
+        WHERE l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+        """)
+    release = DatabaseStatement(
+      name: "release",
+      text: """
+        \(quickly)
+        DELETE FROM \(lease) AS l USING s
+        WHERE l.place = $1 AND l.tag = $2 AND l.holder = $3
+        """)
+  }
+
+  private var microseconds: Int64 { Int64(environment.leaseDuration / .microseconds(1)) }
+
+  /// Asks for a lease once; returns whether it is held now.
+  ///
+  /// - Throws: As any read: then it was given back, in case that it was taken nevertheless.
+  func take(_ lease: Lease) throws(StoreError) -> Bool {
+    var parameters = Self.parameters(lease)
+    parameters.append(microseconds)
+    do throws(StoreError) {
+      let answer = try database.read(take, parameters, until: database.deadline)
+      guard answer.rowCount > 0 else { return false }
+    } catch {
+      release(lease)
+      throw error
+    }
+    state.withLock { $0.held[ObjectIdentifier(lease)] = lease }
+    renewLater()
+    return true
+  }
+
+  /// Gives a lease back, if the server can be reached; otherwise it ends by itself.
+  func release(_ lease: Lease) {
+    lease.end()
+    _ = state.withLock { $0.held.removeValue(forKey: ObjectIdentifier(lease)) }
+    let deadline = min(database.deadline, .now + .seconds(1))
+    _ = try? database.read(release, Self.parameters(lease), until: deadline)
+  }
+
+  private static func parameters(_ lease: Lease) -> StatementParameters {
+    var parameters = StatementParameters()
+    parameters.append(lease.address.place.number)
+    parameters.append(lease.address.tag.bytes.bytes)
+    parameters.append(lease.holder)
+    return parameters
+  }
+
+  // MARK: - Renewing
+
+  /// Sets the alarm for renewing all leases, unless it is set.
+  private func renewLater() {
+    guard environment.renewsLeases else { return }
+    let isNeeded = state.withLock { state in
+      guard !state.isAlarmSet, !state.held.isEmpty else { return false }
+      state.isAlarmSet = true
+      return true
+    }
+    guard isNeeded else { return }
+    let third = environment.leaseDuration / 3
+    queue.asyncAfter(deadline: .now() + third.dispatchInterval) { [weak self] in
+      self?.renewAll()
+    }
+  }
+
+  private func renewAll() {
+    let leases = state.withLock { state in
+      state.isAlarmSet = false
+      return Array(state.held.values)
+    }
+    renewLater()
+    guard !leases.isEmpty else { return }
+    var parameters = StatementParameters()
+    parameters.append(leases)
+    parameters.append(microseconds)
+    // A lease that could not be renewed is noticed by the next change under it.
+    _ = try? database.read(
+      renew, parameters, until: .now + min(environment.leaseDuration / 3, .seconds(5)))
+  }
+}

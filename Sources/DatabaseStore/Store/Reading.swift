@@ -1,0 +1,97 @@
+import SealedStore
+public import SessionToolsBase
+
+extension SealedDatabaseStore {
+  /// Reads one value; `nil` when there is no such item.
+  ///
+  /// Blocks for one round trip.
+  ///
+  /// - Throws: `locked`; `unavailable` when there is no connection, `accessDenied`, `timedOut`;
+  ///   `corrupt` when the row was changed by someone without the keys, or is older than this
+  ///   process has seen it; `keyMissing`, `wrongKey` when the store's keys were replaced, or `io`.
+  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    try stored(key, until: database.deadline)?.value
+  }
+
+  /// Returns whether there is an item, without reading its value.
+  ///
+  /// Blocks for one round trip.
+  ///
+  /// - Throws: As ``value(for:)``.
+  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
+    let deadline = database.deadline
+    guard let row = try row(of: key, .name, until: deadline) else { return false }
+    // The name is opened, because both sealings bind whether the item is gone.
+    let found = try keys.useNewest(until: deadline) { keys throws(StoreError) in
+      var reader = CanonicalKeyReader()
+      return try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+    }
+    guard found == key else { throw corrupt(key) }
+    note(row)
+    return !row.fields.isGone
+  }
+
+  /// Forgets which versions of items this process has seen.
+  ///
+  /// For a database that was restored from a backup on purpose: otherwise items that are older than
+  /// they were before are reported as `corrupt` until they are put again.
+  public func forgetSeenVersions() { versions.forget() }
+
+  /// An item as it was read.
+  struct StoredItem {
+    let version: Int64
+    /// `nil` when the item is gone.
+    let value: SecretBytes?
+  }
+
+  /// Reads an item or its removal.
+  func stored(
+    _ key: StoreKey, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> StoredItem? {
+    guard let row = try row(of: key, .value, until: deadline) else { return nil }
+    let value = try keys.useNewest(until: deadline) { keys throws(StoreError) in
+      try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+    }
+    note(row)
+    return StoredItem(version: row.fields.version, value: value)
+  }
+
+  /// Reads the row of an item.
+  private func row(
+    of key: StoreKey, _ part: DatabaseAnswer.Part, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> SealedRow? {
+    let address = try keys.use { keys throws(StoreError) in try keys.address(of: key) }
+    let known = versions[address]
+    let statement =
+      switch part {
+      case .name: database.statements.name
+      case .value: database.statements.value
+      }
+    let answer = try database.read(statement, StatementParameters(address), until: deadline)
+    guard answer.rowCount > 0 else {
+      guard !SeenVersions.isOlder(nil, than: known) else { throw older(key) }
+      return nil
+    }
+    guard let row = answer.sealedRow(0, at: address, part) else { throw corrupt(key) }
+    guard !SeenVersions.isOlder(row.fields.version, than: known) else { throw older(key) }
+    return row
+  }
+
+  /// Notes a row that has been opened, so that its version is known to be true.
+  private func note(_ row: SealedRow) {
+    let fields = row.fields
+    versions.note(fields.address, version: fields.version, isGone: fields.isGone)
+  }
+
+  func corrupt(_ key: StoreKey?) -> StoreError {
+    RowOpener.corrupt(key, in: database.name)
+  }
+
+  private func older(_ key: StoreKey) -> StoreError {
+    StoreError(
+      .corrupt, store: database.name,
+      reason: "\(key) is older than this process has seen it: a failover without a synchronous "
+        + "standby, a restore, or tampering",
+      remedy: "Put it again, or call forgetSeenVersions() if the restore is intended")
+  }
+}

@@ -1,0 +1,133 @@
+public import Dispatch
+public import SealedStore
+public import SessionToolsBase
+
+/// A store in a PostgreSQL database that sees neither names nor values, shared by many machines.
+///
+/// ```swift
+/// let store = try SealedDatabaseStore.open(
+///   "postgresql://app@db.example.com/app", key: KeyFile(path))
+/// ```
+///
+/// Items are sealed before they leave the process. Any number of tasks, threads, processes and
+/// machines may use a store at the same time; a read sees every change that returned before it
+/// began, whichever machine made it.
+///
+/// Every operation is one or a few round trips to the server, blocks its thread meanwhile, and ends
+/// at the latest after ``Options/operationTimeout``. A statement that is not answered is sent again
+/// until then.
+///
+/// The format is described in the article <doc:DatabaseFormat>.
+public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
+  /// The largest value in bytes: 1 MiB.
+  public static let largestValueByteCount = DatabaseFormat.largestValueByteCount
+
+  /// Atomic, shared with other processes, values of up to 1 MiB; durable if the server's settings
+  /// were that when the store was opened.
+  ///
+  /// Exclusive access ends 30 seconds after the last sign of life of its process.
+  public let traits: StoreTraits
+  /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
+  public var queue: DispatchQueue { readQueues.next }
+
+  let database: Database
+  let keys: StoreKeys
+  let versions = SeenVersions()
+  let environment: DatabaseEnvironment
+  let names: NameLocks<StoreKey>
+  let leases: LeaseKeeper
+  let readQueues: BlockingQueues
+  /// The threads for `async` changes, apart from reads because a change may wait for others.
+  let writeQueues: BlockingQueues
+  let poller: ChangePoller
+
+  private init(
+    _ database: Database, _ keys: StoreKeys, isDurable: Bool, _ options: Options,
+    _ environment: DatabaseEnvironment
+  ) {
+    self.database = database
+    self.keys = keys
+    self.environment = environment
+    traits = StoreTraits(
+      isAtomic: true, isDurable: isDurable, seesOtherProcesses: true,
+      excludesOtherProcesses: true, exclusionEnds: .atLatest(environment.leaseDuration),
+      largestValueByteCount: Self.largestValueByteCount)
+    names = NameLocks(store: database.name)
+    leases = LeaseKeeper(database, environment)
+    let count = options.largestConnectionCount
+    readQueues = BlockingQueues("session-tools.database.read", count: count)
+    writeQueues = BlockingQueues("session-tools.database.write", count: count)
+    poller = ChangePoller(database, keys)
+  }
+
+  deinit {
+    poller.stop()
+  }
+
+  /// Opens an existing store.
+  ///
+  /// Blocks while it connects, and for as long as the key source takes; a passphrase takes about a
+  /// second.
+  ///
+  /// - Parameters:
+  ///   - address: The address of the database, as for `psql`, without a password. It names a host;
+  ///     several hosts are tried until one accepts changes. TLS with a checked certificate is used
+  ///     unless the server is on this machine.
+  ///   - key: The source of the key for one of the store's slots.
+  ///   - options: The options of the open store.
+  /// - Returns: The open store.
+  /// - Throws: `invalidKey` when the address cannot be used, `unavailable` when there is no server,
+  ///   or no store in the schema, `accessDenied` when the server refuses the user or does not prove
+  ///   who it is, `timedOut`, `wrongKey` when no slot opens, `corrupt` when the header is,
+  ///   `unsupportedVersion`, `io`, or an error of the key source.
+  public static func open(
+    _ address: String, key: some KeySource, options: Options = Options()
+  ) throws(StoreError) -> SealedDatabaseStore {
+    try open(address, key: key, options: options, environment: DatabaseEnvironment())
+  }
+
+  package static func open(
+    _ address: String, key: some KeySource, options: Options = Options(),
+    environment: DatabaseEnvironment
+  ) throws(StoreError) -> SealedDatabaseStore {
+    let place = try DatabasePlace(address, options)
+    let deadline = ContinuousClock.now + options.operationTimeout
+    let (statements, settings) = try place.withConnection(until: deadline) {
+      connection throws(DatabaseFailure) in
+      let schema = try connection.quoted(options.schema)
+      return (StoreStatements(schema: schema), connection.server.settings)
+    }
+    let database = Database(named: place.name, statements, place.opening, options)
+    for notice in settings.notices { database.tell(notice) }
+    if place.address.isExposed { database.tell(.exposedConnection) }
+    let header = try database.header(until: deadline)
+    let keys = StoreKeys(
+      try header.open(with: key, of: place.name).keys, of: header, in: database)
+    if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
+    return SealedDatabaseStore(
+      database, keys, isDurable: settings.isDurable, options, environment)
+  }
+
+  /// Makes changes like the blocking method, on one of a few threads outside of the pool of tasks.
+  ///
+  /// - Throws: As the blocking method.
+  public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    let leases = Lease.held(in: self)
+    try await writeQueues.next.blocking { () throws(StoreError) in
+      try self.apply(changes, under: leases)
+    }
+  }
+}
+
+extension SealedDatabaseStore {
+  /// Returns the store's identifier, which a copy of its schema has, too.
+  public func identity() -> String? { "sealed database \(keys.store.bytes.hexadecimal)" }
+
+  /// Returns the keys that open the store, as they are in the database now; the weakest determines
+  /// what someone with the database's disk needs.
+  ///
+  /// - Throws: As ``value(for:)``.
+  public func protection() throws(StoreError) -> StoreProtection {
+    StoreProtection(sealedFor: try database.header(until: database.deadline).keySlots)
+  }
+}

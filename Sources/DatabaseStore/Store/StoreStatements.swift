@@ -1,0 +1,144 @@
+/// The statements of a store, with the name of its schema.
+struct StoreStatements: Sendable {
+  /// `schema` in quotes, as `PQescapeIdentifier` makes them.
+  let schema: String
+
+  /// Reads the header.
+  let header: DatabaseStatement
+  /// Reads the row of an item, with its value.
+  let value: DatabaseStatement
+  /// Reads the row of an item, with its name.
+  let name: DatabaseStatement
+  /// Reads the rows of some items, with the values of the first few megabytes.
+  let values: DatabaseStatement
+  /// Reads the rows of a range of namespaces, with their names.
+  let page: DatabaseStatement
+  /// Looks at the versions of some rows, and at all that a change of them depends on.
+  let look: DatabaseStatement
+  /// Changes some rows if all of them have the versions that are expected.
+  let write: DatabaseStatement
+  /// Makes the commits before it as durable as a change.
+  let confirm: DatabaseStatement
+
+  init(schema: String) {
+    self.schema = schema
+    header = DatabaseStatement(
+      name: "header", text: "SELECT format, number, least_epoch, bytes FROM \(schema).header")
+    value = DatabaseStatement(name: "value", text: Self.row(of: "value", schema))
+    name = DatabaseStatement(name: "name", text: Self.row(of: "name", schema))
+    values = DatabaseStatement(name: "values", text: Self.values(schema))
+    page = DatabaseStatement(name: "page", text: Self.page(schema))
+    look = DatabaseStatement(name: "look", text: Self.look(schema))
+    write = DatabaseStatement(name: "write", text: Self.write(schema))
+    confirm = DatabaseStatement(
+      name: "confirm",
+      text: """
+        UPDATE \(schema).item SET write = write
+        WHERE ns = $1 AND place = $2 AND tag = $3 AND write = $4
+        """)
+  }
+
+  /// Reads one row.
+  ///
+  /// `$1` to `$3`: the address.
+  private static func row(of column: String, _ schema: String) -> String {
+    """
+    SELECT version, epoch, gone, write, nonce, \(column) FROM \(schema).item
+    WHERE ns = $1 AND place = $2 AND tag = $3
+    """
+  }
+
+  /// Reads some rows.
+  ///
+  /// `$1` to `$3`: the addresses. `$4`: how many bytes of sealed values are enough.
+  private static func values(_ schema: String) -> String {
+    """
+    SELECT n, version, epoch, gone, write, nonce,
+      CASE WHEN before < $4 THEN value END
+    FROM (
+      SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.value,
+        sum(octet_length(i.value)) OVER (ORDER BY u.n) - octet_length(i.value) AS before
+      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
+      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+    ) AS found ORDER BY n
+    """
+  }
+
+  /// Reads the rows that follow an address.
+  ///
+  /// `$1`, `$2`: the first and the last namespace. `$3` to `$5`: the address before the page.
+  /// `$6`: the number of rows.
+  private static func page(_ schema: String) -> String {
+    """
+    SELECT ns, place, tag, version, epoch, gone, write, nonce, name FROM \(schema).item
+    WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND NOT gone
+    ORDER BY ns, place, tag LIMIT $6
+    """
+  }
+
+  /// Looks at some rows, at the header and at leases.
+  ///
+  /// `$1` to `$3`: the addresses. `$4` to `$6`: place, tag and holder of the leases.
+  private static func look(_ schema: String) -> String {
+    """
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8, h.least_epoch,
+      (
+        SELECT count(*) FROM \(schema).lease l
+        JOIN unnest($4::int2[], $5::bytea[], $6::bytea[]) AS m(place, tag, holder)
+          ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+        WHERE l.until > clock_timestamp()
+      ) = cardinality($6),
+      i.version, i.gone, i.write
+    FROM \(schema).header h
+    CROSS JOIN unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
+    LEFT JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+    ORDER BY u.n
+    """
+  }
+
+  /// Changes some rows.
+  ///
+  /// `$1` to `$3`: the addresses. `$4`, `$5`: the expected and the new versions. `$6`: whether each
+  /// row is changed, or only looked at. `$7` to `$10`: what else is in the rows. `$11`, `$12`:
+  /// epoch and write identifier. `$13` to `$15`: the leases. `$16`: the number of rows.
+  ///
+  /// A division by zero undoes everything unless all rows were as expected. The rows are locked in
+  /// the order of their addresses, so that changes of the same rows do not block each other. A new
+  /// row is refused ten minutes after its version was made: the statement may reach the server
+  /// long after its sender has given up, and the removal of a later row may be deleted by then.
+  private static func write(_ schema: String) -> String {
+    """
+    WITH f AS MATERIALIZED (
+      SELECT 1 FROM \(schema).lease l
+      JOIN unnest($13::int2[], $14::bytea[], $15::bytea[]) AS m(place, tag, holder)
+        ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+      WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l
+    ), u AS MATERIALIZED (
+      SELECT * FROM unnest(
+        $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::int8[], $6::bool[], $7::bool[],
+        $8::bytea[], $9::bytea[], $10::bytea[]
+      ) AS u(ns, place, tag, old, new, changed, gone, nonce, name, value)
+      WHERE (SELECT count(*) FROM f) = cardinality($15)
+        AND (SELECT least_epoch FROM \(schema).header) <= $11
+    ), o AS MATERIALIZED (
+      SELECT i.ns, i.place, i.tag FROM \(schema).item i JOIN u USING (ns, place, tag)
+      WHERE u.old <> 0 AND i.version = u.old ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
+    ), replaced AS (
+      UPDATE \(schema).item i SET version = u.new, epoch = $11, gone = u.gone,
+        xid = pg_current_xact_id(), write = $12, nonce = u.nonce, name = u.name, value = u.value
+      FROM u JOIN o USING (ns, place, tag)
+      WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.old
+        AND u.changed
+      RETURNING 1
+    ), added AS (
+      INSERT INTO \(schema).item (
+        ns, place, tag, version, epoch, gone, write, nonce, name, value
+      ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u
+      WHERE old = 0 AND new > (extract(epoch FROM clock_timestamp()) - 600) * 1000000
+      ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1
+    )
+    SELECT 1 / ((SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)
+      + (SELECT count(*) FROM o JOIN u USING (ns, place, tag) WHERE NOT u.changed) = $16)::int
+    """
+  }
+}

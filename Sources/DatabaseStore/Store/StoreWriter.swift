@@ -1,0 +1,273 @@
+import SealedStore
+import SessionToolsBase
+
+/// One change of some items, from its first attempt until it is decided whether it was made.
+struct StoreWriter {
+  private let store: SealedDatabaseStore
+  private let condition: (key: StoreKey, versions: Set<ItemVersion>)?
+  private let deadline: ContinuousClock.Instant
+  /// The same for all attempts: it shows whether one that was not answered was made.
+  private let write: WriteIdentifier
+  private var rows: [WrittenRow]
+  private var leases: [Lease]
+  /// The server's clock in microseconds since 1970, from the last look.
+  private var serverTime: Int64 = 0
+  /// Whether there was an attempt without an answer, which may have been made or may still be.
+  private var isUndecided = false
+
+  private var database: Database { store.database }
+
+  /// Notes what is to be changed: the last of several changes of an item.
+  init(
+    _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
+    under leases: [Lease], in store: SealedDatabaseStore
+  ) throws(StoreError) {
+    self.store = store
+    self.condition = condition
+    self.leases = leases
+    deadline = store.database.deadline
+    write = WriteIdentifier(bytes: store.environment.random.bytes16())
+    var last: [StoreKey: WrittenRow.Change] = [:]
+    var order: [StoreKey] = []
+    if let condition {
+      last[condition.key] = .compare
+      order.append(condition.key)
+    }
+    for change in changes {
+      if last[change.key] == nil { order.append(change.key) }
+      last[change.key] =
+        switch change {
+        case .put(let value, for: _): .put(value)
+        case .remove: .remove
+        }
+    }
+    rows = try store.keys.use { keys throws(StoreError) in
+      try order.map { key throws(StoreError) in
+        let address = try keys.address(of: key)
+        return WrittenRow(
+          key: key, address: address, change: last[key] ?? .compare,
+          stored: store.versions[address].map { WrittenRow.State($0) })
+      }
+    }
+  }
+
+  /// Makes the change, or finds out that it is not made.
+  ///
+  /// - Throws: `outcomeUnknown` whenever an attempt is left that may have been made.
+  mutating func make() throws(StoreError) -> ChangeOutcome {
+    do throws(StoreError) {
+      return try decide()
+    } catch {
+      guard isUndecided else { throw error }
+      throw DatabaseFailure.noAnswer(.brokenConnection).storeError(.write, store: database.name)
+    }
+  }
+
+  private mutating func decide() throws(StoreError) -> ChangeOutcome {
+    var pause = RetryPause()
+    while true {
+      if let outcome = try compare() { return outcome }
+      if !rows.allSatisfy(\.isKnown) { _ = try look() }
+      let sent = rows.filter(\.isNeeded)
+      guard sent.contains(where: \.isChanged) else { return .made }
+      let (plan, parameters) = try seal(sent)
+      if try send(parameters) {
+        note(plan)
+        return .made
+      }
+      if try isMade(plan) { return .made }
+      guard pause.wait(until: deadline) else {
+        throw StoreError(
+          .timedOut, store: database.name,
+          reason: "other changes of the same items were in the way until the deadline")
+      }
+    }
+  }
+
+  /// Compares the stored item with the versions for which the change is made; returns the outcome
+  /// when it is another one.
+  private mutating func compare() throws(StoreError) -> ChangeOutcome? {
+    guard let condition else { return nil }
+    let item = try store.stored(condition.key, until: deadline)
+    guard let item, let value = item.value else { return .noItem }
+    guard condition.versions.contains(ItemVersion(value)) else { return .otherItem }
+    rows[0].stored = .present(version: item.version, isGone: false)
+    return nil
+  }
+
+  // MARK: - Looking
+
+  /// What a look found besides the versions.
+  private struct Look {
+    /// The write identifier in each row.
+    let writes: [WriteIdentifier?]
+    let leastEpoch: Int32
+    let areLeasesHeld: Bool
+  }
+
+  /// Looks at the rows as they are now.
+  private mutating func look() throws(StoreError) -> Look {
+    var parameters = StatementParameters(rows.map(\.address))
+    parameters.append(leases)
+    let answer = try database.read(database.statements.look, parameters, until: deadline)
+    guard answer.rowCount == rows.count, let time = answer.integer(Int64.self, 0, 0),
+      let leastEpoch = answer.integer(Int32.self, 0, 1), let areLeasesHeld = answer.bool(0, 2)
+    else { throw store.corrupt(nil) }
+    serverTime = time
+    var writes: [WriteIdentifier?] = []
+    for number in rows.indices {
+      guard answer.isPresent(number, 3) else {
+        rows[number].stored = .absent
+        writes.append(nil)
+        continue
+      }
+      guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max ~= version,
+        let isGone = answer.bool(number, 4),
+        let write = answer.bytes(number, 5).flatMap({ Bytes16(bytes: $0) })
+      else { throw store.corrupt(rows[number].key) }
+      rows[number].stored = .present(version: version, isGone: isGone)
+      writes.append(WriteIdentifier(bytes: write))
+    }
+    return Look(writes: writes, leastEpoch: leastEpoch, areLeasesHeld: areLeasesHeld)
+  }
+
+  /// Finds out why nothing was written; returns `true` when an earlier attempt had been made.
+  private mutating func isMade(_ plan: [SentRow]) throws(StoreError) -> Bool {
+    let look = try look()
+    if isUndecided {
+      switch traces(of: plan, in: look) {
+      case .made:
+        try confirm(plan)
+        note(plan)
+        return true
+      case .notMade: isUndecided = false
+      case .notYet: break
+      case .unknown:
+        throw DatabaseFailure.noAnswer(.brokenConnection).storeError(.write, store: database.name)
+      }
+    }
+    if !look.areLeasesHeld {
+      // Those whose closure is over do not bind the tasks that it has left behind.
+      let bound = leases.filter { !$0.isEnded }
+      guard bound.count < leases.count else { throw exclusionLost }
+      leases = bound
+    }
+    let written = try store.keys.use { $0.written.number }
+    if look.leastEpoch > written { try store.keys.renew(until: deadline) }
+    return false
+  }
+
+  private func traces(of plan: [SentRow], in look: Look) -> Traces {
+    let sent = Dictionary(uniqueKeysWithValues: plan.map { ($0.address, $0) })
+    let now = rows.indices.compactMap { number in
+      sent[rows[number].address].map {
+        (sent: $0, now: rows[number].stored ?? .absent, write: look.writes[number])
+      }
+    }
+    return Traces(now, of: write)
+  }
+
+  private var exclusionLost: StoreError {
+    StoreError(
+      .exclusionLost, store: database.name,
+      reason: "exclusive access ended before its closure did, and nothing was changed",
+      remedy: "Read the items again, and repeat the work")
+  }
+
+  private func note(_ plan: [SentRow]) {
+    for row in plan where row.isChanged {
+      store.versions.noteWritten(row.address, version: row.newVersion, isGone: row.isGone)
+    }
+  }
+
+  // MARK: - Sealing and sending
+
+  private func seal(
+    _ sent: [WrittenRow]
+  ) throws(StoreError) -> (plan: [SentRow], parameters: StatementParameters) {
+    try store.keys.use { keys throws(StoreError) in
+      let sealer = RowSealer(
+        sent.count(where: \.isChanged), keys: keys, of: database.name,
+        random: store.environment.random, write: write)
+      var plan: [SentRow] = []
+      var sealed: [SealedRow?] = []
+      for row in sent {
+        let old = row.stored?.version ?? 0
+        let new = old == 0 ? serverTime : old + 1
+        plan.append(
+          SentRow(
+            address: row.address, oldVersion: old, newVersion: new, isChanged: row.isChanged,
+            isGone: row.isRemoval))
+        switch row.change {
+        case .put(let value):
+          sealed.append(try sealer.seal(value, for: row.key, version: new))
+        case .remove: sealed.append(try sealer.seal(nil, for: row.key, version: new))
+        case .compare: sealed.append(nil)
+        }
+      }
+      var parameters = StatementParameters(plan.map(\.address))
+      parameters.append(plan.map(\.oldVersion))
+      parameters.append(plan.map(\.newVersion))
+      parameters.append(plan.map(\.isChanged))
+      parameters.append(plan.map(\.isGone))
+      parameters.append(sealed.map { $0?.nonce ?? [] })
+      parameters.append(sealed.map { $0?.name ?? [] })
+      parameters.append(sealed.map { $0?.value ?? [] })
+      parameters.append(keys.written.number)
+      parameters.append(write.bytes.bytes)
+      parameters.append(leases)
+      parameters.append(Int64(plan.count))
+      return (plan, parameters)
+    }
+  }
+
+  /// Sends the rows until the server answers; returns whether they were written.
+  ///
+  /// The same bytes are sent each time, so that at most one of the attempts is made: each expects
+  /// the versions from before.
+  private mutating func send(_ parameters: StatementParameters) throws(StoreError) -> Bool {
+    var pause = RetryPause()
+    while true {
+      let failure: DatabaseFailure
+      do throws(DatabaseFailure) {
+        _ = try database.attempt(
+          database.statements.write, parameters, as: .write, until: deadline)
+        isUndecided = false
+        return true
+      } catch {
+        failure = error
+      }
+      switch failure {
+      case .server(.divisionByZero): return false
+      case .noAnswer: isUndecided = true
+      default: break
+      }
+      guard database.isRepeatable(failure, until: deadline), pause.wait(until: deadline) else {
+        throw failure.storeError(.write, store: database.name)
+      }
+    }
+  }
+
+  /// Makes sure that a change that was found in the rows is as durable as one that was answered.
+  ///
+  /// A server whose wait for its standby was broken off shows a change that only it has. The commit
+  /// that this makes comes after it, and is waited for.
+  private mutating func confirm(_ plan: [SentRow]) throws(StoreError) {
+    guard let row = plan.first(where: \.isChanged) else { return }
+    var parameters = StatementParameters(row.address)
+    parameters.append(write.bytes.bytes)
+    var pause = RetryPause()
+    while true {
+      do throws(DatabaseFailure) {
+        _ = try database.attempt(
+          database.statements.confirm, parameters, as: .write, until: deadline)
+        isUndecided = false
+        return
+      } catch {
+        guard database.isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
+          throw error.storeError(.write, store: database.name)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+public import SessionToolsBase
+
+extension SealedDatabaseStore: ConditionalStore {
+  /// Makes changes, all or none.
+  ///
+  /// Blocks until the server has committed them: one round trip when this process has read or
+  /// written all of the items before, otherwise two. While another change of the same items is
+  /// under way, it waits for that. Inside of a closure with exclusive access, nothing is changed
+  /// unless the access still holds.
+  ///
+  /// - Throws: `locked`; `valueTooLarge` above 1 MiB for a value, or 1,000 items or 16 MiB for all;
+  ///   `unavailable`, `accessDenied`, `noSpace`, `timedOut`, `corrupt`, `keyMissing`, `wrongKey` or
+  ///   `io`, and nothing was changed; `exclusionLost`, and nothing was changed; `outcomeUnknown`
+  ///   when no server said in time whether it made the changes.
+  public func apply(_ changes: [StoreChange]) throws(StoreError) {
+    try apply(changes, under: Lease.held(in: self))
+  }
+
+  func apply(_ changes: [StoreChange], under leases: [Lease]) throws(StoreError) {
+    guard !changes.isEmpty else { return }
+    _ = try make(changes, ifStored: nil, under: leases)
+  }
+
+  /// Makes changes if a stored item is one of some versions; compares the bytes of its value.
+  ///
+  /// Takes one round trip more than ``apply(_:)``.
+  package func apply(
+    _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
+  ) async throws(StoreError) -> ChangeOutcome {
+    let leases = Lease.held(in: self)
+    return try await writeQueues.next.blocking { () throws(StoreError) in
+      try self.make(changes, ifStored: (key, versions), under: leases)
+    }
+  }
+
+  private func make(
+    _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
+    under leases: [Lease]
+  ) throws(StoreError) -> ChangeOutcome {
+    try ChangeLimits.check(changes, database: database.name)
+    var change = try StoreWriter(changes, ifStored: condition, under: leases, in: self)
+    let outcome = try change.make()
+    if case .made = outcome { poller.ring() }
+    return outcome
+  }
+}

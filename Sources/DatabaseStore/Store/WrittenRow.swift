@@ -1,0 +1,96 @@
+import SealedStore
+import SessionToolsBase
+
+/// One row of a change: the item that it is about, and what is known about the row.
+struct WrittenRow {
+  /// What a change does with the item.
+  enum Change {
+    case put(SecretBytes)
+    case remove
+    /// Nothing: the other items are changed only if this one is not.
+    case compare
+  }
+
+  let key: StoreKey
+  let address: RowAddress
+  let change: Change
+  /// `nil` when it is not known.
+  var stored: State?
+
+  /// The state of a row before it is changed.
+  enum State: Equatable {
+    case absent
+    case present(version: Int64, isGone: Bool)
+
+    init(_ seen: SeenVersions.Seen) {
+      self = .present(version: seen.version, isGone: seen.isGone)
+    }
+
+    var isItem: Bool { if case .present(_, false) = self { true } else { false } }
+    /// The version; 0 when there is no row.
+    var version: Int64 { if case .present(let version, _) = self { version } else { 0 } }
+  }
+
+  /// Whether the row has to be sent: there is nothing to remove where there is no item.
+  var isNeeded: Bool {
+    switch change {
+    case .put, .compare: true
+    case .remove: stored?.isItem ?? true
+    }
+  }
+
+  /// Whether what is known about the row is enough to change it.
+  ///
+  /// That there is nothing to remove has to be looked up each time: another machine may have put
+  /// an item. That an item is there is checked by the change itself.
+  var isKnown: Bool {
+    guard let stored else { return false }
+    if case .remove = change { return stored.isItem }
+    return true
+  }
+
+  var isChanged: Bool { if case .compare = change { false } else { true } }
+  var isRemoval: Bool { if case .remove = change { true } else { false } }
+}
+
+/// What a change that was not answered has done, as far as the rows show it.
+enum Traces {
+  /// The change was made.
+  case made
+  /// The change was not made, and never will be.
+  case notMade
+  /// The change was not made, and a server may still have it.
+  case notYet
+  /// All of the rows were changed again meanwhile.
+  case unknown
+
+  /// Judges the rows of a change.
+  ///
+  /// - Parameters:
+  ///   - rows: Each row as it was expected, and as it is now with the write identifier in it.
+  ///   - write: The identifier of the change.
+  init(
+    _ rows: [(sent: SentRow, now: WrittenRow.State, write: WriteIdentifier?)],
+    of write: WriteIdentifier
+  ) {
+    let changed = rows.filter(\.sent.isChanged)
+    if changed.contains(where: { $0.write == write }) {
+      self = .made
+    } else if changed.allSatisfy({ $0.now.version > $0.sent.newVersion }) {
+      self = .unknown
+    } else {
+      // A row that is not as it was expected keeps the change from ever being made.
+      self = rows.contains { $0.now.version != $0.sent.oldVersion } ? .notMade : .notYet
+    }
+  }
+}
+
+/// A row as it was sent.
+struct SentRow {
+  let address: RowAddress
+  /// 0 when there was no row.
+  let oldVersion: Int64
+  let newVersion: Int64
+  let isChanged: Bool
+  let isGone: Bool
+}
