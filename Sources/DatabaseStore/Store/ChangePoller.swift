@@ -107,7 +107,7 @@ final class ChangePoller: Sendable {
     if left > .zero { Thread.sleep(forTimeInterval: left / .seconds(1)) }
   }
 
-  /// Notifies others of changes made here, looks for changes, and waits for the next reason to do so.
+  /// Notifies others of changes made here, looks for changes, and waits for the next reason.
   private func work(_ progress: inout Progress) throws(DatabaseFailure) {
     let connection: DatabaseConnection
     if let open = progress.connection {
@@ -206,8 +206,8 @@ final class ChangePoller: Sendable {
 extension SealedDatabaseStore {
   /// Returns a stream of the names that change from now on, whichever machine changes them.
   ///
-  /// Returns at once. A connection is kept open for the streams. Nothing is reported while it is lost;
-  /// then `resynchronize` is, if something may have been missed.
+  /// Returns at once. A connection is kept open for the streams. Nothing is reported while it is
+  /// lost; then `resynchronize` is, if something may have been missed.
   public func changes() -> AsyncStream<StoreEvent> { poller.stream() }
 
   /// Returns a stream of the changes of some names from now on, whichever machine makes them.

@@ -33,9 +33,9 @@ extension SealedDatabaseStore {
     // Before anything is made: the source may ask a person, fail or take long.
     let slot = try key.makeSlot()
     let header = try DatabaseHeader.make(for: slot, random: environment.random).row
+    let deadline = ContinuousClock.now + options.operationTimeout
+    let connection = try place.connect(until: deadline)
     do throws(DatabaseFailure) {
-      let deadline = ContinuousClock.now + options.operationTimeout
-      let connection = try place.opening.open(until: deadline)
       defer { connection.close() }
       try makeSchema(options.schema, header, on: connection, until: deadline)
     } catch {

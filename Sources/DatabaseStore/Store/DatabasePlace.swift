@@ -18,18 +18,19 @@ struct DatabasePlace {
     name = "schema \(options.schema) at \(address.endpoints[0])"
   }
 
-  /// Runs a closure with a connection of its own, which is closed afterwards.
+  /// Opens a connection, and tries again until the deadline: the server may be about to come back.
   ///
   /// - Throws: As opening a store.
-  func withConnection<Result>(
-    until deadline: ContinuousClock.Instant,
-    _ body: (DatabaseConnection) throws(DatabaseFailure) -> Result
-  ) throws(StoreError) -> Result {
-    do throws(DatabaseFailure) {
-      let connection = try opening.open(until: deadline)
-      return try body(connection)
-    } catch {
-      throw error.storeError(.read, store: name)
+  func connect(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseConnection {
+    var pause = RetryPause()
+    while true {
+      do throws(DatabaseFailure) {
+        return try opening.open(until: deadline)
+      } catch {
+        guard error.isRepeatable, pause.wait(until: deadline) else {
+          throw error.storeError(.read, store: name)
+        }
+      }
     }
   }
 }

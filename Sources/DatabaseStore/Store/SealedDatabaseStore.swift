@@ -92,10 +92,13 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   ) throws(StoreError) -> SealedDatabaseStore {
     let place = try DatabasePlace(address, options)
     let deadline = ContinuousClock.now + options.operationTimeout
-    let (statements, settings) = try place.withConnection(until: deadline) {
-      connection throws(DatabaseFailure) in
-      let schema = try connection.quoted(options.schema)
-      return (StoreStatements(schema: schema), connection.server.settings)
+    let connection = try place.connect(until: deadline)
+    let settings = connection.server.settings
+    let statements: StoreStatements
+    do throws(DatabaseFailure) {
+      statements = StoreStatements(schema: try connection.quoted(options.schema))
+    } catch {
+      throw error.storeError(.read, store: place.name)
     }
     let database = Database(named: place.name, statements, place.opening, options)
     for notice in settings.notices { database.tell(notice) }

@@ -7,11 +7,53 @@ import TestSupport
 import Testing
 
 /// The promises of every store, by each way to reach the server.
-@Suite(.serialized) struct `a database store` {
-  @Test(arguments: Way.allCases, try await StoreConformance.checks(for: .database(.socket)))
-  func `keeps the promises of every store`(
-    by way: Way, _ check: StoreConformance.Check
+@Suite struct `a database store` {
+  // One after the other, because each has some of the server's connections.
+  @Test(.serialized, arguments: try await StoreConformance.checks(for: .database(.socket)))
+  func `keeps the promises of every store`(_ check: StoreConformance.Check) async throws {
+    try await check.run { try await .database(.socket) }
+  }
+
+  @Test(.serialized, arguments: try await StoreConformance.checks(for: .database(.tls)))
+  func `keeps the promises with TLS`(_ check: StoreConformance.Check) async throws {
+    try await check.run { try await .database(.tls) }
+  }
+
+  @Test(.serialized, arguments: try await StoreConformance.checks(for: .database(.pooler)))
+  func `keeps the promises through a pooler`(_ check: StoreConformance.Check) async throws {
+    try await check.run { try await .database(.pooler) }
+  }
+
+  private struct User: Codable, Equatable {
+    var name: String
+  }
+
+  @Test(.serialized, arguments: ContainerConformance.checks(for: try await container()))
+  func `has containers that keep their promises`(
+    _ check: ContainerConformance.Check
   ) async throws {
-    try await check.run { try await .database(way) }
+    try await check.run { try await Self.container() }
+  }
+
+  private static func container() async throws -> ContainerUnderTest<User> {
+    let subject = try await StoreUnderTest.database(.socket)
+    guard let store = subject.store as? SealedDatabaseStore, let reopen = subject.reopen else {
+      preconditionFailure("a database store")
+    }
+    let damaged = WeakStore(store)
+    return ContainerUnderTest(
+      try StoreContainer<User>(store, service: "mail"),
+      items: (User(name: "Ada"), User(name: "Grace \u{e9}\n")),
+      reopen: {
+        guard let store = try await reopen() as? SealedDatabaseStore else {
+          preconditionFailure("a database store")
+        }
+        return try StoreContainer<User>(store, service: "mail")
+      },
+      lock: subject.lock, unlock: subject.unlock,
+      damage: { identifier in
+        let key = try StoreKey(identifier, in: StoreNamespace(service: "mail"))
+        try await damaged.store?.put("damaged", for: key)
+      }, cleanUp: subject.cleanUp)
   }
 }

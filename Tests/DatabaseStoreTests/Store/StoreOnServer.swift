@@ -4,6 +4,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import SessionToolsTesting
+import Synchronization
 
 /// A way to reach the tests' server.
 enum Way: String, CaseIterable, Sendable {
@@ -35,10 +36,23 @@ enum Way: String, CaseIterable, Sendable {
 
 /// A store of a test's own, in a schema of its own.
 struct StoreOnServer {
-  let schema: String
-  let address: String
-  let options: SealedDatabaseStore.Options
-  let key: RawKey
+  /// Where a store is.
+  struct Place: Sendable {
+    let way: Way
+    var address: String
+    var options: SealedDatabaseStore.Options
+    let key: RawKey
+
+    /// Opens another object of the same store, as another process would.
+    func reopened(
+      environment: DatabaseEnvironment = DatabaseEnvironment()
+    ) throws -> SealedDatabaseStore {
+      try SealedDatabaseStore.open(
+        address, key: key, options: options, environment: environment)
+    }
+  }
+
+  var place: Place
   let store: SealedDatabaseStore
 
   init(
@@ -50,7 +64,7 @@ struct StoreOnServer {
     options.onNotice = onNotice
     if let timeout { options.operationTimeout = timeout }
     let key = try RawKey(RawKey.random())
-    (self.schema, self.address, self.options, self.key) = (schema, address, options, key)
+    place = Place(way: way, address: address, options: options, key: key)
     store = try SealedDatabaseStore.create(
       at: address, key: key, options: options, environment: environment)
   }
@@ -59,26 +73,47 @@ struct StoreOnServer {
   func reopened(
     environment: DatabaseEnvironment = DatabaseEnvironment()
   ) throws -> SealedDatabaseStore {
-    try SealedDatabaseStore.open(address, key: key, options: options, environment: environment)
+    try place.reopened(environment: environment)
   }
 
   /// Runs a statement on the server, in which `$` stands for the schema.
   @discardableResult
   func ask(_ statement: String) async throws -> String {
-    try await DatabaseServer.shared().ask(statement.replacing("$", with: schema))
+    try await DatabaseServer.shared().ask(statement.replacing("$", with: place.options.schema))
   }
 }
 
 extension StoreUnderTest {
-  /// Returns a new store for a check.
+  /// Returns an empty store for a check.
   static func database(_ way: Way) async throws -> StoreUnderTest {
-    let made = try await StoreOnServer(way)
-    let (address, key, options) = (made.address, made.key, made.options)
-    let locking = WeakStore(made.store)
+    let made = try await FreeStores.take(way)
+    let store = try made.reopened()
+    let locking = WeakStore(store)
     return StoreUnderTest(
-      made.store,
-      reopen: { try SealedDatabaseStore.open(address, key: key, options: options) },
-      lock: { locking.store?.lock() }, unlock: { try locking.store?.unlock(with: key) })
+      store, reopen: { try made.reopened() }, lock: { locking.store?.lock() },
+      unlock: { try locking.store?.unlock(with: made.key) },
+      cleanUp: { try await FreeStores.giveBack(made) })
+  }
+}
+
+/// Stores that checks use one after the other, because making one takes long.
+private enum FreeStores {
+  private static let free = Mutex<[StoreOnServer.Place]>([])
+
+  static func take(_ way: Way) async throws -> StoreOnServer.Place {
+    let found = free.withLock { free -> StoreOnServer.Place? in
+      free.firstIndex { $0.way == way }.map { free.remove(at: $0) }
+    }
+    if let found { return found }
+    return try await StoreOnServer(way).place
+  }
+
+  static func giveBack(_ place: StoreOnServer.Place) async throws {
+    let connection = try await DatabaseServer.shared().open()
+    for table in ["item", "lease"] {
+      try connection.run("DELETE FROM \(place.options.schema).\(table)", as: .write)
+    }
+    free.withLock { $0.append(place) }
   }
 }
 

@@ -42,7 +42,7 @@ package final class DatabaseServer: Sendable {
       startingIn: directory,
       settings: [
         "listen_addresses = '127.0.0.1'", "unix_socket_directories = '\(directory)'",
-        "shared_buffers = 16MB", "max_connections = 60", "password_encryption = 'scram-sha-256'",
+        "shared_buffers = 16MB", "max_connections = 300", "password_encryption = 'scram-sha-256'",
         "log_min_messages = warning", "ssl = on", "ssl_cert_file = '\(certificates.certificate)'",
         "ssl_key_file = '\(certificates.key)'",
       ], authority: certificates.authority)

@@ -1,0 +1,101 @@
+import DatabaseServer
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import Synchronization
+import TestSupport
+import TestThreads
+import Testing
+
+/// Streams of changes by many machines.
+@Suite(.onOwnThread) struct `a change stream of a database` {
+  /// The names that a stream has reported since `resynchronize`, collected by a task.
+  private final class Listener: Sendable {
+    let told = Mutex<Set<StoreKey>>([])
+    let resynchronizations = Mutex(0)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ stream: AsyncStream<StoreEvent>) {
+      let task = Task.detached { [weak self] in
+        for await event in stream {
+          guard let self else { return }
+          switch event {
+          case .changed(let keys): self.told.withLock { $0.formUnion(keys) }
+          case .resynchronize: self.resynchronizations.withLock { $0 += 1 }
+          }
+        }
+      }
+      self.task.withLock { $0 = task }
+    }
+
+    deinit { task.withLock { $0?.cancel() } }
+
+    var count: Int { told.withLock { $0.count } }
+
+    /// Waits for the first look, which reports that anything may have changed before it.
+    func waitForBegin() async throws {
+      try await wait(until: "the stream has begun") { resynchronizations.withLock { $0 } > 0 }
+    }
+  }
+
+  @Test func `misses no change of many writers`() async throws {
+    let made = try await StoreOnServer()
+    let listener = Listener(made.store.changes())
+    try await listener.waitForBegin()
+    let writers = try (0..<3).map { _ in try made.reopened() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, writer) in writers.enumerated() {
+        for half in 0..<2 {
+          group.addTask {
+            for round in 0..<30 {
+              try await writer.put("x", for: StoreKey("\(number) \(half) \(round)", in: "svc"))
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await wait(until: "all changes are reported") { listener.count == 180 }
+    #expect(listener.resynchronizations.withLock { $0 } == 1)
+  }
+
+  @Test func `reports a change behind an open transaction when that has ended`() async throws {
+    let made = try await StoreOnServer()
+    let item = try StoreKey("item", in: "svc")
+    let listener = Listener(made.store.changes(of: [item]))
+    try await listener.waitForBegin()
+    let server = try await DatabaseServer.shared()
+    let holding = try await server.open().hold("SELECT pg_current_xact_id()", server.open())
+    let other = try StoreKey("other", in: "svc")
+    try await made.store.put("x", for: item)
+    try await made.store.put("x", for: other)
+    #expect(listener.count == 0)
+    try await holding.end()
+    try await wait(until: "the change is reported") { listener.count == 1 }
+    #expect(listener.told.withLock { $0 } == [item])
+  }
+
+  @Test func `reports that anything may have changed when the server was started again`()
+    async throws
+  {
+    let server = try await DatabaseServer()
+    let key = try RawKey(RawKey.random())
+    let store = try SealedDatabaseStore.create(
+      at: server.socketAddress(), key: key,
+      options: SealedDatabaseStore.Options(operationTimeout: .seconds(60)))
+    let item = try StoreKey("item", in: "svc")
+    let listener = Listener(store.changes())
+    try await listener.waitForBegin()
+    try await store.put("before", for: item)
+    try await wait(until: "the change is reported") { listener.count == 1 }
+    server.crash()
+    try await server.restart()
+    try await wait(until: "the listener is told") {
+      listener.resynchronizations.withLock { $0 } == 2
+    }
+    #expect(try await store.text(for: item) == "before")
+    try await store.put("after", for: StoreKey("after", in: "svc"))
+    try await wait(until: "the change is reported") { listener.count == 2 }
+    #expect(listener.resynchronizations.withLock { $0 } == 2)
+  }
+}

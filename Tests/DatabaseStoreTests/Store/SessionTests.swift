@@ -1,0 +1,43 @@
+import DatabaseStore
+import Foundation
+import SessionToolsBase
+import Synchronization
+import TestSupport
+import Testing
+
+/// Sessions of several machines on one store.
+@Suite struct `a session in a database` {
+  private struct Token: Codable, Equatable, ExpiringItem {
+    var number: Int
+    var expirationDate: Date?
+  }
+
+  @Test func `is refreshed once by all objects that ask at the same time`() async throws {
+    let made = try await StoreOnServer()
+    let stores = [made.store] + (try (0..<3).map { _ in try made.reopened() })
+    let sent = Mutex<[Int]>([])
+    let sessions = try stores.map { store in
+      UserSession(
+        container: AnySessionContainer(try StoreContainer<Token>(store, service: "mail")),
+        storageIdentifier: "token", notificationPoster: nil,
+        refresher: SessionRefresher { request in
+          sent.withLock { $0.append(request.item.number) }
+          return .refreshed(Token(number: request.item.number + 1))
+        })
+    }
+    try sessions[0].didLogIn(Token(number: 1, expirationDate: .distantPast))
+    let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
+      for session in sessions {
+        for _ in 0..<4 { group.addTask { try await session.validItem().number } }
+      }
+      return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+    }
+    #expect(numbers == [2])
+    #expect(sent.withLock { $0 } == [1])
+    try sessions[3].didLogOut()
+    try await wait(until: "all are signed out") {
+      for session in sessions where try await session.item() != nil { return false }
+      return true
+    }
+  }
+}

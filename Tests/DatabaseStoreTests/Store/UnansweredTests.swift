@@ -1,0 +1,109 @@
+import DatabaseServer
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+
+/// Operations whose statements or answers are lost on the way.
+@Suite(.onOwnThread) struct `an operation of which a message is lost` {
+  enum Kind: CaseIterable {
+    case cut, answerLost, half
+
+    var fault: FaultProxy.Fault {
+      switch self {
+      case .cut: .cut
+      case .answerLost: .answerLost
+      case .half: .half
+      }
+    }
+  }
+
+  /// A store behind a proxy, and another object that sees what is true.
+  private struct Line {
+    let made: StoreOnServer
+    let proxy: FaultProxy
+    let store: SealedDatabaseStore
+    let items: [StoreKey]
+    let observer: DatabaseConnection
+
+    init(timeout: Duration = .seconds(60)) async throws {
+      made = try await StoreOnServer()
+      let server = try await DatabaseServer.shared()
+      proxy = try FaultProxy(to: server.port)
+      var place = made.place
+      place.address = server.address(port: proxy.port, "sslmode=disable")
+      place.options.operationTimeout = timeout
+      store = try place.reopened()
+      observer = try server.open()
+      items = try ["a", "b"].map { try StoreKey($0, in: "svc") }
+    }
+
+    func put(_ text: String) throws(StoreError) {
+      try store.apply(items.map { .put(SecretBytes(utf8: text), for: $0) })
+    }
+
+    /// How often the items were changed; `nil` when one was changed more often than another.
+    func changeCount() throws -> Int64? {
+      let schema = made.place.options.schema
+      let answer = try observer.run(
+        """
+        SELECT DISTINCT version - (SELECT min(version) FROM \(schema).before) FROM \(schema).item
+        """)
+      return answer.rowCount == 1 ? answer.integer(Int64.self, 0, 0) : nil
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `is done once, and reported as done`(_ kind: Kind) async throws {
+    let line = try await Line()
+    try line.put("first")
+    try await line.made.ask("CREATE TABLE $.before AS SELECT version FROM $.item")
+    line.proxy.plan(nil)
+    try line.put("second")
+    let counts = line.proxy.counts
+    var number: Int64 = 1
+    for direction in FaultProxy.Direction.allCases {
+      for message in 0..<counts[direction] {
+        line.proxy.plan(kind.fault, at: message, direction)
+        try line.put("put \(number)")
+        number += 1
+        let place = "\(direction) \(message)"
+        #expect(try line.changeCount() == number, "\(place)")
+        #expect(try await line.made.store.text(for: line.items[1]) == "put \(number - 1)")
+        line.proxy.plan(kind.fault, at: message, direction)
+        #expect(try await line.store.text(for: line.items[0]) == "put \(number - 1)", "\(place)")
+      }
+    }
+    line.proxy.plan(nil)
+  }
+
+  /// A server that does not answer is left at more than half of the time, and asked again.
+  @Test(arguments: FaultProxy.Direction.allCases)
+  func `is done once although the line is silent`(_ direction: FaultProxy.Direction) async throws {
+    let line = try await Line(timeout: .seconds(6))
+    try line.put("first")
+    try await line.made.ask("CREATE TABLE $.before AS SELECT version FROM $.item")
+    line.proxy.plan(.blackHole, at: 0, direction)
+    try line.put("second")
+    #expect(try line.changeCount() == 1)
+  }
+
+  @Test func `has an unknown outcome if there is no server until the deadline`() async throws {
+    let line = try await Line(timeout: .seconds(1))
+    try line.put("first")
+    // Holds the rows, so that the change is under way for longer than it may take.
+    let schema = line.made.place.options.schema
+    let holder = try await DatabaseServer.shared().open()
+    let holding = try await holder.hold("SELECT FROM \(schema).item FOR UPDATE", line.observer)
+    let error = #expect(throws: StoreError.self) { try line.put("second") }
+    #expect(error?.code == .outcomeUnknown)
+    try await holding.end()
+    // The next change of the same object waits for what is left of it.
+    try await wait(until: "the items can be changed") {
+      (try? line.put("third")) != nil
+    }
+    #expect(try await line.made.store.text(for: line.items[0]) == "third")
+  }
+}
