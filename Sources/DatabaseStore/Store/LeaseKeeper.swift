@@ -120,7 +120,6 @@ final class LeaseKeeper: Sendable {
     parameters.append(leases)
     parameters.append(microseconds)
     // A lease that could not be renewed is noticed by the next change under it.
-    _ = try? database.read(
-      renew, parameters, until: .now + min(environment.leaseDuration / 3, .seconds(5)))
+    _ = try? database.read(renew, parameters, until: .now + environment.leaseDuration / 3)
   }
 }

@@ -1,7 +1,9 @@
 import DatabaseServer
 import DatabaseStore
 import Foundation
+import SealedStore
 import SessionToolsBase
+import Synchronization
 import TestSupport
 import TestThreads
 import Testing
@@ -62,6 +64,48 @@ import Testing
     }
     // The wait of one of the two was cancelled, and that was not ours.
     #expect(primary.log.components(separatedBy: "canceling wait").count == 2)
+  }
+
+  /// After a wait that was broken off, the change is there for everyone to see, on one server.
+  @Test func `a put is not confirmed before the standby has it, even if it can be read`()
+    async throws
+  {
+    let primary = try await DatabaseServer()
+    let standby = try await primary.makeSynchronousStandby()
+    let key = try RawKey(RawKey.random())
+    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
+    let patient = try SealedDatabaseStore.create(
+      at: primary.socketAddress(), key: key, options: options)
+    options.operationTimeout = .seconds(2)
+    let hasty = try SealedDatabaseStore.open(
+      primary.socketAddress(), key: key, options: options)
+    let item = try StoreKey("item", in: "svc")
+    try await hasty.put("first", for: item)
+
+    standby.signal(SIGSTOP, process: try receiver(of: standby))
+    let isOver = Flag()
+    let cancelling = Task {
+      while !isOver.isSet {
+        try await primary.ask(
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      }
+    }
+    let error = await #expect(throws: StoreError.self) { try await hasty.put("second", for: item) }
+    #expect(error?.code == .outcomeUnknown)
+    isOver.set()
+    try await cancelling.value
+    #expect(try await patient.text(for: item) == "second")
+
+    standby.signal(SIGCONT, process: try receiver(of: standby))
+    try await patient.put("third", for: item)
+    #expect(try await hasty.text(for: item) == "third")
+  }
+
+  private final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .acquiring) }
+    func set() { value.store(true, ordering: .releasing) }
   }
 
   /// The process of a standby that receives what the primary writes.
