@@ -5,6 +5,10 @@ import SessionToolsBase
 extension StatementParameters {
   init(_ address: RowAddress) {
     self.init()
+    append(address)
+  }
+
+  mutating func append(_ address: RowAddress) {
     append(address.namespace.bytes.bytes)
     append(address.place.number)
     append(address.tag.bytes.bytes)

@@ -17,6 +17,10 @@ struct StoreStatements: Sendable {
   let look: DatabaseStatement
   /// Changes some rows if all of them have the versions that are expected.
   let write: DatabaseStatement
+  /// Changes one row that is there, as ``write`` does.
+  let replace: DatabaseStatement
+  /// Adds one row, as ``write`` does.
+  let add: DatabaseStatement
   /// Makes the commits before it as durable as a change.
   let confirm: DatabaseStatement
 
@@ -30,6 +34,8 @@ struct StoreStatements: Sendable {
     page = DatabaseStatement(name: "page", text: Self.page(schema))
     look = DatabaseStatement(name: "look", text: Self.look(schema))
     write = DatabaseStatement(name: "write", text: Self.write(schema))
+    replace = DatabaseStatement(name: "replace", text: Self.replace(schema))
+    add = DatabaseStatement(name: "add", text: Self.add(schema))
     confirm = DatabaseStatement(
       name: "confirm",
       text: """
@@ -139,6 +145,48 @@ struct StoreStatements: Sendable {
     )
     SELECT 1 / ((SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)
       + (SELECT count(*) FROM o JOIN u USING (ns, place, tag) WHERE NOT u.changed) = $16)::int
+    """
+  }
+
+  /// Locks the leases of a change of one row, `$1` to `$3`, so that no one takes them meanwhile.
+  private static func fence(_ schema: String) -> String {
+    """
+    WITH f AS MATERIALIZED (
+      SELECT 1 FROM \(schema).lease l
+      JOIN unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
+        ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+      WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l
+    )
+    """
+  }
+
+  /// Changes one row, without the cost of a list; returns a row if it was changed.
+  ///
+  /// `$4` to `$6`: the address. `$7`, `$8`: the expected and the new version. `$9` to `$14`: epoch,
+  /// gone, write identifier, nonce, name and value.
+  private static func replace(_ schema: String) -> String {
+    """
+    \(fence(schema))
+    UPDATE \(schema).item SET version = $8, epoch = $9, gone = $10, xid = pg_current_xact_id(),
+      write = $11, nonce = $12, name = $13, value = $14
+    WHERE ns = $4 AND place = $5 AND tag = $6 AND version = $7
+      AND (SELECT count(*) FROM f) = cardinality($3)
+      AND (SELECT least_epoch FROM \(schema).header) <= $9
+    RETURNING 1
+    """
+  }
+
+  /// Adds one row; its parameters are those of ``replace``.
+  private static func add(_ schema: String) -> String {
+    """
+    \(fence(schema))
+    INSERT INTO \(schema).item (
+      ns, place, tag, version, epoch, gone, write, nonce, name, value
+    ) SELECT $4, $5, $6, $8, $9, $10, $11, $12, $13, $14
+    WHERE $7 = 0 AND (SELECT count(*) FROM f) = cardinality($3)
+      AND (SELECT least_epoch FROM \(schema).header) <= $9
+      AND $8 > (extract(epoch FROM clock_timestamp()) - 600) * 1000000
+    ON CONFLICT DO NOTHING RETURNING 1
     """
   }
 }

@@ -70,8 +70,8 @@ struct StoreWriter {
       if !rows.allSatisfy(\.isKnown) { _ = try look() }
       let sent = rows.filter(\.isNeeded)
       guard sent.contains(where: \.isChanged) else { return .made }
-      let (plan, parameters) = try seal(sent)
-      if try send(parameters) {
+      let (plan, statement, parameters) = try seal(sent)
+      if try send(statement, parameters) {
         note(plan)
         return .made
       }
@@ -184,7 +184,9 @@ struct StoreWriter {
 
   private func seal(
     _ sent: [WrittenRow]
-  ) throws(StoreError) -> (plan: [SentRow], parameters: StatementParameters) {
+  ) throws(StoreError) -> (
+    plan: [SentRow], statement: DatabaseStatement, parameters: StatementParameters
+  ) {
     try store.keys.use { keys throws(StoreError) in
       let sealer = RowSealer(
         sent.count(where: \.isChanged), keys: keys, of: database.name,
@@ -205,33 +207,62 @@ struct StoreWriter {
         case .compare: sealed.append(nil)
         }
       }
-      var parameters = StatementParameters(plan.map(\.address))
-      parameters.append(plan.map(\.oldVersion))
-      parameters.append(plan.map(\.newVersion))
-      parameters.append(plan.map(\.isChanged))
-      parameters.append(plan.map(\.isGone))
-      parameters.append(sealed.map { $0?.nonce ?? [] })
-      parameters.append(sealed.map { $0?.name ?? [] })
-      parameters.append(sealed.map { $0?.value ?? [] })
-      parameters.append(keys.written.number)
-      parameters.append(write.bytes.bytes)
-      parameters.append(leases)
-      parameters.append(Int64(plan.count))
-      return (plan, parameters)
+      // Only a row that is changed is alone.
+      if sealed.count == 1, let old = plan.first?.oldVersion, let row = sealed[0] {
+        let statement = old == 0 ? database.statements.add : database.statements.replace
+        return (plan, statement, parameters(of: row, replacing: old))
+      }
+      return (plan, database.statements.write, parameters(of: plan, sealed, keys.written))
     }
+  }
+
+  private func parameters(of row: SealedRow, replacing old: Int64) -> StatementParameters {
+    var parameters = StatementParameters()
+    parameters.append(leases)
+    parameters.append(row.fields.address)
+    parameters.append(old)
+    parameters.append(row.fields.version)
+    parameters.append(row.fields.epoch.number)
+    parameters.append(row.fields.isGone)
+    parameters.append(write.bytes.bytes)
+    parameters.append(row.nonce)
+    parameters.append(row.name ?? [])
+    parameters.append(row.value ?? [])
+    return parameters
+  }
+
+  private func parameters(
+    of plan: [SentRow], _ sealed: [SealedRow?], _ epoch: Epoch
+  ) -> StatementParameters {
+    var parameters = StatementParameters(plan.map(\.address))
+    parameters.append(plan.map(\.oldVersion))
+    parameters.append(plan.map(\.newVersion))
+    parameters.append(plan.map(\.isChanged))
+    parameters.append(plan.map(\.isGone))
+    parameters.append(sealed.map { $0?.nonce ?? [] })
+    parameters.append(sealed.map { $0?.name ?? [] })
+    parameters.append(sealed.map { $0?.value ?? [] })
+    parameters.append(epoch.number)
+    parameters.append(write.bytes.bytes)
+    parameters.append(leases)
+    parameters.append(Int64(plan.count))
+    return parameters
   }
 
   /// Sends the rows until the server answers; returns whether they were written.
   ///
   /// The same bytes are sent each time, so that at most one of the attempts is made: each expects
   /// the versions from before.
-  private mutating func send(_ parameters: StatementParameters) throws(StoreError) -> Bool {
+  private mutating func send(
+    _ statement: DatabaseStatement, _ parameters: StatementParameters
+  ) throws(StoreError) -> Bool {
     var pause = RetryPause()
     while true {
       let failure: DatabaseFailure
       do throws(DatabaseFailure) {
-        _ = try database.attempt(
-          database.statements.write, parameters, as: .write, until: deadline)
+        let answer = try database.attempt(
+          statement, parameters, as: .write, until: deadline)
+        guard answer.rowCount > 0 else { return false }
         isUndecided = false
         return true
       } catch {

@@ -25,7 +25,7 @@ import Testing
 
   private static let short: DatabaseEnvironment = {
     var environment = DatabaseEnvironment()
-    environment.leaseDuration = .milliseconds(300)
+    environment.leaseDuration = .seconds(2)
     return environment
   }()
 
@@ -80,7 +80,7 @@ import Testing
     let other = try made.reopened(environment: Self.short)
     try await made.store.withExclusiveAccess(to: name, timeout: patience) {
       let error = await #expect(throws: StoreError.self) {
-        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(900)) {
+        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(2500)) {
           await Task.yield()
         }
       }

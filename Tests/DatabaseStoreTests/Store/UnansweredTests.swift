@@ -28,7 +28,7 @@ import Testing
     let items: [StoreKey]
     let observer: DatabaseConnection
 
-    init(timeout: Duration = .seconds(60)) async throws {
+    init(itemCount: Int = 2, timeout: Duration = .seconds(60)) async throws {
       made = try await StoreOnServer()
       let server = try await DatabaseServer.shared()
       proxy = try FaultProxy(to: server.port)
@@ -37,7 +37,7 @@ import Testing
       place.options.operationTimeout = timeout
       store = try place.reopened()
       observer = try server.open()
-      items = try ["a", "b"].map { try StoreKey($0, in: "svc") }
+      items = try (0..<itemCount).map { try StoreKey("\($0)", in: "svc") }
     }
 
     func put(_ text: String) throws(StoreError) {
@@ -55,9 +55,10 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.allCases)
-  func `is done once, and reported as done`(_ kind: Kind) async throws {
-    let line = try await Line()
+  /// One item has a statement of its own.
+  @Test(arguments: Kind.allCases, [1, 2])
+  func `is done once, and reported as done`(_ kind: Kind, itemCount: Int) async throws {
+    let line = try await Line(itemCount: itemCount)
     try line.put("first")
     try await line.made.ask("CREATE TABLE $.before AS SELECT version FROM $.item")
     line.proxy.plan(nil)
@@ -71,7 +72,7 @@ import Testing
         number += 1
         let place = "\(direction) \(message)"
         #expect(try line.changeCount() == number, "\(place)")
-        #expect(try await line.made.store.text(for: line.items[1]) == "put \(number - 1)")
+        #expect(try await line.made.store.text(for: line.items[itemCount - 1]) == "put \(number - 1)")
         line.proxy.plan(kind.fault, at: message, direction)
         #expect(try await line.store.text(for: line.items[0]) == "put \(number - 1)", "\(place)")
       }
