@@ -72,7 +72,8 @@ import Testing
         number += 1
         let place = "\(direction) \(message)"
         #expect(try line.changeCount() == number, "\(place)")
-        #expect(try await line.made.store.text(for: line.items[itemCount - 1]) == "put \(number - 1)")
+        let last = line.items[itemCount - 1]
+        #expect(try await line.made.store.text(for: last) == "put \(number - 1)")
         line.proxy.plan(kind.fault, at: message, direction)
         #expect(try await line.store.text(for: line.items[0]) == "put \(number - 1)", "\(place)")
       }
