@@ -65,6 +65,17 @@ import Testing
     #expect(left.isEmpty)
   }
 
+  @Test func aSecondSignalWhileItIsClearedLeavesNothing() async throws {
+    // The program that looks at the clipboard is started by the clearing, and sends the signal.
+    try tool.run(
+      "mkdir programs && printf '%s\n' '#!/bin/sh' 'case \"$*\" in *-out*) kill -INT $PPID;; esac' "
+        + "'exec /usr/bin/xclip \"$@\"' > programs/xclip && chmod +x programs/xclip")
+    let left = try await run(
+      "PATH=\"$PWD/programs:$PATH\" timeout --foreground --signal INT 3 \(Self.copy) --for 3600; "
+        + "\(Self.paste) || true")
+    #expect(left.isEmpty)
+  }
+
   @Test func withoutADesktopOrAProgramThereIsNoClipboard() throws {
     let none = try tool.run(Self.copy)
     #expect(none.status == 4)

@@ -16,15 +16,27 @@ enum Interruption {
   /// A second signal ends the process as usual. A signal that was ignored before, as under `nohup`,
   /// stays ignored.
   static func during<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try during({ number in
+      Interruption.received.store(number, ordering: .relaxed)
+      _ = Glibc.signal(number, SIG_DFL)
+    }, body)
+  }
+
+  /// Runs a closure as ``during(_:)`` does, where a second signal changes nothing either: the work
+  /// must be finished, and is short. SIGQUIT still ends the process.
+  static func duringShortWork<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try during({ Interruption.received.store($0, ordering: .relaxed) }, body)
+  }
+
+  private static func during<Result>(
+    _ handler: @convention(c) (Int32) -> Void, _ body: () throws -> Result
+  ) rethrows -> Result {
     let previous = [SIGINT, SIGTERM, SIGHUP].map { number in
-      let handler = Glibc.signal(number) { number in
-        Interruption.received.store(number, ordering: .relaxed)
-        _ = Glibc.signal(number, SIG_DFL)
-      }
-      if isIgnoring(handler) { _ = Glibc.signal(number, SIG_IGN) }
-      return (number, handler)
+      let before = Glibc.signal(number, handler)
+      if isIgnoring(before) { _ = Glibc.signal(number, SIG_IGN) }
+      return (number, before)
     }
-    defer { for (number, handler) in previous { _ = Glibc.signal(number, handler) } }
+    defer { for (number, before) in previous { _ = Glibc.signal(number, before) } }
     return try body()
   }
 
