@@ -27,6 +27,14 @@ enum Settings {
     return try location(entry.value, from: "\(SettingsFile.path), line \(entry.line)")
   }
 
+  /// Returns whether there is a default store.
+  ///
+  /// - Throws: As `SettingsFile.read`.
+  static func hasStore() throws -> Bool {
+    if let text = ProcessInfo.processInfo.environment[storeVariable], !text.isEmpty { return true }
+    return try SettingsFile.read().store != nil
+  }
+
   /// Returns the default service.
   ///
   /// - Throws: A usage failure if there is no default, and as `SettingsFile.read`.
