@@ -46,8 +46,8 @@ public struct Migration: Sendable {
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
-  /// Called between two changes: returns whether to stop there, so that the migration can be
-  /// resumed or undone.
+  /// Called before every item: returns whether to stop there, so that the migration can be resumed
+  /// or undone.
   public var isCancelled: @Sendable () -> Bool = { false }
 
   /// Describes a migration; changes nothing.
@@ -343,6 +343,13 @@ extension Migration {
     _ progress: Progress?, _ phase: Phase, _ done: Int, _ total: Int, _ byteCount: Int
   ) throws(StoreError) {
     progress?(phase, done, total, byteCount)
+    try checkCancelled()
+  }
+
+  /// Stops the migration if it was cancelled.
+  ///
+  /// - Throws: `cancelled`.
+  func checkCancelled() throws(StoreError) {
     guard !isCancelled() else {
       throw StoreError(
         .cancelled, store: "migration", reason: "it was cancelled",

@@ -302,4 +302,23 @@ import Testing
     #expect(try tool.run("session-tools \(line) --undo").status == 0)
     #expect(try store.keys(in: nil).count == count)
   }
+
+  @Test func controlCIsAnsweredWhileAnItemOfASlowSourceIsRead() async throws {
+    try tool.run(
+      "session-tools init to && mkdir bin passwords && touch passwords/{a,b}.gpg && "
+        + "printf '#!/bin/sh\\ntouch started\\nuntil test -e go; do sleep 0.01; done\\n' "
+        + "> bin/gpg && chmod +x bin/gpg")
+    let path = tool.environment["PATH"] ?? ""
+    let terminal = try PseudoTerminal(
+      tool, "migrate", "--from", "pass:passwords", "--to", "to", "--allow-weaker",
+      environment: ["PATH": "\(tool["bin"]):\(path)"])
+    let started = tool["started"]
+    try await wait(until: "gpg runs") { FileManager.default.fileExists(atPath: started) }
+    terminal.type("\u{3}")
+    #expect(terminal.shows("stopping after the present item"))
+    try tool.run("touch go")
+    #expect(terminal.shows("stopped; nothing was changed"))
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(!FileManager.default.fileExists(atPath: tool["to.migration"]))
+  }
 }

@@ -14,7 +14,9 @@ struct MigrationOutput {
     var migration = migration
     migration.isCancelled = { Interruption.signal != nil }
     do {
-      return try Interruption.during { try MigrationLine.during { try step(migration, $0) } }
+      return try Interruption.during(announcing: stopping) {
+        try MigrationLine.during { try step(migration, $0) }
+      }
     } catch MigrationError.store(let error) where error.code == .cancelled {
       switch canResume ? try migration.state() : nil {
       case nil where !canResume: StandardError.say("session-tools: stopped")
@@ -27,6 +29,9 @@ struct MigrationOutput {
       throw error
     }
   }
+
+  private static let stopping =
+    "session-tools: stopping after the present item; once more ends it at once"
 
   /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
   static func copy(
