@@ -72,7 +72,7 @@ struct ListCommand: ParsableCommand {
     if Self.isLikeStore(word) || Files.isDirectory(word) { return .store }
     if isWild { return .pattern }
     // With --identifier there is a pattern already, so that only the store is left to name.
-    return try selected.identifier == nil && Settings.hasStore() ? .exactPattern : .store
+    return try selected.identifier == nil && Settings.defaultStore() != nil ? .exactPattern : .store
   }
 
   /// Returns whether a single word is certainly the store.

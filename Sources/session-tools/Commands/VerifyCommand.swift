@@ -27,7 +27,7 @@ struct VerifyCommand: ParsableCommand {
         session-tools verify ~/vault
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
   @OptionGroup var format: JSONOption
 
   func run() throws {

@@ -9,7 +9,7 @@ struct NewKey {
   /// The file the key is in, if it is in one.
   let place: String?
   /// Whether the file was made here.
-  private let isMade: Bool
+  let isMade: Bool
 
   /// Takes or makes the key that an argument names.
   ///
