@@ -48,11 +48,11 @@ struct LostItems: Sendable {
     accountedByteCount = survey.records.reduce(start) { count, record in
       record.offset >= start ? count + record.prefix.recordByteCount : count
     }
-    for record in survey.unopened where range.contains(record.offset) {
+    for record in survey.unopened where record.isAuthentic && range.contains(record.offset) {
       knownRecordCount += 1
       accountedByteCount += record.prefix.recordByteCount
       let tag = record.prefix.tag
-      guard record.prefix.number > newest[tag] ?? 0 else { continue }
+      guard record.number > newest[tag] ?? 0 else { continue }
       // A removal that is lost changes nothing where no value is left.
       if kept[tag] != nil || !record.prefix.kind.contains(.removed) { lost.insert(tag) }
     }

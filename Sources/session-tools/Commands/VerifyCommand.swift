@@ -61,7 +61,13 @@ struct VerifyCommand: ParsableCommand {
   }
 
   private static func summary(_ report: VerificationReport) -> String {
-    "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
+    let isJournalDamaged = report.findings.contains { $0.isDamage && $0.part == .journal }
+    // Counts of zero would read as if all that is there were sound.
+    if isJournalDamaged, report.recordCount == 0 {
+      return "no item can be read\(report.isRepairable ? " until repaired" : ""), "
+        + "\(Size.text(report.journalByteCount)) of journal"
+    }
+    return "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
       + "\(Size.text(report.journalByteCount)) of journal, "
       + "\(Size.text(report.liveByteCount)) in use"
   }
