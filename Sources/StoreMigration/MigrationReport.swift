@@ -79,6 +79,8 @@ extension Migration {
   public struct UndoReport: Sendable {
     /// How many items of the target were restored to what they were before.
     public internal(set) var restoredCount = 0
+    /// How many of these were removed from the target, which had none of their names before.
+    package internal(set) var removedCount = 0
     /// How many items were written back to the source.
     public internal(set) var returnedCount = 0
     /// The items that were left as they were found, each with the reason, such as a change since.

@@ -93,7 +93,7 @@ extension MigrationEngine {
     where try migration.source.value(for: key) != value {
       throw changed(key)
     }
-    var restored = 0
+    var (restored, removed) = (0, 0)
     try change(migration.target, returns.toTarget) { item throws(StoreError) in
       // Reading the source again may take long.
       try migration.checkCancelled()
@@ -106,10 +106,12 @@ extension MigrationEngine {
         return nil
       }
       restored += 1
+      if kept == nil { removed += 1 }
       return kept.map { .put($0, for: entry.target) } ?? .remove(entry.target)
     }
     report.returnedCount += returns.toSource.count
     report.restoredCount += restored
+    report.removedCount += removed
     returns = Returns()
   }
 }

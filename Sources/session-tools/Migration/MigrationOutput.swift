@@ -121,7 +121,8 @@ struct MigrationOutput {
       table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
       try table.write()
       try StandardOutput.write(
-        "\(Size.count(report.restoredCount, "item")) restored in the target, "
+        "\(Size.count(report.removedCount, "item")) removed from the target, "
+          + "\(report.restoredCount - report.removedCount) restored in it, "
           + "\(report.returnedCount) returned to the source, \(report.left.count) left\n")
     }
     StandardError.say("session-tools: forget the migration with --close")
