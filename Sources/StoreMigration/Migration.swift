@@ -194,7 +194,7 @@ extension Migration {
   /// Returns whether source and target have the same items, which then get other names.
   ///
   /// - Throws: As reading the stores.
-  func isWithinOneStore() throws(StoreError) -> Bool {
+  package func isWithinOneStore() throws(StoreError) -> Bool {
     if source as AnyObject === target as AnyObject { return true }
     if let source = source as? SealedFileStore, let target = target as? SealedFileStore {
       // A copy of a store's directory has its identifier.

@@ -33,11 +33,25 @@ struct MigrationOutput {
   private static let stopping =
     "session-tools: stopping after the present item; once more ends it at once"
 
+  /// Checks that a migration within one store gives the items other names.
+  ///
+  /// - Throws: A usage failure, before anything is written; as reading the identities.
+  static func checkNames(_ migration: Migration) throws {
+    guard migration.options.mapping == MigrationOptions.Mapping(),
+      try migration.isWithinOneStore()
+    else { return }
+    throw Failure(
+      .usage,
+      "source and target are the same store; to give its items other names, use rename, or "
+        + "--rename-service, --to-install or --drop-install")
+  }
+
   /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
   static func copy(
     from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
   ) throws -> MigrationReport {
     let migration = Migration(from: source, to: target, journal: MemoryStore(), options: options)
+    try checkNames(migration)
     return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
   }
 
