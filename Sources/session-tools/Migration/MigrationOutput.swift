@@ -102,14 +102,7 @@ struct MigrationOutput {
         [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
       }
       try table.write()
-      let count = Size.count(report.migratedCount, "item")
-      try StandardOutput.write("\(count) migrated and compared, \(report.failedCount) failed\n")
-      if report.sourceDigest == report.targetDigest {
-        StandardError.say("digest of both sides: \(report.sourceDigest)")
-      } else {
-        StandardError.say("digest of the source: \(report.sourceDigest)")
-        StandardError.say("digest of the target: \(report.targetDigest)")
-      }
+      try StandardOutput.write(Self.summary(of: report) + "\n")
       StandardError.say("before: \(report.before.description)")
       StandardError.say("now: \(report.after.description)")
     }
@@ -120,6 +113,15 @@ struct MigrationOutput {
       StandardError.say("session-tools: undo it with --undo, or forget it with --close")
     }
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private static func summary(of report: MigrationReport) -> String {
+    let count = report.migratedCount
+    let (same, replaced) = (report.sameCount, report.replacedCount)
+    return "\(Size.count(count, "item")) migrated and compared, \(report.failedCount) failed"
+      // Where all are new there is nothing to tell them from.
+      + (same + replaced > 0
+        ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
   }
 
   func tell(undone report: Migration.UndoReport) throws {
