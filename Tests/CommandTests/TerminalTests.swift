@@ -191,9 +191,9 @@ import Testing
     #expect(terminal.end() == 0)
     #expect(
       terminal.text == """
-        SERVICE              GROUP  INSTALL  IDENTIFIER\r
-        e\\u{1b}]0;x\\u{7}vil                  a\\tb\\\\\\u{9b}c\r
-        mail                 team            token\r
+        SERVICE              GROUP  IDENTIFIER\r
+        e\\u{1b}]0;x\\u{7}vil         a\\tb\\\\\\u{9b}c\r
+        mail                 team   token\r
 
         """)
   }

@@ -5,6 +5,9 @@ import SessionToolsBase
 enum StandardOutput {
   static let isTerminal = System.isTerminal(STDOUT_FILENO)
 
+  /// The width of the terminal in characters, as it is now; `nil` if it is not known.
+  static var columnCount: Int? { System.columnCount(of: STDOUT_FILENO) }
+
   /// Writes a text as it is.
   ///
   /// - Throws: `io`; if the reader is gone, the process ends instead, like other programs.
