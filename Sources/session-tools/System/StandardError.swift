@@ -9,13 +9,16 @@ enum StandardError {
   /// The width of the terminal in characters, as it is now; `nil` if it is not known.
   static var columnCount: Int? { System.columnCount(of: STDERR_FILENO) }
 
-  /// Writes a message as one line.
+  /// Writes a message as one line; on a terminal of known width, as lines that are broken between
+  /// words.
   ///
   /// Names and paths in it may contain anything, but they cannot begin a line that looks like one
-  /// of the tool's.
+  /// of the tool's: the lines after the first one are indented.
   static func say(_ text: String) {
     clearProgress()
-    write(text.escapingControls() + "\n")
+    let text = text.escapingControls()
+    let lines = isTerminal ? columnCount.map { text.wrapped(to: $0, indentation: 2) } : nil
+    write((lines ?? [text]).joined(separator: "\n") + "\n")
   }
 
   /// Writes a text of several lines, whose newlines stay; all other controls are escaped.
