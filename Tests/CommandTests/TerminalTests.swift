@@ -214,8 +214,8 @@ import Testing
   func aRevocationAsksFirst(_ answer: String, status: Int32) throws {
     try tool.run("session-tools init store; session-tools slots add store --new-key-file other")
     let terminal = try PseudoTerminal(tool, "rotate", "store", "--revoke")
-    #expect(terminal.shows("keep slot 1: raw key (key file)"))
-    #expect(terminal.shows("drop slot 2: raw key (key file)"))
+    #expect(terminal.shows("keep slot 1: key file"))
+    #expect(terminal.shows("drop slot 2: key file"))
     #expect(terminal.shows("Continue? [y/N] "))
     terminal.type(answer + "\n")
     #expect(terminal.end() == status)

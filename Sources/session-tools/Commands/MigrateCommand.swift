@@ -134,6 +134,7 @@ struct MigrateCommand: ParsableCommand {
       let isJournal = try place.isStandard || migration.state() != nil
       try migration.close()
       if isJournal { place.remove(journal) }
+      if StandardError.isTerminal { StandardError.say("the migration is closed") }
     }
   }
 

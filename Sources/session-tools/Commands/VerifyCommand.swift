@@ -49,7 +49,7 @@ struct VerifyCommand: ParsableCommand {
 
   private static func text(_ report: VerificationReport) -> String {
     var lines = report.findings.map { finding in
-      "\(finding.isDamage ? "damage" : "note"): \(finding.part.rawValue): \(finding.description)"
+      "\(finding.isDamage ? "damage" : "note"): \(finding.part.name): \(finding.description)"
     }
     let repairable = Set(report.repairableItems)
     lines += report.damagedItems.map { item in

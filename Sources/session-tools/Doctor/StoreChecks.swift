@@ -135,12 +135,12 @@ struct StoreChecks {
       return findings.map { finding in
         finding.isDamage
           ? .problem(
-            finding.part.rawValue, finding.description,
+            finding.part.name, finding.description,
             remedy: report.isRepairable
               ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && session-tools repair "
                 + path.shellQuoted
               : "Put the store's directory back from a backup", .damaged)
-          : .note(finding.part.rawValue, finding.description)
+          : .note(finding.part.name, finding.description)
       } + [journal(report)]
     }
     return [.ok("contents", "\(Size.count(report.itemCount, "item")), every record opens")]

@@ -31,7 +31,7 @@ enum StandardOutput {
       // Unlike an error of a store: the work is done, and only its output is missing.
       throw StoreError(
         .io, store: "standard output",
-        reason: "\(error.call): \(CurrentProcess.message(for: error.errno))", errno: error.errno)
+        reason: "\(error.failure): \(CurrentProcess.message(for: error.errno))", errno: error.errno)
     }
   }
 }
