@@ -16,8 +16,8 @@ struct JournalSurvey {
   struct Unopened {
     let prefix: RecordPrefix
     let offset: Int
-    /// The number behind that of the record before it, which opens or has a likely length; only
-    /// without one it is that of the prefix, which may be what was damaged.
+    /// The number in the prefix where that is right; otherwise the one behind that of the record
+    /// before, and without such a record the one in the prefix, which may be what was damaged.
     let number: UInt64
     /// Whether one of the sealed parts opens: both bind the prefix, which is right then.
     let isAuthentic: Bool
@@ -32,8 +32,8 @@ struct JournalSurvey {
 
   /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
-  /// Records that do not open, where a record is expected, in a limited number: their prefixes are
-  /// most likely right.
+  /// Records that do not open, in a limited number: those with a part that opens, and those where a
+  /// record is expected, whose prefixes are most likely right.
   private(set) var unopened: [Unopened] = []
   /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
@@ -100,11 +100,14 @@ struct JournalSurvey {
       }
       var record: Unopened?
       if let prefix {
-        let isListed = isRecordExpected && unopened.count < Self.largestGapCount
+        let hasRoom = unopened.count < Self.largestGapCount
+        let isAuthentic =
+          hasRoom ? try Self.isAuthentic(prefix, at: start, in: file, opener) : false
         let found = Unopened(
-          prefix: prefix, offset: start, number: expectedNumber ?? prefix.number,
-          isAuthentic: isListed ? try Self.isAuthentic(prefix, at: start, in: file, opener) : false)
-        if isListed { unopened.append(found) }
+          prefix: prefix, offset: start,
+          number: isAuthentic ? prefix.number : expectedNumber ?? prefix.number,
+          isAuthentic: isAuthentic)
+        if hasRoom, isRecordExpected || isAuthentic { unopened.append(found) }
         record = found
       }
       expectedNumber = nil
@@ -117,25 +120,26 @@ struct JournalSurvey {
         gapStart = gapStart ?? start
         break
       }
-      if gapStart == nil {
-        gapStart = start
-        gapRecord = record
-        // The length in the prefix is most likely right, so most damage costs one step, not a
-        // search at every byte. The number wraps, because anyone can have written it.
-        if let prefix,
-          try Self.prefix(
-            at: start + prefix.recordByteCount, in: range, &window, keys
-          )
-          .map({ $0.number == prefix.number &+ 1 })
-            ?? (start + prefix.recordByteCount == range.upperBound)
-        {
-          start += prefix.recordByteCount
-          isRecordExpected = true
-          expectedNumber = record.map { $0.number &+ 1 }
-          // This was one step and no search.
-          budget.giveBack(prefix.recordByteCount)
-          continue
-        }
+      let isFirst = gapStart == nil
+      if isFirst { (gapStart, gapRecord) = (start, record) }
+      // The length in the prefix is most likely right, so most damage costs one step, not a search
+      // at every byte.
+      var isLengthLikely = record?.isAuthentic == true
+      if !isLengthLikely, isFirst, let prefix {
+        let next = try Self.prefix(
+          at: start + prefix.recordByteCount, in: range, &window, keys)
+        // The number wraps, because anyone can have written it.
+        isLengthLikely =
+          next.map { $0.number == prefix.number &+ 1 }
+          ?? (start + prefix.recordByteCount == range.upperBound)
+      }
+      if isLengthLikely, let record {
+        start += record.prefix.recordByteCount
+        isRecordExpected = true
+        expectedNumber = record.number &+ 1
+        // This was one step and no search.
+        budget.giveBack(record.prefix.recordByteCount)
+        continue
       }
       let next = try window.nextCandidate(after: start, in: range)
       budget.add(searched: min(next - start, JournalPage.byteCount))
