@@ -101,8 +101,17 @@ struct JournalSurvey {
       var record: Unopened?
       if let prefix {
         let hasRoom = unopened.count < Self.largestGapCount
-        let isAuthentic =
-          hasRoom ? try Self.isAuthentic(prefix, at: start, in: file, opener) : false
+        let isNameless = names[prefix.tag] == nil
+        let named =
+          hasRoom || isNameless
+          ? try opener.read(from: file, at: start, prefix.lengths, .name) : nil
+        if isNameless, let named, opener.tag(of: named) == prefix.tag {
+          names[prefix.tag] = named.key
+        }
+        var isAuthentic = hasRoom && named != nil
+        if hasRoom, !isAuthentic {
+          isAuthentic = try opener.read(from: file, at: start, prefix.lengths, .value) != nil
+        }
         let found = Unopened(
           prefix: prefix, offset: start,
           number: isAuthentic ? prefix.number : expectedNumber ?? prefix.number,
@@ -112,9 +121,6 @@ struct JournalSurvey {
       }
       expectedNumber = nil
       isRecordExpected = false
-      if let prefix, names[prefix.tag] == nil {
-        names[prefix.tag] = try Self.name(at: start, prefix, in: file, opener)
-      }
       // The rest of the range is given up.
       guard budget.take(prefix?.recordByteCount ?? 0) else {
         gapStart = gapStart ?? start
@@ -200,26 +206,6 @@ struct JournalSurvey {
         ? middle + 1..<range.upperBound : range.lowerBound..<middle
     }
     return false
-  }
-
-  /// Returns whether one of the sealed parts of a record opens.
-  private static func isAuthentic(
-    _ prefix: RecordPrefix, at start: Int, in file: OpenFile, _ opener: RecordOpener
-  ) throws(StoreError) -> Bool {
-    for part in [RecordOpener.Parts.name, .value]
-    where try opener.read(from: file, at: start, prefix.lengths, part) != nil {
-      return true
-    }
-    return false
-  }
-
-  /// Reads the name of a record whose value may not open.
-  private static func name(
-    at start: Int, _ prefix: RecordPrefix, in file: OpenFile, _ opener: RecordOpener
-  ) throws(StoreError) -> StoreKey? {
-    let record = try opener.read(from: file, at: start, prefix.lengths, .name)
-    guard let record, opener.tag(of: record) == prefix.tag else { return nil }
-    return record.key
   }
 
   private static func prefix(
