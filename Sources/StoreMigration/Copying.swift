@@ -38,6 +38,13 @@ extension MigrationEngine {
     var sources = ValueReader(migration.source, entries.map(\.source), known: plan.values)
     var pending = PendingBatch()
     for (number, entry) in entries.enumerated() {
+      do throws(StoreError) {
+        try step(.copying, number, entries.count)
+      } catch {
+        // What was read is kept: reading it again may take long.
+        if !pending.items.isEmpty { try write(pending) }
+        throw error
+      }
       let value = try reading { () throws(StoreError) in try sources.next() }
       let added = try reading { () throws(StoreError) in
         try add(entry, try value.get(), to: &pending)
@@ -48,7 +55,6 @@ extension MigrationEngine {
       guard pending.isFull(largestCount) else { continue }
       try write(pending)
       pending = PendingBatch()
-      try step(.copying, number + 1, entries.count)
     }
     if !pending.items.isEmpty { try write(pending) }
     try step(.copying, entries.count, entries.count)
@@ -131,6 +137,8 @@ extension MigrationEngine {
       }
     }
     try change(migration.target, entries) { entry throws(StoreError) in
+      // Nothing of an atomic change is made by now, and resuming begins the batch again.
+      try migration.checkCancelled()
       // An item that cannot be read now is reported when it is verified.
       guard let value = try migration.source.value(for: entry.source),
         let migrated = try migratedValue(of: value, entry), try isAsBefore(entry)

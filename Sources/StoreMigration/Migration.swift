@@ -46,8 +46,8 @@ public struct Migration: Sendable {
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
-  /// Called between two changes: returns whether to stop there, so that the migration can be
-  /// resumed or undone.
+  /// Called before every item: returns whether to stop there, so that the migration can be resumed
+  /// or undone.
   public var isCancelled: @Sendable () -> Bool = { false }
 
   /// Describes a migration; changes nothing.
@@ -194,7 +194,7 @@ extension Migration {
   /// Returns whether source and target have the same items, which then get other names.
   ///
   /// - Throws: As reading the stores.
-  func isWithinOneStore() throws(StoreError) -> Bool {
+  package func isWithinOneStore() throws(StoreError) -> Bool {
     if source as AnyObject === target as AnyObject { return true }
     if let source = source as? SealedFileStore, let target = target as? SealedFileStore {
       // A copy of a store's directory has its identifier.
@@ -343,6 +343,13 @@ extension Migration {
     _ progress: Progress?, _ phase: Phase, _ done: Int, _ total: Int, _ byteCount: Int
   ) throws(StoreError) {
     progress?(phase, done, total, byteCount)
+    try checkCancelled()
+  }
+
+  /// Stops the migration if it was cancelled.
+  ///
+  /// - Throws: `cancelled`.
+  func checkCancelled() throws(StoreError) {
     guard !isCancelled() else {
       throw StoreError(
         .cancelled, store: "migration", reason: "it was cancelled",

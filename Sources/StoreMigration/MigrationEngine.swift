@@ -49,10 +49,20 @@ struct MigrationEngine {
     let targetDigest = digester.digest(of: digests.target)
     let sourceDigest =
       digests.source == digests.target ? targetDigest : digester.digest(of: digests.source)
-    return MigrationReport(
+    var report = MigrationReport(
       entries: entries(of: batches), sourceDigest: sourceDigest.hexadecimal,
       targetDigest: targetDigest.hexadecimal, damage: header.damage?.error,
       before: protections.before, after: protections.after)
+    for (batch, outcomes) in zip(batches, outcomes) {
+      for (entry, outcome) in zip(batch.entries, outcomes) where outcome.isMigrated {
+        switch entry.prior {
+        case .absent: break
+        case .same: report.sameCount += 1
+        case .other: report.replacedCount += 1
+        }
+      }
+    }
+    return report
   }
 
   /// Finishes what was begun, and plans the rest again.

@@ -17,6 +17,14 @@ public struct MigrationReport: Sendable {
     /// The item was not migrated, or not removed from the source, for this reason.
     indirect case failed(StoreError)
 
+    /// Whether the target has the item.
+    var isMigrated: Bool {
+      switch self {
+      case .migrated, .moved: true
+      case .skipped, .left, .failed: false
+      }
+    }
+
     /// The name of the outcome, such as `migrated`.
     public var name: String {
       switch self {
@@ -41,6 +49,10 @@ public struct MigrationReport: Sendable {
 
   /// The selected items.
   public internal(set) var entries: [Entry] = []
+  /// How many of the migrated items the target had with the same value before.
+  package internal(set) var sameCount = 0
+  /// How many of the migrated items replaced another value in the target.
+  package internal(set) var replacedCount = 0
   /// One digest of the names and values that were read from the source, with a key of this
   /// migration's own: 32 hexadecimal digits.
   public internal(set) var sourceDigest = ""
@@ -55,12 +67,7 @@ public struct MigrationReport: Sendable {
 
   /// How many items were migrated and are in the target.
   public var migratedCount: Int {
-    entries.count {
-      switch $0.outcome {
-      case .migrated, .moved: true
-      case .skipped, .left, .failed: false
-      }
-    }
+    entries.count { $0.outcome.isMigrated }
   }
 
   /// How many items are not in the target, or not removed from the source, although they should be.
@@ -79,6 +86,8 @@ extension Migration {
   public struct UndoReport: Sendable {
     /// How many items of the target were restored to what they were before.
     public internal(set) var restoredCount = 0
+    /// How many of these were removed from the target, which had none of their names before.
+    package internal(set) var removedCount = 0
     /// How many items were written back to the source.
     public internal(set) var returnedCount = 0
     /// The items that were left as they were found, each with the reason, such as a change since.

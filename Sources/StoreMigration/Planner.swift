@@ -3,8 +3,6 @@ import SessionToolsBase
 
 /// The planner of a migration, which chooses the action for each item.
 struct Planner {
-  private static let progressStep = 256
-
   private let migration: Migration
   private let options: MigrationOptions
   private let digester: ItemDigester
@@ -60,9 +58,7 @@ struct Planner {
     var byteCount = 0
     plan.entries.reserveCapacity(keys.count)
     for (number, key) in keys.enumerated() {
-      if number.isMultiple(of: Self.progressStep) {
-        try migration.step(progress, .planning, number, keys.count, byteCount)
-      }
+      try migration.step(progress, .planning, number, keys.count, byteCount)
       do throws(StoreError) {
         guard let value = try reader.next() else { throw absent(key) }
         byteCount += value.byteCount

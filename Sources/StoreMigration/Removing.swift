@@ -13,6 +13,7 @@ extension MigrationEngine {
     for (number, batch) in batches.enumerated() {
       var removals = BatchRemovals(try journal.removals(number + 1))
       for (position, entry) in batch.entries.enumerated() {
+        try step(.deleting, done, total)
         done += 1
         // Removing the item from the source would remove it from the target.
         if isWithinOneStore, entry.source == entry.target { continue }
@@ -25,7 +26,6 @@ extension MigrationEngine {
         }
         guard removals.isFull(largestCount) else { continue }
         try write(&removals, number + 1)
-        try step(.deleting, done, total)
       }
       try write(&removals, number + 1)
       try step(.deleting, done, total)

@@ -8,21 +8,28 @@ extension MigrationEngine {
     // Items that were left because others had changed them stay as they are.
     if header.phase == .undone { return report }
     try change(to: .undoing)
+    let batches = try batches()
+    let total = batches.reduce(0) { $0 + $1.entries.count }
+    var done = 0
     for number in (0..<header.batchCount).reversed() {
-      try undoBatch(number + 1, &report)
-      try step(.undoing, header.batchCount - number, header.batchCount)
+      try undoBatch(batches[number], number + 1, done, total, &report)
+      done += batches[number].entries.count
+      try step(.undoing, done, total)
     }
     try change(to: .undone)
     return report
   }
 
   private mutating func undoBatch(
-    _ number: Int, _ report: inout Migration.UndoReport
+    _ batch: MigrationBatch, _ number: Int, _ done: Int, _ total: Int,
+    _ report: inout Migration.UndoReport
   ) throws(StoreError) {
     let removals = try journal.removals(number)
     let largestCount = Self.largestChangeCount(migration.source, migration.target)
     var returns = Returns()
-    for (position, entry) in try journal.batch(number).entries.enumerated() {
+    for (position, entry) in batch.entries.enumerated() {
+      // What is only noted down by now is done when undoing is continued.
+      try step(.undoing, done + position, total)
       let isRemoved = removals.contains(position)
       // The target had it before, and the source still has it.
       if entry.prior == .same, !isRemoved { continue }
@@ -86,8 +93,10 @@ extension MigrationEngine {
     where try migration.source.value(for: key) != value {
       throw changed(key)
     }
-    var restored = 0
+    var (restored, removed) = (0, 0)
     try change(migration.target, returns.toTarget) { item throws(StoreError) in
+      // Reading the source again may take long.
+      try migration.checkCancelled()
       let (entry, kept) = item
       guard entry.isMigrated(try migration.target.value(for: entry.target), digester),
         let value = try migration.source.value(for: entry.source),
@@ -97,10 +106,12 @@ extension MigrationEngine {
         return nil
       }
       restored += 1
+      if kept == nil { removed += 1 }
       return kept.map { .put($0, for: entry.target) } ?? .remove(entry.target)
     }
     report.returnedCount += returns.toSource.count
     report.restoredCount += restored
+    report.removedCount += removed
     returns = Returns()
   }
 }

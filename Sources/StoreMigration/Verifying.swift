@@ -20,6 +20,7 @@ extension MigrationEngine {
       outcomes[number].reserveCapacity(batch.entries.count)
       let removals = header.options.deletesSource ? try journal.removals(number + 1) : []
       for (position, entry) in batch.entries.enumerated() {
+        try step(.verifying, done + position, entries.count)
         let source = try reading { () throws(StoreError) in try sources.next() }
         let target = try reading { () throws(StoreError) in try targets.next() }
         let compared = try reading { () throws(StoreError) in

@@ -11,14 +11,15 @@ struct RootCommand: ParsableCommand {
       ($XDG_DATA_HOME/session-tools/keys), then in the desktop's keyring if a key slot names it, \
       then among the keys that unlock keeps. After that, a passphrase is asked for on the terminal.
 
-      Commands for items and logins need not name the store if SESSION_TOOLS_STORE does, or the \
-      file $XDG_CONFIG_HOME/session-tools/config (~/.config by default) with the lines
+      Commands need not name the store if SESSION_TOOLS_STORE does, or the file \
+      $XDG_CONFIG_HOME/session-tools/config (~/.config by default) with the lines
 
         store = ~/vault
         service = mail
 
-      of which the second one stands for --service of an item. Both are optional. Commands that \
-      look after a store, such as verify, slots and export, always name it.
+      of which the second one stands for --service of an item. Both are optional. init, repair, \
+      rotate, export, import, migrate, anchor check and credential-server always name the store; \
+      lock without one locks all.
 
       secret-service: is the default collection of the desktop's keyring, and \
       secret-service:COLLECTION is another collection. Only items of this library are used there.

@@ -36,22 +36,23 @@ import Testing
 
   private static let paste = "xclip -selection clipboard -out 2> /dev/null"
   private static let copy = "session-tools copy store --service mail token"
+  /// Copies, long enough for a busy machine, and waits until the value can be pasted.
+  private static let copySeen =
+    "\(copy) --for 10 & until seen=$(\(paste)); [ \"$seen\" = geheim ] || ! kill -0 $!; "
+    + "do sleep 0.1; done;"
 
   @Test func aValueCanBePasted() async throws {
     #expect(try await run("\(Self.copy) --for 0 && \(Self.paste)") == "geheim")
   }
 
   @Test func aValueIsThereUntilItsTimeIsOver() async throws {
-    let seen = try await run(
-      "\(Self.copy) --for 3 & until [ \"$(\(Self.paste))\" = geheim ]; do sleep 0.1; done; "
-        + "echo seen; wait $! && \(Self.paste) || true")
-    #expect(seen == "seen\n")
+    let seen = try await run("\(Self.copySeen) echo $seen; wait $! && \(Self.paste) || true")
+    #expect(seen == "geheim\n")
   }
 
   @Test func somethingCopiedMeanwhileStays() async throws {
     let left = try await run(
-      "\(Self.copy) --for 3 & until [ \"$(\(Self.paste))\" = geheim ]; do sleep 0.1; done; "
-        + "printf other | xclip -selection clipboard -in > /dev/null 2>&1; "
+      "\(Self.copySeen) printf other | xclip -selection clipboard -in > /dev/null 2>&1; "
         + "wait $! && \(Self.paste)")
     #expect(left == "other")
   }
@@ -62,6 +63,17 @@ import Testing
     // foreground it sends one, and not a second one to its group.
     let left = try await run(
       "timeout --foreground --signal \(signal) 3 \(Self.copy) --for 3600; \(Self.paste) || true")
+    #expect(left.isEmpty)
+  }
+
+  @Test func aSecondSignalWhileItIsClearedLeavesNothing() async throws {
+    // The program that looks at the clipboard is started by the clearing, and sends the signal.
+    try tool.run(
+      "mkdir programs && printf '%s\n' '#!/bin/sh' 'case \"$*\" in *-out*) kill -INT $PPID;; esac' "
+        + "'exec /usr/bin/xclip \"$@\"' > programs/xclip && chmod +x programs/xclip")
+    let left = try await run(
+      "PATH=\"$PWD/programs:$PATH\" timeout --foreground --signal INT 3 \(Self.copy) --for 3600; "
+        + "\(Self.paste) || true")
     #expect(left.isEmpty)
   }
 

@@ -191,9 +191,9 @@ import Testing
     #expect(terminal.end() == 0)
     #expect(
       terminal.text == """
-        SERVICE              GROUP  INSTALL  IDENTIFIER\r
-        e\\u{1b}]0;x\\u{7}vil                  a\\tb\\\\\\u{9b}c\r
-        mail                 team            token\r
+        SERVICE              GROUP  IDENTIFIER\r
+        e\\u{1b}]0;x\\u{7}vil         a\\tb\\\\\\u{9b}c\r
+        mail                 team   token\r
 
         """)
   }
@@ -214,8 +214,8 @@ import Testing
   func aRevocationAsksFirst(_ answer: String, status: Int32) throws {
     try tool.run("session-tools init store; session-tools slots add store --new-key-file other")
     let terminal = try PseudoTerminal(tool, "rotate", "store", "--revoke")
-    #expect(terminal.shows("keep slot 1: raw key (key file)"))
-    #expect(terminal.shows("drop slot 2: raw key (key file)"))
+    #expect(terminal.shows("keep slot 1: key file"))
+    #expect(terminal.shows("drop slot 2: key file"))
     #expect(terminal.shows("Continue? [y/N] "))
     terminal.type(answer + "\n")
     #expect(terminal.end() == status)
@@ -301,5 +301,24 @@ import Testing
     #expect(try store.keys(in: nil).isEmpty)
     #expect(try tool.run("session-tools \(line) --undo").status == 0)
     #expect(try store.keys(in: nil).count == count)
+  }
+
+  @Test func controlCIsAnsweredWhileAnItemOfASlowSourceIsRead() async throws {
+    try tool.run(
+      "session-tools init to && mkdir bin passwords && touch passwords/{a,b}.gpg && "
+        + "printf '#!/bin/sh\\ntouch started\\nuntil test -e go; do sleep 0.01; done\\n' "
+        + "> bin/gpg && chmod +x bin/gpg")
+    let path = tool.environment["PATH"] ?? ""
+    let terminal = try PseudoTerminal(
+      tool, "migrate", "--from", "pass:passwords", "--to", "to", "--allow-weaker",
+      environment: ["PATH": "\(tool["bin"]):\(path)"])
+    let started = tool["started"]
+    try await wait(until: "gpg runs") { FileManager.default.fileExists(atPath: started) }
+    terminal.type("\u{3}")
+    #expect(terminal.shows("stopping after the present item"))
+    try tool.run("touch go")
+    #expect(terminal.shows("stopped; nothing was changed"))
+    #expect(terminal.end() == 128 + SIGINT)
+    #expect(!FileManager.default.fileExists(atPath: tool["to.migration"]))
   }
 }

@@ -140,7 +140,7 @@ import Testing
     #expect(traits.isAtomic && traits.isDurable)
     #expect(traits.seesOtherProcesses && traits.excludesOtherProcesses)
     #expect(traits.largestValueByteCount == 16 << 20)
-    #expect(try store.protection().description.contains("raw key"))
+    #expect(try store.protection().description.contains("opens with key"))
   }
 
   @Test func `two handles of one process see each other's changes immediately`() throws {

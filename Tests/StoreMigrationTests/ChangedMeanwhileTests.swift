@@ -2,6 +2,7 @@ import Dispatch
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import Synchronization
 import TestStores
 import TestThreads
 import Testing
@@ -305,6 +306,45 @@ import Testing
     #expect(try world.migration().undo().left.isEmpty)
     #expect(try world.migration().state() == .undone)
     #expect(world.target.contents.isEmpty)
+  }
+
+  /// What a migration reported last, and whether it is to stop.
+  private final class Watch: Sendable {
+    let last = Atomic(-1)
+    let isCancelled = Atomic(false)
+  }
+
+  @Test(arguments: [.planning, .copying, .verifying, .deleting, .undoing] as [Migration.Phase])
+  func `cancelling stops before the next item in every phase`(_ phase: Migration.Phase) throws {
+    let world = try largeWorld()
+    let watch = Watch()
+    var migration = world.migration(moving())
+    if phase == .undoing { _ = try migration.run() }
+    migration.isCancelled = { watch.isCancelled.load(ordering: .relaxed) }
+    let progress: Migration.Progress = { now, done, _, _ in
+      guard now == phase else { return }
+      watch.last.store(done, ordering: .relaxed)
+      if done == 1500 { watch.isCancelled.store(true, ordering: .relaxed) }
+    }
+    if phase == .undoing {
+      #expect(failure { try migration.undo(progress: progress) } == "cancelled")
+    } else {
+      #expect(failure { try migration.run(progress: progress) } == "cancelled")
+    }
+    #expect(watch.last.load(ordering: .relaxed) == 1500)
+    switch phase {
+    // What was read is kept.
+    case .copying: #expect(world.target.contents.count == 1500)
+    case .undoing: #expect(try migration.state() == .undoing)
+    default: break
+    }
+    watch.isCancelled.store(false, ordering: .relaxed)
+    switch phase {
+    case .planning: #expect(try migration.run().migratedCount == 3000)
+    case .undoing: #expect(try migration.undo().left.isEmpty)
+    default: #expect(try migration.resume().migratedCount == 3000)
+    }
+    #expect(world.source.contents.count == (phase == .undoing ? 3000 : 0))
   }
 
   @Test func `a cancelled task stops its migration`() async throws {

@@ -12,18 +12,29 @@ struct JournalSurvey {
     var entry: ItemIndex.Entry { ItemIndex.Entry(prefix, at: offset) }
   }
 
+  /// A record that does not open.
+  struct Unopened {
+    let prefix: RecordPrefix
+    let offset: Int
+    /// The number in the prefix where that is right; otherwise the one behind that of the record
+    /// before, and without such a record the one in the prefix, which may be what was damaged.
+    let number: UInt64
+    /// Whether one of the sealed parts opens: both bind the prefix, which is right then.
+    let isAuthentic: Bool
+  }
+
   /// A stretch of the file in which no record opens.
-  struct Gap: Equatable {
+  struct Gap {
     let range: Range<Int>
-    /// The prefix at its start, if the bytes there look like one.
-    let prefix: RecordPrefix?
+    /// The record at its start, if the bytes there look like one.
+    let record: Unopened?
   }
 
   /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
-  /// Records of which only one of the sealed parts opens, in a limited number: both parts bind the
-  /// prefix, so that it is right.
-  private(set) var unopened: [Found] = []
+  /// Records that do not open, in a limited number: those with a part that opens, and those where a
+  /// record is expected, whose prefixes are most likely right.
+  private(set) var unopened: [Unopened] = []
   /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
   /// The start of the first gap that is not among ``gaps``.
@@ -61,7 +72,9 @@ struct JournalSurvey {
     var budget = TrialBudget()
     var start = range.lowerBound
     var gapStart: Int?
-    var gapPrefix: RecordPrefix?
+    var gapRecord: Unopened?
+    // The number of a record at the start, if it is known.
+    var expectedNumber: UInt64? = range.lowerBound == JournalHead.byteCount ? 1 : nil
     // Behind a record, and behind one that does not open but has a likely length.
     var isRecordExpected = true
     while start < range.upperBound {
@@ -74,48 +87,65 @@ struct JournalSurvey {
         record.isVoid || record.key != nil
       {
         if let begin = gapStart {
-          add(Gap(range: begin..<start, prefix: gapPrefix))
+          add(Gap(range: begin..<start, record: gapRecord))
           gapStart = nil
         }
         add(Found(prefix: prefix, offset: start))
         if let key = record.key { names[prefix.tag] = key }
         start += prefix.recordByteCount
         isRecordExpected = true
+        expectedNumber = prefix.number &+ 1
         budget.add(searched: prefix.recordByteCount)
         continue
       }
-      if let prefix, isRecordExpected, unopened.count < Self.largestGapCount,
-        try Self.isAuthentic(prefix, at: start, in: file, opener)
-      {
-        unopened.append(Found(prefix: prefix, offset: start))
+      var record: Unopened?
+      if let prefix {
+        let hasRoom = unopened.count < Self.largestGapCount
+        let isNameless = names[prefix.tag] == nil
+        let named =
+          hasRoom || isNameless
+          ? try opener.read(from: file, at: start, prefix.lengths, .name) : nil
+        if isNameless, let named, opener.tag(of: named) == prefix.tag {
+          names[prefix.tag] = named.key
+        }
+        var isAuthentic = hasRoom && named != nil
+        if hasRoom, !isAuthentic {
+          isAuthentic = try opener.read(from: file, at: start, prefix.lengths, .value) != nil
+        }
+        let found = Unopened(
+          prefix: prefix, offset: start,
+          number: isAuthentic ? prefix.number : expectedNumber ?? prefix.number,
+          isAuthentic: isAuthentic)
+        if hasRoom, isRecordExpected || isAuthentic { unopened.append(found) }
+        record = found
       }
+      expectedNumber = nil
       isRecordExpected = false
-      if let prefix, names[prefix.tag] == nil {
-        names[prefix.tag] = try Self.name(at: start, prefix, in: file, opener)
-      }
       // The rest of the range is given up.
       guard budget.take(prefix?.recordByteCount ?? 0) else {
         gapStart = gapStart ?? start
         break
       }
-      if gapStart == nil {
-        gapStart = start
-        gapPrefix = prefix
-        // The length in the prefix is most likely right, so most damage costs one step, not a
-        // search at every byte. The number wraps, because anyone can have written it.
-        if let prefix,
-          try Self.prefix(
-            at: start + prefix.recordByteCount, in: range, &window, keys
-          )
-          .map({ $0.number == prefix.number &+ 1 })
-            ?? (start + prefix.recordByteCount == range.upperBound)
-        {
-          start += prefix.recordByteCount
-          isRecordExpected = true
-          // This was one step and no search.
-          budget.giveBack(prefix.recordByteCount)
-          continue
-        }
+      let isFirst = gapStart == nil
+      if isFirst { (gapStart, gapRecord) = (start, record) }
+      // The length in the prefix is most likely right, so most damage costs one step, not a search
+      // at every byte.
+      var isLengthLikely = record?.isAuthentic == true
+      if !isLengthLikely, isFirst, let prefix {
+        let next = try Self.prefix(
+          at: start + prefix.recordByteCount, in: range, &window, keys)
+        // The number wraps, because anyone can have written it.
+        isLengthLikely =
+          next.map { $0.number == prefix.number &+ 1 }
+          ?? (start + prefix.recordByteCount == range.upperBound)
+      }
+      if isLengthLikely, let record {
+        start += record.prefix.recordByteCount
+        isRecordExpected = true
+        expectedNumber = record.number &+ 1
+        // This was one step and no search.
+        budget.giveBack(record.prefix.recordByteCount)
+        continue
       }
       let next = try window.nextCandidate(after: start, in: range)
       budget.add(searched: min(next - start, JournalPage.byteCount))
@@ -124,7 +154,7 @@ struct JournalSurvey {
     if let begin = gapStart {
       let end = try file.startOfTrailingZeros(in: begin..<range.upperBound)
       // Zeros are the journal's reserve.
-      if end > begin { add(Gap(range: begin..<end, prefix: gapPrefix)) }
+      if end > begin { add(Gap(range: begin..<end, record: gapRecord)) }
     }
     steps.finish()
   }
@@ -134,6 +164,13 @@ struct JournalSurvey {
     records.reduce(into: [:]) { newest, record in
       guard record.offset < end else { return }
       newest[record.prefix.tag] = max(newest[record.prefix.tag] ?? 0, record.prefix.number)
+    }
+  }
+
+  /// The offset of the last record of each item that opens.
+  var lastOffsets: [ItemTag: Int] {
+    records.reduce(into: [:]) { last, record in
+      last[record.prefix.tag] = max(last[record.prefix.tag] ?? 0, record.offset)
     }
   }
 
@@ -169,26 +206,6 @@ struct JournalSurvey {
         ? middle + 1..<range.upperBound : range.lowerBound..<middle
     }
     return false
-  }
-
-  /// Returns whether one of the sealed parts of a record opens.
-  private static func isAuthentic(
-    _ prefix: RecordPrefix, at start: Int, in file: OpenFile, _ opener: RecordOpener
-  ) throws(StoreError) -> Bool {
-    for part in [RecordOpener.Parts.name, .value]
-    where try opener.read(from: file, at: start, prefix.lengths, part) != nil {
-      return true
-    }
-    return false
-  }
-
-  /// Reads the name of a record whose value may not open.
-  private static func name(
-    at start: Int, _ prefix: RecordPrefix, in file: OpenFile, _ opener: RecordOpener
-  ) throws(StoreError) -> StoreKey? {
-    let record = try opener.read(from: file, at: start, prefix.lengths, .name)
-    guard let record, opener.tag(of: record) == prefix.tag else { return nil }
-    return record.key
   }
 
   private static func prefix(

@@ -48,11 +48,14 @@ struct LostItems: Sendable {
     accountedByteCount = survey.records.reduce(start) { count, record in
       record.offset >= start ? count + record.prefix.recordByteCount : count
     }
-    for record in survey.unopened where range.contains(record.offset) {
+    var unopened: [ItemTag: JournalSurvey.Unopened] = [:]
+    for record in survey.unopened where record.isAuthentic && range.contains(record.offset) {
       knownRecordCount += 1
       accountedByteCount += record.prefix.recordByteCount
       let tag = record.prefix.tag
-      guard record.prefix.number > newest[tag] ?? 0 else { continue }
+      if unopened[tag].map({ $0.number < record.number }) ?? true { unopened[tag] = record }
+    }
+    for (tag, record) in unopened where record.number > newest[tag] ?? 0 {
       // A removal that is lost changes nothing where no value is left.
       if kept[tag] != nil || !record.prefix.kind.contains(.removed) { lost.insert(tag) }
     }

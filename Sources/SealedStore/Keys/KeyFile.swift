@@ -35,7 +35,7 @@ public struct KeyFile: KeySource {
   ///   read or write it, `invalidKey` when it does not have exactly 32 bytes, or `io`.
   public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
-    return try key()
+    return try key(for: .opening)
   }
 
   /// Returns a raw key slot with the label "key file", after making the file if that was requested.
@@ -49,26 +49,49 @@ public struct KeyFile: KeySource {
         // An earlier store, or another process just now, made the file.
       }
     }
-    return (.rawKey(label: "key file"), try key())
+    return (.rawKey(label: "key file"), try key(for: .newSlot))
   }
 
-  private func key() throws(StoreError) -> WrappingKey {
+  private func key(for use: WrappingKey.Use) throws(StoreError) -> WrappingKey {
     try WrappingKey(
       SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .privateFile),
-      from: path)
+      from: path, for: use)
   }
 }
 
 extension WrappingKey {
+  /// What a key is read for.
+  enum Use {
+    /// Opening a store whose slot was made with the key, so that only the same bytes will do.
+    case opening
+    /// A new store or slot, for which any key will do.
+    case newSlot
+  }
+
   /// Takes the contents of a file as a key, and names the file in the error if they are not a key.
-  init(_ secret: SecretBytes, from path: String) throws(StoreError) {
+  init(_ secret: SecretBytes, from path: String, for use: Use) throws(StoreError) {
     do throws(StoreError) {
       try self.init(secret)
     } catch {
       throw StoreError(
-        error.code, store: path, reason: error.reason,
-        remedy: "A key file holds exactly 32 bytes; make one with "
-          + "head -c 32 /dev/urandom > FILE && chmod 600 FILE")
+        error.code, store: path, reason: "this is not a whole key file: \(error.reason)",
+        remedy: use.remedy)
+    }
+  }
+}
+
+extension WrappingKey.Use {
+  /// What to do about a file that is not a key.
+  ///
+  /// A new key opens no store that exists, and what is left of the old one must not be overwritten.
+  fileprivate var remedy: String {
+    switch self {
+    case .opening:
+      "Put the file back from a backup, or open the store with the key of another slot; a new key "
+        + "would open nothing"
+    case .newSlot:
+      "Name another file; a key file holds exactly 32 bytes, and is made with "
+        + "head -c 32 /dev/urandom > FILE && chmod 600 FILE"
     }
   }
 }

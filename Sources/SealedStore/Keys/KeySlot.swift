@@ -59,8 +59,10 @@ extension KeySlot.Parameters: CustomStringConvertible {
   /// A description in one line, for people.
   public var description: String {
     switch self {
-    case .rawKey(let label):
-      label.isEmpty ? "raw key" : "raw key (\(label))"
+    // The labels of this library's key sources say what the key is; others say whose it is.
+    case .rawKey("key file"): "key file"
+    case .rawKey(let label) where label.hasPrefix("systemd credential "): label
+    case .rawKey(let label): label.isEmpty ? "key" : "key (\(label))"
     case .passphrase(let parameters):
       "passphrase (Argon2id, \(parameters.memoryByteCount >> 20) MiB, "
         + "\(parameters.passes) \(parameters.passes == 1 ? "pass" : "passes"))"

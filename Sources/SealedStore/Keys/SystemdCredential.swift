@@ -25,17 +25,17 @@ public struct SystemdCredential: KeySource {
   ///   32 bytes, `invalidName` when the name is not a credential's name, or `io`.
   public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard case .rawKey = slot else { return nil }
-    return try key()
+    return try key(for: .opening)
   }
 
   /// Returns a raw key slot labeled with the credential's name.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    (.rawKey(label: "systemd credential \(name)"), try key())
+    (.rawKey(label: "systemd credential \(name)"), try key(for: .newSlot))
   }
 
-  private func key() throws(StoreError) -> WrappingKey {
+  private func key(for use: WrappingKey.Use) throws(StoreError) -> WrappingKey {
     // systemd.exec(5): names are file names, so a slash would leave the directory.
     guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
       throw StoreError(
@@ -51,6 +51,6 @@ public struct SystemdCredential: KeySource {
     let path = "\(directory)/\(name)"
     return try WrappingKey(
       SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .credential),
-      from: path)
+      from: path, for: use)
   }
 }

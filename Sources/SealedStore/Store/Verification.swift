@@ -150,7 +150,7 @@ private struct Verifier {
     if let damage = view.damage {
       let newest = survey.newestNumbers(before: view.recordsEnd)
       let older = Set(
-        survey.unopened.filter { $0.prefix.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
+        survey.unopened.filter { $0.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
         if older.contains(tag) { lost.insert(name) } else { repairable.insert(name) }
       }
@@ -218,25 +218,35 @@ private struct Verifier {
     of view: JournalView, _ survey: JournalSurvey
   ) -> Set<StoreKey> {
     var damaged: Set<StoreKey> = []
+    let lastOpened = survey.lastOffsets
     for gap in survey.gaps {
       // If the mark is damaged, nothing shows whether the bytes behind the last whole change count.
       if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
-      guard let prefix = gap.prefix else {
+      guard let record = gap.record else {
         let range = gap.range
         add(
           .journal, "bytes \(range.lowerBound) to \(range.upperBound - 1) do not open as a record",
           isDamage: true)
         continue
       }
+      let (prefix, offset) = (record.prefix, record.offset)
+      // The index ends where the journal breaks off.
       let isNewest =
-        view.index[prefix.tag].map { Int($0.offset) == gap.range.lowerBound } ?? false
+        view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
+        || offset >= view.end.byteCount && lastOpened[prefix.tag] ?? 0 < offset
       let whose =
         survey.names[prefix.tag].map { "of \($0)" } ?? "of an item without a readable name"
-      let what = isNewest ? "the newest value" : "an older value or a removal"
+      let what =
+        if !isNewest {
+          "an older value or a removal"
+        } else if prefix.kind.contains(.removed) {
+          "the removal"
+        } else {
+          "the newest value"
+        }
       add(
-        .journal,
-        "record \(prefix.number) at byte \(gap.range.lowerBound), \(what) \(whose), "
-          + "does not open", isDamage: true)
+        .journal, "record \(record.number) at byte \(offset), \(what) \(whose), does not open",
+        isDamage: true)
     }
     if !survey.gaps.isEmpty {
       // One gap may cover many records.

@@ -247,7 +247,7 @@ extension StoreError {
   package static func ofFailedSync(_ error: SystemCallError, path: String) -> StoreError {
     StoreError(
       .outcomeUnknown, store: path,
-      reason: "\(error.call): \(CurrentProcess.message(for: error.errno)), so the change may "
+      reason: "\(error.failure): \(CurrentProcess.message(for: error.errno)), so the change may "
         + "or may not be there after a restart",
       remedy: "Open the store again, check its content, and check the disk's health",
       errno: error.errno)

@@ -30,8 +30,28 @@ extension StoreError {
       default:
         (StoreError.io, nil)
       }
-    self.init(
-      code, store: path, reason: "\(error.call): \(message)", remedy: remedy,
-      errno: error.errno)
+    // Files are opened without following a link in their place.
+    let reason = error.errno == ELOOP ? "this is a symbolic link" : "\(error.failure): \(message)"
+    self.init(code, store: path, reason: reason, remedy: remedy, errno: error.errno)
+  }
+}
+
+extension SystemCallError {
+  /// What the call could not do, for people; the call's name if people are hardly to see it.
+  package var failure: String {
+    switch call {
+    case "open", "openat": "it cannot be opened"
+    case "read", "pread": "it cannot be read"
+    case "write", "pwrite": "it cannot be written"
+    case "fsync", "fdatasync": "it cannot be made durable"
+    case "ftruncate": "it cannot be cut"
+    case "renameat": "it cannot be put in its place"
+    case "unlinkat": "it cannot be removed"
+    case "mkdirat", "mkdir": "it cannot be made"
+    case "readdir": "it cannot be listed"
+    case "statx": "it cannot be examined"
+    case "fcntl": "it cannot be locked"
+    default: call
+    }
   }
 }

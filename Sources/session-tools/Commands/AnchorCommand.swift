@@ -29,7 +29,7 @@ struct AnchorCommand: ParsableCommand {
           session-tools anchor write ~/vault > vault.anchor
         """)
 
-    @OptionGroup var opening: OpeningOptions
+    @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
 
     func run() throws {
       let anchor = try opening.open().store.anchor()
@@ -52,7 +52,7 @@ struct AnchorCommand: ParsableCommand {
           session-tools anchor check ~/vault "$(cat vault.anchor)"
         """)
 
-    @OptionGroup var opening: OpeningOptions
+    @OptionGroup var opening: OpeningOptions<StoreArgument>
     @Argument(help: "The line that anchor write printed.", transform: Self.anchor)
     var anchor: StoreAnchor
 

@@ -17,7 +17,7 @@ struct CompactCommand: ParsableCommand {
         session-tools compact ~/vault
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
 
   func run() throws {
     let store = try opening.open().store

@@ -44,8 +44,8 @@ struct CopyCommand: ParsableCommand {
     // Nothing needs the store's keys while the clipboard has the value.
     open.close()
     guard seconds > 0 else { return try clipboard.copy(value) }
-    // A signal ends the waiting, not the clearing.
-    try Interruption.during {
+    // A signal ends the waiting, not the clearing, and a second one right behind it does neither.
+    try Interruption.duringShortWork {
       try clipboard.copy(value)
       if StandardError.isTerminal {
         StandardError.say("\(key) copied, for \(Size.count(seconds, "second"))")

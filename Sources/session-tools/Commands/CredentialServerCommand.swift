@@ -22,7 +22,7 @@ struct CredentialServerCommand: ParsableCommand {
       --credential secrets-key
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<StoreArgument>
 
   @Option(
     name: .long,

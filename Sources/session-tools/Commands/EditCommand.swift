@@ -31,6 +31,8 @@ struct EditCommand: ParsableCommand {
     let (key, location) = try item.resolved()
     let open = try access.openItems(at: location)
     let before = try open.store.value(for: key)
+    // The editor shows only the name of a file in memory.
+    if StandardError.isTerminal { StandardError.say("\(location): editing \(key)") }
     let value = try Editor.ofEnvironment.edit(
       before ?? SecretBytes(utf8: ""), atMost: open.store.traits.largestValueByteCount)
     guard value != before, !(before == nil && value.isEmpty && !empty) else {

@@ -23,7 +23,7 @@ struct ExportCommand: ParsableCommand {
         session-tools export ~/vault --plaintext - | age -r age1... > items.age
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<StoreArgument>
   @Argument(help: "The archive to make.", completion: .directory)
   var archive: String
 

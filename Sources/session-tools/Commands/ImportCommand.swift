@@ -20,7 +20,7 @@ struct ImportCommand: ParsableCommand {
           session-tools import ~/vault keepass-xml:-
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<StoreArgument>
   @Argument(
     help: ArgumentHelp(
       "The archive, or another source as for migrate: jsonl:FILE, pass:, keepass-xml:- ..."),

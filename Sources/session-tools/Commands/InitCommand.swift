@@ -34,7 +34,7 @@ struct InitCommand: ParsableCommand {
   }
 
   func run() throws {
-    let path = try store.location.sealedPath()
+    let path = try store.location().sealedPath()
     if let outer = Files.store(around: path) {
       throw Failure(
         .usage, "\(path) is inside the store \(outer); choose a directory outside of it")

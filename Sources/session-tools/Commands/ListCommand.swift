@@ -11,8 +11,9 @@ struct ListCommand: ParsableCommand {
     usage: "session-tools list [<store>] [<pattern>] [<options>]",
     discussion: """
       With a pattern, only of those whose identifier is like it: * is any text, ? any character. \
-      A single argument is a pattern if it has one of these two and neither a slash nor a colon; \
-      otherwise it is the store.
+      A single argument is the store if it is a directory, or begins as a path does (/, ./, ../, \
+      ~/) or as sealed: or secret-service: do. Otherwise it is a pattern if it has * or ?, or if \
+      there is a default store.
 
       Four columns: service, group, install, identifier; a part that an item does not have is \
       empty. On a terminal they are aligned under their names; otherwise each line is an item, \
@@ -27,6 +28,7 @@ struct ListCommand: ParsableCommand {
 
       Example:
         session-tools list ~/vault --service mail
+        session-tools list 'web/*'
         session-tools list ~/vault 'token*' --tree
       """)
 
@@ -44,39 +46,99 @@ struct ListCommand: ParsableCommand {
   @OptionGroup var access: AccessOptions
 
   func validate() throws {
-    _ = try words()
+    guard first == nil || second == nil || store.named == nil else {
+      throw ValidationError("Name the store once: with --store, or before the pattern.")
+    }
+    // Whether a single word without * and ? is a pattern depends on the settings.
+    let isPattern = second != nil || store.named != nil || first.map(Self.hasWildcard) ?? false
+    guard first == nil || !isPattern || selected.identifier == nil else {
+      throw ValidationError("Give one pattern: with --identifier, or as an argument.")
+    }
+    if let first, second != nil || isStore(first) { _ = try ItemPlaceOptions.location(first) }
     guard !tree || !format.json else { throw ValidationError("Give --tree or --json, not both.") }
   }
 
-  /// Returns the store and the pattern, as far as the command line names them.
-  ///
-  /// A single word means one or the other by its form alone, never by what exists or is set.
-  private func words() throws -> (store: StoreLocation?, pattern: String?) {
-    var words = [first, second].compactMap(\.self)
-    var location = store.named
-    if let word = words.first, words.count == 2 || (location == nil && !Self.isPattern(word)) {
-      guard location == nil else {
-        throw ValidationError("Name the store once: with --store, or before the pattern.")
-      }
-      location = try ItemPlaceOptions.location(word)
-      words.removeFirst()
-    }
-    guard words.isEmpty || selected.identifier == nil else {
-      throw ValidationError("Give one pattern: with --identifier, or as an argument.")
-    }
-    return (location, words.first ?? selected.identifier)
+  /// What a single word on the command line means.
+  private enum SingleWord {
+    case store, pattern
+    /// A pattern without * and ?, which may also be a store with a typing error in its name.
+    case exactPattern
   }
 
-  private static func isPattern(_ word: String) -> Bool {
-    word.utf8.contains { "*?".utf8.contains($0) } && !word.utf8.contains { "/:".utf8.contains($0) }
+  private func meaning(of word: String) throws -> SingleWord {
+    let isWild = Self.hasWildcard(word)
+    // By its form alone, where that is possible.
+    if isWild, !word.utf8.contains(where: { "/:".utf8.contains($0) }) { return .pattern }
+    if Self.isLikeStore(word) || Files.isDirectory(word) { return .store }
+    if isWild { return .pattern }
+    // With --identifier there is a pattern already, so that only the store is left to name.
+    return try selected.identifier == nil && Settings.defaultStore() != nil ? .exactPattern : .store
+  }
+
+  /// Returns whether a single word is certainly the store.
+  private func isStore(_ word: String) -> Bool {
+    // Settings that cannot be read are reported when the store is opened.
+    guard store.named == nil, let meaning = try? meaning(of: word) else { return false }
+    return meaning == .store
+  }
+
+  private static func hasWildcard(_ word: String) -> Bool {
+    word.utf8.contains { "*?".utf8.contains($0) }
+  }
+
+  private static func isLikeStore(_ word: String) -> Bool {
+    [".", ".."].contains(word)
+      || (["/", "./", "../", "~/"] + StoreLocation.kinds).contains(where: word.hasPrefix)
   }
 
   func run() throws {
-    let (named, pattern) = try words()
-    let open = try access.openItems(at: try named ?? Settings.store())
     var selection = selected.selection
-    selection.identifierPattern = pattern
-    let keys = try keys(in: open.store).filter(selection.contains)
+    let keys: [StoreKey]
+    if let first, second == nil, store.named == nil {
+      switch try meaning(of: first) {
+      case .store: keys = try self.keys(inStoreOf: first).filter(selection.contains)
+      case .pattern:
+        selection.identifierPattern = first
+        keys = try self.keys(at: Settings.store()).filter(selection.contains)
+      case .exactPattern:
+        selection.identifierPattern = first
+        let location = try Settings.store()
+        keys = try self.keys(at: location).filter(selection.contains)
+        guard !keys.isEmpty else { throw Self.nothingLike(first, in: location) }
+      }
+    } else {
+      let location = try second == nil ? nil : first.map(ItemPlaceOptions.location)
+      selection.identifierPattern = second ?? first ?? selected.identifier
+      keys = try self.keys(at: location ?? store.location()).filter(selection.contains)
+    }
+    try write(keys)
+  }
+
+  private static func nothingLike(_ word: String, in location: StoreLocation) -> Failure {
+    Failure(
+      .unavailable,
+      "'\(word)' was taken for a pattern, because it is no directory, and nothing in the default "
+        + "store \(location) is like it. For a store, give its path with --store.")
+  }
+
+  /// Returns the names in the store that a single word names.
+  ///
+  /// - Throws: As opening the store; a store that is not there may have been meant for a pattern.
+  private func keys(inStoreOf word: String) throws -> [StoreKey] {
+    do {
+      return try keys(at: ItemPlaceOptions.location(word))
+    } catch let error as StoreError
+      where error.code == .unavailable && !Files.exists(error.store)
+      && Self.hasWildcard(word)
+    {
+      throw Failure(
+        .unavailable,
+        "\(error.store): there is no store here. The argument was taken for a store, because it "
+          + "begins as a path does; give a pattern with --identifier.")
+    }
+  }
+
+  private func write(_ keys: [StoreKey]) throws {
     if tree { return try StandardOutput.write(NameTree(keys.sorted()).text) }
     if format.json { return try format.write(Output(items: keys.map(ItemOutput.init))) }
     var table = Table(StoreKey.columnNames)
@@ -84,7 +146,8 @@ struct ListCommand: ParsableCommand {
     try table.write()
   }
 
-  private func keys(in store: any SecretStore) throws -> [StoreKey] {
+  private func keys(at location: StoreLocation) throws -> [StoreKey] {
+    let store = try access.openItems(at: location).store
     guard let store = store as? SealedFileStore else { return try store.keys(in: nil) }
     return try ProgressLine.during("listing") { try store.keys(in: nil, progress: $0) }
   }

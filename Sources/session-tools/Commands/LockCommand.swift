@@ -8,7 +8,8 @@ struct LockCommand: ParsableCommand {
     commandName: "lock",
     abstract: "Wipe the key that unlock keeps for a store, or all of them.",
     discussion: """
-      Nothing happens when none is kept. Programs that have the store open are not affected.
+      Without a store, wipes the keys of all stores, the default one among them. Nothing happens \
+      when none is kept. Programs that have the store open are not affected.
 
       Example:
         session-tools lock ~/vault
@@ -22,6 +23,11 @@ struct LockCommand: ParsableCommand {
   var location: StoreLocation?
 
   func run() throws {
+    try wipe()
+    if StandardError.isTerminal { StandardError.say(location.map { "\($0): locked" } ?? "locked") }
+  }
+
+  private func wipe() throws {
     guard let path = try location?.sealedPath() else { return _ = try KeyAgent().ask(.forgetAll) }
     do throws(StoreError) {
       _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))

@@ -19,7 +19,8 @@ struct MigrateCommand: ParsableCommand {
       that was interrupted, by Ctrl-C or by a crash, continues with --resume. --undo restores both \
       stores, until --close forgets the migration; all three take both stores, their keys, and no \
       other choices, except that --resume --delete-source goes on to remove the items from the \
-      source after a migration without it. doctor shows a migration that was not closed.
+      source after a migration without it. doctor shows a migration that was not closed. Within \
+      one store, items get other names: --rename-service, --to-install or --drop-install is needed.
 
       In pass, an item is a file, of the service pass. In keyring-file: an item is a password of \
       a service; the identifier is its user, always in lower case. In exports of KeePass and \
@@ -133,6 +134,7 @@ struct MigrateCommand: ParsableCommand {
       let isJournal = try place.isStandard || migration.state() != nil
       try migration.close()
       if isJournal { place.remove(journal) }
+      if StandardError.isTerminal { StandardError.say("the migration is closed") }
     }
   }
 
@@ -146,6 +148,7 @@ struct MigrateCommand: ParsableCommand {
 
   /// Shows the plan, and ends as the migration would.
   private func plan(_ migration: Migration, _ place: JournalLocation) throws {
+    try MigrationOutput.checkNames(migration)
     let plan = try MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) }
     try output.tell(plan: plan)
     if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
@@ -156,6 +159,7 @@ struct MigrateCommand: ParsableCommand {
   private func begin(
     _ source: MigratedStore, _ target: MigratedStore, _ place: JournalLocation
   ) throws {
+    try MigrationOutput.checkNames(migration(source, target, MemoryStore()))
     let (journal, isNew) = try place.openOrMake()
     try place.checkClosed(journal)
     let migration = migration(source, target, journal)

@@ -12,12 +12,12 @@ struct RepairCommand: ParsableCommand {
       An item whose newest value does not open goes back to an older value, or is gone. Writes a \
       line for each: "older value: ITEM" or "gone: ITEM". Exit status \
       \(ExitStatus.incomplete.rawValue) when anything is gone or older, or when it is unknown \
-      whether anything is.
+      whether anything is. The store is always named, because what does not open is given up.
 
       Example: cp -a ~/secrets ~/secrets.damaged && session-tools repair ~/secrets
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<StoreArgument>
 
   func run() throws {
     let store = try opening.open().store

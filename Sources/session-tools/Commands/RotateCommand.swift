@@ -21,7 +21,7 @@ struct RotateCommand: ParsableCommand {
         session-tools rotate ~/vault --revoke --keep-key-file bob.key
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<StoreArgument>
 
   @Flag(name: .long, help: "Shut out every key that is not given.")
   var revoke = false
@@ -58,7 +58,7 @@ struct RotateCommand: ParsableCommand {
   }
 
   private func revoke(_ store: SealedFileStore, openedWith key: any KeySource) throws {
-    let kept = try keep.arguments.map { try $0.choose(opening.prompt) }
+    let kept = try keep.arguments.map { try $0.choose(opening.prompt(for: store)) }
     let sources = (dropOpeningKey ? [] : [key]) + kept.map(\.source)
     guard !yes else {
       return try revoke(store, keeping: sources) { plan in

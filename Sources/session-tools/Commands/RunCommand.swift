@@ -9,10 +9,12 @@ struct RunCommand: ParsableCommand {
     usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> ...",
     discussion: """
       With --env, the items that it names become the variables that it names; without it, every \
-      item of the service becomes a variable named as its identifier. The command takes the place \
-      of this process, so no copy of a value stays with a parent, and its exit status is the \
-      command's. If an item is missing, or cannot be a variable, nothing is run. Exit status 127 \
-      when there is no such command, 126 when it cannot be run, as in shells.
+      item of the service becomes a variable named as its identifier; then nothing is run if an \
+      identifier cannot be such a name, or is one that changes how programs run, such as PATH, \
+      LD_PRELOAD or BASH_ENV. The command takes the place of this process, so no copy of a value \
+      stays with a parent, and its exit status is the command's. If an item is missing, or cannot \
+      be a variable, nothing is run. Exit status 127 when there is no such command, 126 when it \
+      cannot be run, as in shells.
 
       The variables are in the command's memory, where it cannot wipe them, and go on to every \
       program that it starts. Root and the user's own programs can read them \
@@ -77,15 +79,26 @@ struct RunCommand: ParsableCommand {
     guard !keys.isEmpty else {
       throw Failure(.notFound, "\(open.location): there are no items of \(namespace.service)")
     }
-    return try keys.map { key in
-      guard let variable = ItemVariable(namedAs: key) else {
-        throw Failure(
-          .usage,
-          "\(open.location): no variable can be named as \(key). Name the variables with "
-            + "--env NAME=IDENTIFIER.")
-      }
-      return (variable.name, key)
+    let unfit = keys.filter { ItemVariable(namedAs: $0) == nil }
+    guard unfit.isEmpty else { throw Self.cannotName(unfit, in: open) }
+    return keys.map { ($0.identifier, $0) }
+  }
+
+  /// How many options a message shows.
+  private static let largestOptionCount = 3
+
+  /// Returns the failure for items whose identifiers are no names of variables.
+  private static func cannotName(_ unfit: [StoreKey], in open: ItemStore) -> Failure {
+    let options = unfit.prefix(largestOptionCount).map { key in
+      let name = ItemVariable.suggestion(for: key) ?? "NAME"
+      return "--env \(name)=\(key.identifier.shellQuoted)"
     }
+    return Failure(
+      .usage,
+      "\(open.location): items of \(unfit[0].namespace.service) that cannot be variables by their "
+        + "own names: \(unfit.map(\.identifier).joined(separator: ", ")). Name each variable that "
+        + "the command needs: "
+        + options.joined(separator: " ") + (unfit.count > options.count ? " ..." : ""))
   }
 
   private func value(of key: StoreKey, in open: ItemStore) throws -> SecretBytes {

@@ -6,6 +6,7 @@ struct SlotsChangeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "change",
     abstract: "Replace the key or passphrase of a slot.",
+    usage: "session-tools slots change [<store>] <slot> [<options>]",
     discussion: """
       Without an option for the new key, a passphrase is asked for on the terminal. The old key \
       still opens copies of the store from before.
@@ -14,8 +15,7 @@ struct SlotsChangeCommand: ParsableCommand {
         session-tools slots change ~/vault 1 --new-key-file new.key
       """)
 
-  @OptionGroup var opening: OpeningOptions
-  @Argument(help: "The slot's number, as in slots list.") var slot: Int
+  @OptionGroup var opening: OpeningOptions<SlotArguments>
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
 
@@ -25,8 +25,9 @@ struct SlotsChangeCommand: ParsableCommand {
   }
 
   func run() throws {
+    let slot = try opening.store.slot()
     let store = try opening.open().store
-    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt)
+    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt(for: store))
     try key.using(on: store.path) {
       try store.changeSlot(slot, to: newKey.labeled(key.source))
     }

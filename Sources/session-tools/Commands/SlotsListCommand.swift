@@ -21,7 +21,7 @@ struct SlotsListCommand: ParsableCommand {
         session-tools slots list ~/vault --opens-with bob.key
       """)
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: OptionalStoreArgument
   @Option(
     name: .long, help: ArgumentHelp("List only the slots of a key file.", valueName: "file"),
     completion: .file())
@@ -30,7 +30,7 @@ struct SlotsListCommand: ParsableCommand {
   @OptionGroup var format: JSONOption
 
   func run() throws {
-    let path = try store.location.sealedPath()
+    let path = try store.location().sealedPath()
     let slots =
       try opensWith.map { try self.slots(at: path, openedWith: $0) }
       ?? SealedFileStore.keySlots(at: path)

@@ -6,6 +6,7 @@ struct SlotsRemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
     abstract: "Remove a key slot.",
+    usage: "session-tools slots remove [<store>] <slot> [<options>]",
     discussion: """
       The slots after it move up. The last slot cannot be removed. The key still opens copies of \
       the store from before. With an old header that was kept, it also opens everything written \
@@ -15,10 +16,10 @@ struct SlotsRemoveCommand: ParsableCommand {
         session-tools slots remove ~/vault 2
       """)
 
-  @OptionGroup var opening: OpeningOptions
-  @Argument(help: "The slot's number, as in slots list.") var slot: Int
+  @OptionGroup var opening: OpeningOptions<SlotArguments>
 
   func run() throws {
+    let slot = try opening.store.slot()
     let store = try opening.open().store
     try store.removeSlot(slot)
     StandardError.say("slot \(slot) removed")

@@ -29,7 +29,7 @@ struct UnlockCommand: ParsableCommand {
   /// How long a key in the Secret Service may take.
   private static let timeout = Duration.seconds(10)
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: OptionalStoreArgument
 
   @Option(
     name: .customLong("for"),
@@ -42,9 +42,10 @@ struct UnlockCommand: ParsableCommand {
   @OptionGroup var interaction: InteractionOptions
 
   func run() throws {
-    switch store.location {
+    let location = try store.location()
+    switch location {
     case .sealed(let path): try unlock(path)
-    case .secretService(let collection): try unlock(collection)
+    case .secretService(let collection): try unlock(collection, at: location)
     }
   }
 
@@ -57,11 +58,13 @@ struct UnlockCommand: ParsableCommand {
     StandardError.say("\(path): unlocked for \(duration)")
   }
 
-  private func unlock(_ collection: SecretServiceStore.Collection) throws {
+  private func unlock(
+    _ collection: SecretServiceStore.Collection, at location: StoreLocation
+  ) throws {
     guard key.argument == nil, time == nil else {
       throw Failure(
         .usage,
-        "the \(store.location) opens with the keyring's own password, and stays unlocked as long "
+        "the \(location) opens with the keyring's own password, and stays unlocked as long "
           + "as its program allows; give no key and no time")
     }
     let service = SecretServiceStore(collection: collection)

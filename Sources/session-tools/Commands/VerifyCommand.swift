@@ -27,7 +27,7 @@ struct VerifyCommand: ParsableCommand {
         session-tools verify ~/vault
       """)
 
-  @OptionGroup var opening: OpeningOptions
+  @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
   @OptionGroup var format: JSONOption
 
   func run() throws {
@@ -49,7 +49,7 @@ struct VerifyCommand: ParsableCommand {
 
   private static func text(_ report: VerificationReport) -> String {
     var lines = report.findings.map { finding in
-      "\(finding.isDamage ? "damage" : "note"): \(finding.part.rawValue): \(finding.description)"
+      "\(finding.isDamage ? "damage" : "note"): \(finding.part.name): \(finding.description)"
     }
     let repairable = Set(report.repairableItems)
     lines += report.damagedItems.map { item in
@@ -61,7 +61,13 @@ struct VerifyCommand: ParsableCommand {
   }
 
   private static func summary(_ report: VerificationReport) -> String {
-    "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
+    let isJournalDamaged = report.findings.contains { $0.isDamage && $0.part == .journal }
+    // Counts of zero would read as if all that is there were sound.
+    if isJournalDamaged, report.recordCount == 0 {
+      return "no item can be read\(report.isRepairable ? " until repaired" : ""), "
+        + "\(Size.text(report.journalByteCount)) of journal"
+    }
+    return "\(Size.count(report.itemCount, "item")), \(Size.count(report.recordCount, "record")), "
       + "\(Size.text(report.journalByteCount)) of journal, "
       + "\(Size.text(report.liveByteCount)) in use"
   }

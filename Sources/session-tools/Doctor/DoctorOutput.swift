@@ -24,19 +24,39 @@ struct DoctorOutput {
   }
 
   private var text: String {
-    let width = checks.map(\.name.count).max() ?? 0
-    return checks.map { check in
-      let status = check.status.rawValue.padded(to: 9)
-      let line = "\(status)\(check.name.padded(to: width + 2))\(check.finding.escapingControls())\n"
-      guard let remedy = check.remedy else { return line }
-      return line + "".padded(to: 9 + width + 2) + "\(remedy.escapingControls())\n"
-    }.joined()
+    let start = (checks.map(\.name.count).max() ?? 0) + 11
+    return checks.flatMap { lines(of: $0, start: start) }.map { $0 + "\n" }.joined()
   }
-}
 
-extension String {
-  /// Returns the text padded with spaces to a length.
-  fileprivate func padded(to count: Int) -> String {
-    self + String(repeating: " ", count: max(0, count - self.count))
+  /// Returns the lines of a check, whose finding and remedy are in a column of their own, or, on a
+  /// narrow terminal, below its name.
+  private func lines(of check: Check, start: Int) -> [String] {
+    let head = check.status.rawValue.padded(to: 9) + check.name
+    let finding = check.finding.escapingControls()
+    let remedy = check.remedy?.escapingControls()
+    guard StandardOutput.isTerminal, let width = StandardOutput.columnCount else {
+      return [head.padded(to: start) + finding]
+        + (remedy.map { ["".padded(to: start) + $0] } ?? [])
+    }
+    func wrapped(_ text: String, indentation: Int) -> [String] {
+      text.wrapped(to: width, indentation: indentation, breaksWords: true)
+    }
+    let isNarrow = width - start < Self.narrowest
+    let column = isNarrow ? 4 : start
+    // A remedy is set off from a finding that may have several lines.
+    let last = remedy.map {
+      wrapped("".padded(to: column + 2) + $0, indentation: column + 2)
+    }
+    guard isNarrow else {
+      return wrapped(head.padded(to: start) + finding, indentation: column) + (last ?? [])
+    }
+    let line = "\(head)  \(finding)"
+    return
+      (line.count <= width
+      ? [line] : [head] + wrapped("".padded(to: column) + finding, indentation: column))
+      + (last ?? [])
   }
+
+  /// The least width of a column of findings.
+  private static let narrowest = 30
 }

@@ -14,11 +14,7 @@ enum MigrationCheck {
   ///   - key: The key that opened it, which opens the journal as well.
   /// - Returns: The note.
   static func check(_ store: SealedFileStore, _ path: String, _ key: any KeySource) -> Check? {
-    check(JournalLocation.path(beside: path), key) { migration throws(StoreError) in
-      let isTarget = try migration.target == store.identity()
-      return isTarget
-        ? "--from SOURCE --to \(path.shellQuoted)" : "--from \(path.shellQuoted) --to TARGET"
-    }
+    check(JournalLocation.path(beside: path), key, [try? store.identity(): path])
   }
 
   /// Returns a note about the migration between two collections of the Secret Service; `nil`
@@ -27,12 +23,12 @@ enum MigrationCheck {
     var options = SecretServiceStore.Options()
     options.timeout = timeout
     let key = SecretServiceKey("migration").with(options)
-    return check(JournalLocation.pathOfServices, key) { _ in "--from SOURCE --to TARGET" }
+    return check(JournalLocation.pathOfServices, key, [:])
   }
 
+  /// The paths are those of stores whose identities are known.
   private static func check(
-    _ path: String, _ key: any KeySource,
-    _ stores: (OpenMigration) throws(StoreError) -> String
+    _ path: String, _ key: any KeySource, _ paths: [String?: String]
   ) -> Check? {
     do throws(StoreError) {
       guard try SealedFileStore.exists(at: path) else { return nil }
@@ -40,13 +36,14 @@ enum MigrationCheck {
         at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(2)))
       defer { journal.lock() }
       guard let migration = try OpenMigration(inJournal: journal) else { return nil }
-      let stores = try stores(migration)
+      let source = argument(for: migration.source, paths) ?? "SOURCE"
+      let target = argument(for: migration.target, paths) ?? "TARGET"
       let names = [migration.source, migration.target].map { $0 ?? "a store of unknown identity" }
       return .note(
         name,
         "not closed: \(migration.progress); from \(names[0]) to \(names[1]); "
           + "its journal is \(path)",
-        remedy: "session-tools migrate \(stores) --resume, --undo or --close")
+        remedy: "session-tools migrate --from \(source) --to \(target) \(mode(of: migration))")
     } catch {
       return .note(
         name,
@@ -56,4 +53,29 @@ enum MigrationCheck {
   }
 
   private static let name = "migration"
+
+  /// Returns the option that ends a migration as it was meant.
+  private static func mode(of migration: OpenMigration) -> String {
+    switch migration.state {
+    case .unfinished: "--resume"
+    case .undoing: "--undo"
+    case .finished, .undone: "--close"
+    }
+  }
+
+  /// Returns how `migrate` names a store or source of an identity; `nil` if that is unknown.
+  private static func argument(for identity: String?, _ paths: [String?: String]) -> String? {
+    guard let identity else { return nil }
+    if let path = paths[identity] { return path.shellQuoted }
+    for (start, kind) in ItemSource.kindsByIdentity where identity.hasPrefix(start) {
+      return "\(kind)\(identity.dropFirst(start.count))".shellQuoted
+    }
+    // Without settings there is no default store that it might be.
+    if case (.sealed(let path), _)?? = try? Settings.defaultStore(),
+      let identifier = try? SealedFileStore.identifier(at: path), identity == "sealed \(identifier)"
+    {
+      return path.shellQuoted
+    }
+    return nil
+  }
 }

@@ -74,7 +74,7 @@ struct ServiceChecks {
     }
   }
 
-  private static let name = "secret service"
+  static let name = "secret service"
 
   private func found(
     _ finding: String, remedy: String?, _ status: ExitStatus = .unavailable

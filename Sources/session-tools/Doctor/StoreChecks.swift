@@ -83,9 +83,13 @@ struct StoreChecks {
     let found = Files.names(in: path).filter { $0.hasPrefix("damaged-") }
     guard !found.isEmpty else { return .ok("left-overs", "none") }
     let files = found.sorted().map { "\(path)/\($0)".shellQuoted }
+    // Whether a repair lost anything is known only to who ran it.
     return .note(
-      "left-overs", "\(Size.count(found.count, "file")) from before a repair",
-      remedy: "rm \(files.joined(separator: " "))")
+      "left-overs",
+      "\(Size.count(found.count, "file")) from before a repair: the only copy of what the repair "
+        + "could not open",
+      remedy: "Keep it; once nothing is missed, rm "
+        + files.joined(separator: " "))
   }
 
   private func protection(_ slots: [KeySlot]) -> Check {
@@ -131,11 +135,12 @@ struct StoreChecks {
       return findings.map { finding in
         finding.isDamage
           ? .problem(
-            finding.part.rawValue, finding.description,
+            finding.part.name, finding.description,
             remedy: report.isRepairable
-              ? "session-tools repair \(path.shellQuoted)"
+              ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && session-tools repair "
+                + path.shellQuoted
               : "Put the store's directory back from a backup", .damaged)
-          : .note(finding.part.rawValue, finding.description)
+          : .note(finding.part.name, finding.description)
       } + [journal(report)]
     }
     return [.ok("contents", "\(Size.count(report.itemCount, "item")), every record opens")]

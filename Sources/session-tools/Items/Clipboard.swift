@@ -100,6 +100,10 @@ struct Clipboard {
       let program = try StartedProgram(
         words[0], Array(words.dropFirst()),
         streams: StartedProgram.Streams(input: file.descriptor))
+      // Without a limit, a desktop that hangs would keep Ctrl-C from ending this process.
+      let end = ContinuousClock.now + Self.timeout
+      while !program.hasEnded, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.01) }
+      if !program.hasEnded { program.end() }
       status = program.wait()
     } catch {
       throw StoreError(error, path: words[0])

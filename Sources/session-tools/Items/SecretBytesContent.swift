@@ -12,6 +12,15 @@ extension SecretBytes {
     }
   }
 
+  /// The number of characters, more precisely of Unicode's scalars, if the bytes are UTF-8.
+  var characterCount: Int {
+    withBytes { bytes in
+      (0..<bytes.byteCount).count {
+        unsafe bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) & 0xC0 != 0x80
+      }
+    }
+  }
+
   /// The bytes without the newline at their end, if there is one.
   var withoutNewline: SecretBytes {
     guard endsWithNewline else { return self }

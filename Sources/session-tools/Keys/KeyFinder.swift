@@ -78,7 +78,7 @@ struct KeyFinder {
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
     guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
-      throw refusal?.error ?? keyMissing(slots)
+      throw refusal?.error ?? keyMissing(slots, mayUnlock: asksAgent)
     }
     if let refusal {
       StandardError.say("\(refusal.key.name) does not open \(path): \(refusal.error.reason)")
@@ -180,7 +180,7 @@ struct KeyFinder {
     return try KeyArgument.secretService(key).choose(prompt)
   }
 
-  private func keyMissing(_ slots: [KeySlot]) -> StoreError {
+  private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
     var remedies: [String] = []
     if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
     if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("--key") }
@@ -197,6 +197,9 @@ struct KeyFinder {
       remedies.append(
         "put that file back from a backup"
           + (slots.count == 1 ? ", since nothing else opens the store" : ""))
+    }
+    if mayUnlock, slots.contains(where: \.isPassphrase) {
+      remedies.append("first run session-tools unlock \(path.shellQuoted) on a terminal")
     }
     return StoreError(
       .keyMissing, store: path, reason: reason,

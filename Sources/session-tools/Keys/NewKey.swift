@@ -8,8 +8,11 @@ struct NewKey {
   let source: any KeySource
   /// The file the key is in, if it is in one.
   let place: String?
+  /// The length below which a passphrase is remarked on.
+  private static let fewestCharacters = 8
+
   /// Whether the file was made here.
-  private let isMade: Bool
+  let isMade: Bool
 
   /// Takes or makes the key that an argument names.
   ///
@@ -40,6 +43,11 @@ struct NewKey {
       place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let bytes = try argument.readPassphrase { try prompt.askForNew() }
+      if 1..<Self.fewestCharacters ~= bytes.characterCount {
+        StandardError.say(
+          "session-tools: the passphrase has fewer than \(Self.fewestCharacters) characters: "
+            + "anyone with a copy of \(prompt.path) can find it by trying")
+      }
       source = try Passphrase(utf8: bytes, cost: cost)
       place = nil
     }

@@ -43,8 +43,10 @@ final class MigrationLine: Sendable {
     let text = "\(phase) \(bar(done, of: total)) \(done) of \(total)"
     let short = "\(phase) \(total > 0 ? 100 * done / total : 100) %"
     guard seconds > 0, done > 0 else { return [text, short] }
-    let rate = Int(Double(byteCount) / seconds)
     let left = "\(Int((seconds / Double(done) * Double(total - done)).rounded(.up))) s left"
+    // Not every phase reads values.
+    guard byteCount > 0 else { return ["\(text), \(left)", "\(short), \(left)"] }
+    let rate = Int(Double(byteCount) / seconds)
     let size = Size.text(byteCount)
     return [
       "\(text), \(size), \(Size.text(rate)) a second, \(left)", "\(text), \(size), \(left)",

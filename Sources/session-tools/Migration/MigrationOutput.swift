@@ -14,7 +14,9 @@ struct MigrationOutput {
     var migration = migration
     migration.isCancelled = { Interruption.signal != nil }
     do {
-      return try Interruption.during { try MigrationLine.during { try step(migration, $0) } }
+      return try Interruption.during(announcing: stopping) {
+        try MigrationLine.during { try step(migration, $0) }
+      }
     } catch MigrationError.store(let error) where error.code == .cancelled {
       switch canResume ? try migration.state() : nil {
       case nil where !canResume: StandardError.say("session-tools: stopped")
@@ -28,11 +30,28 @@ struct MigrationOutput {
     }
   }
 
+  private static let stopping =
+    "session-tools: stopping after the present item; once more ends it at once"
+
+  /// Checks that a migration within one store gives the items other names.
+  ///
+  /// - Throws: A usage failure, before anything is written; as reading the identities.
+  static func checkNames(_ migration: Migration) throws {
+    guard migration.options.mapping == MigrationOptions.Mapping(),
+      try migration.isWithinOneStore()
+    else { return }
+    throw Failure(
+      .usage,
+      "source and target are the same store; to give its items other names, use rename, or "
+        + "--rename-service, --to-install or --drop-install")
+  }
+
   /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
   static func copy(
     from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
   ) throws -> MigrationReport {
     let migration = Migration(from: source, to: target, journal: MemoryStore(), options: options)
+    try checkNames(migration)
     return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
   }
 
@@ -83,14 +102,7 @@ struct MigrationOutput {
         [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
       }
       try table.write()
-      let count = Size.count(report.migratedCount, "item")
-      try StandardOutput.write("\(count) migrated and compared, \(report.failedCount) failed\n")
-      if report.sourceDigest == report.targetDigest {
-        StandardError.say("digest of both sides: \(report.sourceDigest)")
-      } else {
-        StandardError.say("digest of the source: \(report.sourceDigest)")
-        StandardError.say("digest of the target: \(report.targetDigest)")
-      }
+      try StandardOutput.write(Self.summary(of: report) + "\n")
       StandardError.say("before: \(report.before.description)")
       StandardError.say("now: \(report.after.description)")
     }
@@ -101,6 +113,15 @@ struct MigrationOutput {
       StandardError.say("session-tools: undo it with --undo, or forget it with --close")
     }
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private static func summary(of report: MigrationReport) -> String {
+    let count = report.migratedCount
+    let (same, replaced) = (report.sameCount, report.replacedCount)
+    return "\(Size.count(count, "item")) migrated and compared, \(report.failedCount) failed"
+      // Where all are new there is nothing to tell them from.
+      + (same + replaced > 0
+        ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
   }
 
   func tell(undone report: Migration.UndoReport) throws {
@@ -116,7 +137,8 @@ struct MigrationOutput {
       table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
       try table.write()
       try StandardOutput.write(
-        "\(Size.count(report.restoredCount, "item")) restored in the target, "
+        "\(Size.count(report.removedCount, "item")) removed from the target, "
+          + "\(report.restoredCount - report.removedCount) restored in it, "
           + "\(report.returnedCount) returned to the source, \(report.left.count) left\n")
     }
     StandardError.say("session-tools: forget the migration with --close")

@@ -23,6 +23,14 @@ struct ItemOptions: ParsableArguments {
   /// - Throws: `invalidName` if a part is empty or too long, and as ``Settings``.
   func resolved() throws -> (key: StoreKey, location: StoreLocation) {
     let (store, names) = try place.split(words, names: ["<identifier>"])
+    if let first, second != nil, place.service == nil, !first.contains(":"), !Files.exists(first) {
+      // As other programs name an item. The status is that of the error that would follow.
+      let hasService = try Settings.hasService()
+      throw Failure(
+        hasService ? .unavailable : .usage,
+        "\(first): there is no store here, and the first of two words is the store. For an item of "
+          + "a service of that name, give --service \(first.shellQuoted) \(names[0].shellQuoted)")
+    }
     return (try place.key(names[0]), try store ?? Settings.store())
   }
 }

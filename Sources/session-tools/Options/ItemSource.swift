@@ -30,6 +30,11 @@ enum ItemSource {
     + "plain text, \(documents.joined(separator: " ")), with the file, or - for standard input, "
     + "after the colon."
 
+  /// The kinds of sources with a path, by what their identities begin with.
+  static let kindsByIdentity = [
+    "pass ": "pass:", "libsecret file ": "libsecret-file:",
+  ]
+
   /// All kinds of sources, as they are written.
   static let kinds =
     StoreLocation.kinds + dialects + ["libsecret-file:", "pass:", "keyring-file:"] + documents

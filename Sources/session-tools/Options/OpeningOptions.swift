@@ -4,22 +4,25 @@ import SecretServiceStore
 import SessionToolsBase
 
 /// An existing store and its key.
-struct OpeningOptions: ParsableArguments {
-  @OptionGroup var store: StoreArgument
+struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
+  @OptionGroup var store: Store
   @OptionGroup var access: AccessOptions
 
-  var location: StoreLocation { store.location }
   var key: KeyOptions { access.key }
   var interaction: InteractionOptions { access.interaction }
   var timeout: Duration { access.timeout }
-  var prompt: PassphrasePrompt { opener.prompt }
 
-  private var opener: StoreOpener { access.opener(of: location) }
+  /// Returns what asks for a passphrase of an open store.
+  func prompt(for store: SealedFileStore) -> PassphrasePrompt {
+    PassphrasePrompt(path: store.path, interaction: interaction)
+  }
+
+  private func opener() throws -> StoreOpener { access.opener(of: try store.location()) }
 
   /// Opens a store of any kind for its items.
   ///
   /// - Throws: As `StoreOpener`.
-  func openItems() throws -> ItemStore { try opener.openItems() }
+  func openItems() throws -> ItemStore { try opener().openItems() }
 
   /// Opens the sealed store, and releases the key that opened it.
   ///
@@ -30,7 +33,7 @@ struct OpeningOptions: ParsableArguments {
   ///
   /// - Throws: As `StoreOpener`.
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
-    try opener.openKeepingKey()
+    try opener().openKeepingKey()
   }
 }
 
@@ -40,10 +43,6 @@ struct StoreOpener {
   let key: KeyArgument?
   let interaction: InteractionOptions
   let timeout: Duration
-
-  var prompt: PassphrasePrompt {
-    PassphrasePrompt(path: "\(location)", interaction: interaction)
-  }
 
   /// Opens a store of any kind for its items.
   ///

@@ -33,13 +33,18 @@ struct NameTree {
   }
 
   /// Returns the service, then the group and the installation with their kind in front, then the
-  /// identifier, split behind its slashes: `a` and `a/b` are a leaf `a` and a branch `a/`.
+  /// identifier, split behind its slashes.
+  ///
+  /// `a` and `a/b` are a leaf `a` and a branch `a/`. The start of a URL, `https://`, is one part.
   private static func parts(of key: StoreKey) -> [String] {
     var parts = [key.namespace.service]
     if let group = key.namespace.accessGroup { parts.append("group \(group)") }
     if let install = key.namespace.install { parts.append("install \(install.rawValue)") }
     var names = key.identifier.split(separator: "/", omittingEmptySubsequences: false)
       .map(String.init)
+    if names.count > 2, names[0].last == ":", names[1].isEmpty {
+      names.replaceSubrange(0...1, with: [names[0] + "/"])
+    }
     let leaf = names.removeLast()
     return parts + names.map { $0 + "/" } + [leaf]
   }

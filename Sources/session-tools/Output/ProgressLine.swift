@@ -9,12 +9,8 @@ final class ProgressLine: Sendable {
   private static let patience = Duration.milliseconds(500)
   private static let pause = Duration.milliseconds(100)
 
-  private struct State {
-    var next = ContinuousClock.now + ProgressLine.patience
-    var isShown = false
-  }
-
-  private let state = Mutex(State())
+  /// When the line may be shown next.
+  private let next = Mutex(ContinuousClock.now + ProgressLine.patience)
 
   private init() {}
 
@@ -38,7 +34,7 @@ final class ProgressLine: Sendable {
   ) throws(Failure) -> Result {
     guard StandardError.isTerminal, !isDumb else { return try operation(nil) }
     let line = ProgressLine()
-    defer { line.clear() }
+    defer { StandardError.clearProgress() }
     return try operation(line)
   }
 
@@ -50,19 +46,15 @@ final class ProgressLine: Sendable {
   ///   fits on the terminal's line is shown, or else what fits of the last one: a longer text would
   ///   go on in the next line, where it is never cleared.
   func show(_ texts: @autoclosure () -> [String]) {
-    state.withLock { state in
-      guard ContinuousClock.now >= state.next else { return }
-      state.next = .now + Self.pause
-      state.isShown = true
+    next.withLock { next in
+      guard ContinuousClock.now >= next else { return }
+      next = .now + Self.pause
       let texts = texts()
-      // Some terminals go on to the next line as soon as the last column is written.
-      let width = (StandardError.columnCount ?? 80) - 1
+      // The terminal shows Ctrl-C as ^C behind it, and some go on to the next line as soon as the
+      // last column is written.
+      let width = max((StandardError.columnCount ?? 80) - 3, 1)
       let text = texts.first { $0.count <= width } ?? String((texts.last ?? "").prefix(width))
-      StandardError.write("\r\(text)\u{1b}[K")
+      StandardError.show(progress: text)
     }
-  }
-
-  private func clear() {
-    if state.withLock({ $0.isShown }) { StandardError.write("\r\u{1b}[K") }
   }
 }

@@ -33,8 +33,8 @@ enum Remedy {
     // By the reason where a code has several.
     switch error.code {
     case StoreError.unavailable where error.reason.hasPrefix("there is no store"):
-      return "Name an existing store, or make one with session-tools init "
-        + error.store.shellQuoted
+      return (originIfDefault(error.store) ?? "Name an existing store")
+        + ", or make one with session-tools init " + error.store.shellQuoted
     case StoreError.locked where error.reason == "the keyring is locked",
       StoreError.promptDismissed where error.store.hasPrefix(keyring):
       let name = error.store.dropFirst(keyring.count).filter { $0 != "'" }
@@ -43,6 +43,15 @@ enum Remedy {
       return "Run session-tools unlock \(location) where the desktop can ask for the password"
     default: return nil
     }
+  }
+
+  /// Returns where to change the default store, if a path is its path.
+  private static func originIfDefault(_ path: String) -> String? {
+    // Settings that cannot be read named no store.
+    guard let (location, origin) = try? Settings.defaultStore(), "\(location)" == path else {
+      return nil
+    }
+    return "It is the default store: name an existing one in \(origin)"
   }
 
   /// Returns the text of an error: what happened, and what to type.

@@ -34,6 +34,11 @@ struct VerificationOutput: Encodable {
   }
 }
 
+extension VerificationReport.Part {
+  /// The name for a person.
+  var name: String { self == .headerCopy ? "header copy" : rawValue }
+}
+
 /// The name of an item as JSON.
 struct ItemOutput: Encodable {
   @Nullable private var group: String?

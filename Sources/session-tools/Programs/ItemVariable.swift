@@ -19,11 +19,22 @@ struct ItemVariable {
     identifier = String(argument.dropFirst(name.count + 1))
   }
 
-  /// Makes a variable that is named as its item; `nil` if variables cannot have that name.
+  /// Makes a variable that is named as its item; `nil` if variables cannot have that name, or if it
+  /// would change how the command is run.
   init?(namedAs key: StoreKey) {
-    guard Self.isName(key.identifier) else { return nil }
+    guard Self.isName(key.identifier), !ProgramVariables.contain(key.identifier) else { return nil }
     name = key.identifier
     identifier = key.identifier
+  }
+
+  /// Returns a name for the variable of an item: `API_KEY` for `api-key`; `nil` if nothing fits.
+  static func suggestion(for key: StoreKey) -> String? {
+    let name = String(
+      key.identifier.uppercased().unicodeScalars.map { scalar in
+        isName("A\(scalar)") ? Character(scalar) : "_"
+      })
+    let suggestion = isName(name) ? name : "_" + name
+    return name.contains { $0 != "_" } && !ProgramVariables.contain(suggestion) ? suggestion : nil
   }
 
   /// Whether shells accept the name of a variable (POSIX.1-2017, section 8.1, with small letters).

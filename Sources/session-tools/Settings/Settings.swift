@@ -14,18 +14,35 @@ enum Settings {
   /// - Throws: A usage failure if there is no default, or for an invalid one, and as
   ///   `SettingsFile.read`.
   static func store() throws -> StoreLocation {
-    if let text = ProcessInfo.processInfo.environment[storeVariable], !text.isEmpty {
-      return try location(text, from: storeVariable)
-    }
-    let file = try SettingsFile.read()
-    guard let entry = file.store else {
+    guard let (location, _) = try defaultStore() else {
       throw Failure(
         .usage,
         "no store is named; give it with --store, in \(storeVariable), or as store = PATH in "
           + SettingsFile.path)
     }
-    return try location(entry.value, from: "\(SettingsFile.path), line \(entry.line)")
+    return location
   }
+
+  /// Returns the default store and what names it; `nil` if no store is named.
+  ///
+  /// - Throws: A usage failure for an invalid one, and as `SettingsFile.read`.
+  static func defaultStore() throws -> (location: StoreLocation, origin: String)? {
+    let origin: String
+    let text: String
+    if let value = ProcessInfo.processInfo.environment[storeVariable], !value.isEmpty {
+      (text, origin) = (value, storeVariable)
+    } else if let entry = try SettingsFile.read().store {
+      (text, origin) = (entry.value, "\(SettingsFile.path), line \(entry.line)")
+    } else {
+      return nil
+    }
+    return (try location(text, from: origin), origin)
+  }
+
+  /// Returns whether there is a default service.
+  ///
+  /// - Throws: As `SettingsFile.read`.
+  static func hasService() throws -> Bool { try SettingsFile.read().service != nil }
 
   /// Returns the default service.
   ///

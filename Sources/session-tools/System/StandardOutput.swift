@@ -5,6 +5,9 @@ import SessionToolsBase
 enum StandardOutput {
   static let isTerminal = System.isTerminal(STDOUT_FILENO)
 
+  /// The width of the terminal in characters, as it is now; `nil` if it is not known.
+  static var columnCount: Int? { System.columnCount(of: STDOUT_FILENO) }
+
   /// Writes a text as it is.
   ///
   /// - Throws: `io`; if the reader is gone, the process ends instead, like other programs.
@@ -28,7 +31,7 @@ enum StandardOutput {
       // Unlike an error of a store: the work is done, and only its output is missing.
       throw StoreError(
         .io, store: "standard output",
-        reason: "\(error.call): \(CurrentProcess.message(for: error.errno))", errno: error.errno)
+        reason: "\(error.failure): \(CurrentProcess.message(for: error.errno))", errno: error.errno)
     }
   }
 }

@@ -133,4 +133,9 @@ import Testing
   func `user 65534 has a number if a line of the map covers it`(map: String, isMapped: Bool) {
     #expect(CurrentProcess.isMapped(user: 65534, by: map) == isMapped)
   }
+
+  @Test func `every other user is known, whatever the map covers`() {
+    // No map covers this number, which stands for no user.
+    #expect(CurrentProcess.isKnown(user: .max))
+  }
 }

@@ -218,7 +218,9 @@ import Testing
   @Test func `the description of a slot says what opens it`() {
     let salt = [UInt8](repeating: 0, count: 16)
     let descriptions: [(KeySlot.Parameters, String)] = [
-      (.rawKey(label: ""), "raw key"), (.rawKey(label: "backup"), "raw key (backup)"),
+      (.rawKey(label: ""), "key"), (.rawKey(label: "backup"), "key (backup)"),
+      (.rawKey(label: "key file"), "key file"),
+      (.rawKey(label: "systemd credential vault"), "systemd credential vault"),
       (.namedKey(reference: "keyring:1"), "key kept at keyring:1"),
       (
         .passphrase(Passphrase.Parameters(passes: 1, memoryByteCount: 8 << 20, salt: salt)),

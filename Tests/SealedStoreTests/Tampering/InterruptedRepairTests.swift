@@ -15,23 +15,29 @@ import Testing
 
   private var scratch: Scratch { store.scratch }
 
+  /// Repairs a copy of damaged files on a failing disk, and opens it on a sound one.
+  private func repaired(
+    _ damaged: RecordedDisk.Content, at path: String, on disk: FaultyFileSystem
+  ) throws -> SealedFileStore {
+    try RecordedDisk.write(damaged, to: path)
+    _ = try code {
+      _ = try SealedFileStore.open(
+        at: path, key: scratch.key,
+        environment: StoreEnvironment(fileSystem: disk, repairLease: .zero)
+      ).repair()
+    }
+    return try SealedFileStore.open(
+      at: path, key: scratch.key, environment: StoreEnvironment(repairLease: .zero))
+  }
+
   @Test func `a repair that stops at any call loses nothing that could be salvaged`() throws {
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.chainValue)
     try scratch.flip("header.copy", at: 40)
     let damaged = try RecordedDisk.read(scratch.path)
     var number = 1
     while true {
-      let path = scratch["repair \(number)"]
-      try RecordedDisk.write(damaged, to: path)
       let disk = FaultyFileSystem { [number] in $0.number >= number ? .fail(EIO) : nil }
-      _ = try code {
-        _ = try SealedFileStore.open(
-          at: path, key: scratch.key,
-          environment: StoreEnvironment(fileSystem: disk, repairLease: .zero)
-        ).repair()
-      }
-      let opened = try SealedFileStore.open(
-        at: path, key: scratch.key, environment: StoreEnvironment(repairLease: .zero))
+      let opened = try repaired(damaged, at: scratch["repair \(number)"], on: disk)
       if try !opened.verify().isSound { #expect(try opened.repair().lostRecordCount == 0) }
       #expect(store.wrongAnswer(of: opened) == nil)
       #expect(try opened.text("a") == "second of a", "\(number)")
@@ -56,19 +62,11 @@ import Testing
     for failure in [EIO, ENOSPC] {
       var number = 1
       while true {
-        let path = scratch["repair \(failure) \(number)"]
-        try RecordedDisk.write(damaged, to: path)
         let disk = FaultyFileSystem { [number] in
           $0.number == number || failure == EIO && $0.number > number ? .fail(failure) : nil
         }
-        _ = try code {
-          _ = try SealedFileStore.open(
-            at: path, key: scratch.key,
-            environment: StoreEnvironment(fileSystem: disk, repairLease: .zero)
-          ).repair()
-        }
-        let opened = try SealedFileStore.open(
-          at: path, key: scratch.key, environment: StoreEnvironment(repairLease: .zero))
+        let opened = try repaired(
+          damaged, at: scratch["repair \(failure) \(number)"], on: disk)
         #expect(try readable(opened) == truth, "\(number)")
         let report = try opened.repair()
         #expect(report.isEndConfirmed, "\(number)")

@@ -113,6 +113,58 @@ import Testing
     #expect(try other.open().texts() == ["k1": "k1", "k3": "k3"])
   }
 
+  /// What happened to an item whose records are behind a break, and what a repair says of it.
+  struct Behind: CustomTestStringConvertible {
+    let testDescription: String
+    /// The values that are put; `nil` removes the item.
+    let values: [String?]
+    /// The numbers of the changes whose records do not open.
+    let unopened: Set<Int>
+    let left: String?
+    let (isGone, isOlder): (Bool, Bool)
+
+    init(
+      _ description: String, _ values: [String?], unopened: Set<Int>, left: String?,
+      isGone: Bool = false, isOlder: Bool = false
+    ) {
+      (testDescription, self.values, self.unopened, self.left) =
+        (description, values, unopened, left)
+      (self.isGone, self.isOlder) = (isGone, isOlder)
+    }
+
+    static let all = [
+      Behind("an older value", ["1", "2"], unopened: [1], left: "2"),
+      Behind("the newest value", ["1", "2"], unopened: [2], left: "1", isOlder: true),
+      Behind("all values", ["1", "2"], unopened: [1, 2], left: nil, isGone: true),
+      Behind("a removal", ["1", nil], unopened: [2], left: "1", isOlder: true),
+      Behind("a removed value", ["1", nil], unopened: [1], left: nil),
+      Behind("a value and its removal", ["1", nil], unopened: [1, 2], left: nil),
+    ]
+  }
+
+  @Test(arguments: Behind.all, [true, false])
+  func `of an item behind a break is said what became of it`(
+    _ item: Behind, hasMark: Bool
+  ) throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.put("1", as: "before")
+    for value in item.values {
+      if let value { try store.put(value, as: "item") } else { try store.remove(name("item")) }
+    }
+    try store.put("1", as: "after")
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 1) + JournalLayout.nonce)
+    for number in item.unopened {
+      try other.flip("journal", at: JournalLayout.start(ofRecord: number + 1) + JournalLayout.value)
+    }
+    if !hasMark { try FileManager.default.removeItem(atPath: other.file("mark")) }
+    let report = try other.open().repair()
+    #expect(report.goneItems == (item.isGone ? [try name("item")] : []))
+    #expect(report.olderItems == (item.isOlder ? [try name("item")] : []))
+    #expect(report.unknownRecordCount == 1, "the record before")
+    #expect(try other.open().texts()["item"] == item.left)
+  }
+
   @Test func `records that were cut off are counted beside one that does not open`() throws {
     let other = try Scratch()
     let store = try other.create()

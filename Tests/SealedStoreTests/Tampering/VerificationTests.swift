@@ -200,6 +200,19 @@ import Testing
     #expect(report.damagedItems.map(\.identifier) == ["a", "b", "c", "d", "e"])
   }
 
+  @Test(arguments: 1...9) func `a record with a damaged number is named by its place`(
+    _ record: Int
+  ) throws {
+    let before = try records().prefix(record - 1).joined().count
+    let start = JournalLayout.headByteCount + before
+    try scratch.flip("journal", at: start + JournalLayout.number + 4)
+    let opened = try scratch.open()
+    let findings = try opened.verify().findings.map(\.description)
+    let found = try #require(findings.first { $0.hasPrefix("record ") })
+    #expect(found.hasPrefix("record \(record) at byte \(start), "))
+    if record == 9 { #expect(!found.contains("older value")) }
+  }
+
   /// Returns the nine records of the journal in order.
   private func records() throws -> [[UInt8]] {
     JournalLayout.records(of: try #require(store.files["journal"]))

@@ -32,7 +32,11 @@ package final class Child: Sendable {
       }
     }
     var strings = unsafe ([program] + arguments).map { unsafe strdup($0) }
-    var variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") }
+    // The settings of a sanitizer are for every process: by default some report what is no error.
+    let settings = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+    var variables = unsafe settings.merging(environment) { $1 }.map {
+      unsafe strdup("\($0)=\($1)")
+    }
     defer { unsafe (strings + variables).forEach { unsafe free($0) } }
     unsafe strings.append(nil)
     unsafe variables.append(nil)
