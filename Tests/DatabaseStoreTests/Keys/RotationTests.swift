@@ -178,7 +178,7 @@ import Testing
     #expect(try await value == "value")
   }
 
-  @Test func `is not finished while a row does not open, and goes on when it is put anew`()
+  @Test func `is not finished while a row does not open, and goes on when it is put again`()
     async throws
   {
     let made = try await StoreOnServer()

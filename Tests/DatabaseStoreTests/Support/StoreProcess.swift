@@ -17,6 +17,7 @@ final class StoreProcess: Sendable {
   ///   - place: Where the store is.
   ///   - key: A key file that opens it.
   ///   - arguments: What the command needs besides.
+  /// - Throws: When it cannot be started.
   init(
     _ command: String, _ place: StoreOnServer.Place, _ key: KeyFile, _ arguments: String...
   ) throws {

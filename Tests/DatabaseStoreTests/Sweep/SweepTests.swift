@@ -97,7 +97,7 @@ import Testing
     #expect(try made.store.sweep() == 1)
   }
 
-  @Test func `begins anew in a database that was restored on another server`() async throws {
+  @Test func `forgets the times of another server in a restored database`() async throws {
     let made = try await StoreOnServer(environment: Self.hasty)
     // That server had come further in its transactions.
     try await made.ask(
@@ -123,7 +123,7 @@ import Testing
     try await made.store.remove(item)
     #expect(try await other.text(for: item) == nil)
     #expect(try made.store.sweep() == 1)
-    // Absent, removed and put anew are true for those who saw what was there before.
+    // Absent, removed and put again are true for those who saw what was there before.
     for store in [made.store, other] { #expect(try await store.text(for: item) == nil) }
     try await made.store.put("again", for: item)
     #expect(try await other.text(for: item) == "again")
@@ -133,7 +133,7 @@ import Testing
     #expect(try await made.store.text(for: item) == "more")
   }
 
-  @Test func `makes change streams begin anew that had not come so far`() async throws {
+  @Test func `makes change streams that had not come so far read everything again`() async throws {
     let made = try await StoreOnServer(environment: Self.hasty)
     try await made.store.put("x", for: item)
     var place = made.place

@@ -15,8 +15,8 @@ func rotate() throws {
   say("rotated")
 }
 
-/// Puts increasing numbers into a few items that no other process changes, until its input ends, and
-/// reports the last number of each; every one of them must be read as it was put.
+/// Puts increasing numbers into a few items that no other process changes, until its input ends,
+/// and reports the last number of each; every one of them must be read as it was put.
 func fill() throws {
   let store = try openStore()
   let items = try (0..<3).map { try StoreKey("\(argument(6)) \($0)", in: "fleet") }
