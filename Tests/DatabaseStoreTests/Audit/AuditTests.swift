@@ -59,13 +59,13 @@ import Testing
     #expect(abs(try #require(second.lastTime).timeIntervalSince(start)) < 0.001)
 
     try made.store.rotate()
-    #expect(try made.store.sweep() == 1)
+    #expect(try await made.sweep() == 1)
     // It was removed in the audit before, so it may be gone at any time.
     let third = try audit(made, minutes: 2)
     #expect(third.findings.isEmpty && third.unexplainedCount == 0)
     // Removed and swept since: that takes an hour.
     try await made.store.remove(items[2])
-    #expect(try made.store.sweep() == 1)
+    #expect(try await made.sweep() == 1)
     let fourth = try audit(made, minutes: 65)
     #expect(fourth.findings.isEmpty && fourth.unexplainedCount == 1)
     #expect(try audit(made, minutes: 66).unexplainedCount == 0)

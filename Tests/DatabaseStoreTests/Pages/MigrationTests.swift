@@ -54,7 +54,7 @@ import Testing
   @Test func `and its reverse change nothing`() async throws {
     let made = try await StoreOnServer()
     try await onThread {
-      let items = try fill(TestSize.choose(small: 200, medium: 1200, large: 20_000))
+      let items = try fill(TestSize.choose(small: 100, medium: 300, large: 20_000))
       let there = Migration(
         from: file, to: made.store, journal: try journal("there"), options: options)
       #expect(try there.run().isComplete)
@@ -79,7 +79,7 @@ import Testing
     let lost = place
     try await onThread {
       let items = try fill(30)
-      let step = TestSize.choose(small: 40, medium: 20, large: 1)
+      let step = TestSize.choose(small: 40, medium: 40, large: 1)
       for message in stride(from: 1, to: 80, by: step) {
         let there = try journal("there \(message)")
         proxy.plan(.blackHole, at: message, .toServer)
