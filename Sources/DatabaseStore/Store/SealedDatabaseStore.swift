@@ -40,6 +40,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// The threads for `async` changes, apart from reads because a change may wait for others.
   let writeQueues: BlockingQueues
   let poller: ChangePoller
+  let sweeper: Sweeper
 
   private init(
     _ database: Database, _ keys: StoreKeys, isDurable: Bool, _ options: Options,
@@ -58,6 +59,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     readQueues = BlockingQueues("session-tools.database.read", count: count)
     writeQueues = BlockingQueues("session-tools.database.write", count: count)
     poller = ChangePoller(database, keys)
+    sweeper = Sweeper(database, environment)
   }
 
   deinit {
@@ -92,18 +94,10 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   ) throws(StoreError) -> SealedDatabaseStore {
     let place = try DatabasePlace(address, options)
     let deadline = ContinuousClock.now + options.operationTimeout
-    let connection = try place.connect(until: deadline)
-    let settings = connection.server.settings
-    let statements: StoreStatements
-    do throws(DatabaseFailure) {
-      statements = StoreStatements(schema: try connection.quoted(options.schema))
-    } catch {
-      throw error.storeError(.read, store: place.name)
-    }
-    let database = Database(named: place.name, statements, place.opening, options)
+    let (database, settings) = try place.database(options, until: deadline)
     for notice in settings.notices { database.tell(notice) }
     if place.address.isExposed { database.tell(.exposedConnection) }
-    let header = try database.header(until: deadline)
+    let header = try database.header(until: deadline).header
     let keys = StoreKeys(
       try header.open(with: key, of: place.name).keys, of: header, in: database)
     if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
@@ -131,6 +125,6 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``value(for:)``.
   public func protection() throws(StoreError) -> StoreProtection {
-    StoreProtection(sealedFor: try database.header(until: database.deadline).keySlots)
+    StoreProtection(sealedFor: try keySlots())
   }
 }
