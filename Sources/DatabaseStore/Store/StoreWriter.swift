@@ -10,6 +10,9 @@ struct StoreWriter {
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
   private var leases: [Lease]
+  /// The item that is looked at, if it was read under one of the leases. The statement checks
+  /// whether it still is as it was; if it is not, the item is read again.
+  private var readItem: ReadItem?
   /// The server's clock in microseconds since 1970, from the last look.
   private var serverTime: Int64 = 0
   /// Whether there was an attempt without an answer, which may have been made or may still be.
@@ -48,6 +51,10 @@ struct StoreWriter {
           key: key, address: address, change: last[key] ?? .compare,
           stored: store.versions[address].map { WrittenRow.State($0) })
       }
+    }
+    if condition != nil {
+      let address = rows[0].address
+      readItem = leases.lazy.compactMap { $0.lastRead(at: address) }.first
     }
   }
 
@@ -88,6 +95,10 @@ struct StoreWriter {
   /// when it is another one.
   private mutating func compare() throws(StoreError) -> ChangeOutcome? {
     guard let condition else { return nil }
+    if let item = readItem.take(), condition.versions.contains(item.version) {
+      rows[0].stored = .present(version: item.rowVersion, isGone: false)
+      return nil
+    }
     let item = try store.stored(condition.key, until: deadline)
     guard let item, let value = item.value else { return .noItem }
     guard condition.versions.contains(ItemVersion(value)) else { return .otherItem }
