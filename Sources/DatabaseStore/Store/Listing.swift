@@ -13,21 +13,25 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``value(for:)``; `timedOut` when one page takes too long.
   public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    let hash = try keys.use { keys in namespace.map { keys.hash(of: $0).bytes.bytes } }
+    let hash = try keys.use { keys in namespace.map { keys.hash(of: $0).bytes } }
     let (first, last) = (
-      hash ?? Array(repeating: 0, count: 16), hash ?? Array(repeating: 0xff, count: 16)
+      hash ?? Bytes16(low: 0, high: 0), hash ?? Bytes16(low: .max, high: .max)
     )
     var found: [StoreKey] = []
     var reader = CanonicalKeyReader()
-    var (namespaceBefore, placeBefore, tagBefore) = (first, Int16.min, [UInt8]())
+    var before: RowAddress?
     while true {
       let deadline = database.deadline
       var parameters = StatementParameters()
       parameters.append(first)
       parameters.append(last)
-      parameters.append(namespaceBefore)
-      parameters.append(placeBefore)
-      parameters.append(tagBefore)
+      if let before {
+        parameters.append(before)
+      } else {
+        parameters.append(first)
+        parameters.append(Int16.min)
+        parameters.append([UInt8]())
+      }
       parameters.append(Self.pageCount)
       let page = try database.read(database.statements.page, parameters, until: deadline)
       for number in 0..<page.rowCount {
@@ -39,9 +43,7 @@ extension SealedDatabaseStore {
         }
         // Half of the hash is that of the whole namespace, and may by chance be another one's.
         if namespace == nil || key.namespace == namespace { found.append(key) }
-        (namespaceBefore, placeBefore, tagBefore) = (
-          address.namespace.bytes.bytes, address.place.number, address.tag.bytes.bytes
-        )
+        before = address
       }
       guard page.rowCount == Self.pageCount else { break }
     }
@@ -77,7 +79,7 @@ extension SealedDatabaseStore {
         throw corrupt(key)
       }
       values[position] = try self.keys.useNewest(until: deadline) { keys throws(StoreError) in
-        try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+        try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
       }
     }
     return values

@@ -73,7 +73,7 @@ extension SealedDatabaseStore {
   ) throws(StoreError) -> StoredItem? {
     guard let row = try row(of: key, .value, until: deadline) else { return nil }
     let value = try keys.useNewest(until: deadline) { keys throws(StoreError) in
-      try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+      try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
     }
     note(row)
     return StoredItem(

@@ -134,7 +134,7 @@ struct StoreWriter {
       }
       guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max ~= version,
         let isGone = answer.bool(number, 4),
-        let write = answer.bytes(number, 5).flatMap({ Bytes16(bytes: $0) })
+        let write = answer.bytes16(number, 5)
       else { throw store.corrupt(rows[number].key) }
       rows[number].stored = .present(version: version, isGone: isGone)
       writes.append(WriteIdentifier(bytes: write))
@@ -235,7 +235,7 @@ struct StoreWriter {
     parameters.append(row.fields.version)
     parameters.append(row.fields.epoch.number)
     parameters.append(row.fields.isGone)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     parameters.append(row.nonce)
     parameters.append(row.name ?? [])
     parameters.append(row.value ?? [])
@@ -254,7 +254,7 @@ struct StoreWriter {
     parameters.append(sealed.map { $0?.name ?? [] })
     parameters.append(sealed.map { $0?.value ?? [] })
     parameters.append(epoch.number)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     parameters.append(leases)
     parameters.append(Int64(plan.count))
     return parameters
@@ -297,7 +297,7 @@ struct StoreWriter {
   private mutating func confirm(_ plan: [SentRow]) throws(StoreError) {
     guard let row = plan.first(where: \.isChanged) else { return }
     var parameters = StatementParameters(row.address)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {
