@@ -11,6 +11,7 @@ from .programs import Programs, progress, run_json
 
 GROUP = "database store, values of 512 bytes"
 FLEET_GROUP = "database store, several machines"
+COSTS = "database store, what it costs the server"
 YARDSTICKS = "database store, in the same minutes"
 FEW, SOME, VERY_MANY = 1000, 10_000, 1_000_000
 ROW_BYTES = 1500
@@ -64,6 +65,7 @@ class DatabaseComparison:
         self.contend()
         for count in counts[1:]:
             self.size(count)
+        self.cost()
         for title, values in self.yardsticks.items():
             self.rows.append(rows.of_values(YARDSTICKS, title, "µs", values))
         return self.rows
@@ -236,8 +238,28 @@ class DatabaseComparison:
                 FLEET_GROUP, f"handover among 50 machines, {quantile}", "ms",
                 [run[quantile] for run in runs], most))
 
+    def cost(self) -> None:
+        """Measures the server's processor time and its log for each operation."""
+        gets, puts, refreshes = (
+            (4000, 1000, 200) if self.is_quick else (50_000, 5000, 2000))
+
+        def cost(count: int, *operation) -> tuple[float, float]:
+            time, written = self.server.cost(lambda: self.work(self.ours, *operation))
+            return time * 1e9 / count, written / count
+        get = cost(gets, "get", SOME, SOME, gets, 1)
+        # Before the puts, the versions of the items are read.
+        put = cost(puts, "durable-put", SOME, SOME, puts, 1)
+        refresh = cost(refreshes, "refresh", FEW, refreshes)
+        for title, value in (
+            ("get", get[0]), ("durable put", put[0] - get[0]), ("refresh", refresh[0]),
+        ):
+            self.rows.append(rows.of_values(COSTS, f"processor time, a {title}", "µs", [value]))
+        for title, value in (("durable put", put[1]), ("refresh", refresh[1])):
+            self.rows.append(rows.of_values(
+                COSTS, f"write-ahead log, a {title}", "bytes", [value]))
+
     def size(self, count: int) -> None:
         """Measures the table with its indexes, after all puts."""
         size = self.server.ask(f"SELECT pg_total_relation_size('items_{count}.item')")
         self.rows.append(rows.of_values(
-            GROUP, f"disk an item, {count:,}", "bytes", [int(size) / count]))
+            COSTS, f"disk an item, of {count:,}", "bytes", [int(size) / count]))

@@ -119,6 +119,33 @@ class Server:
             raise Failure(f"psql: {done.stderr.strip()}")
         return done.stdout.strip()
 
+    def cost(self, run) -> tuple[float, int]:
+        """Returns the processor time in seconds and the bytes of the write-ahead log that a function
+        costs the server.
+
+        The function's connections have ended when it returns, so that their processes are counted.
+        """
+        time, position = self._processor_seconds(), self.ask("SELECT pg_current_wal_lsn()")
+        run()
+        written = self.ask(f"SELECT pg_current_wal_lsn() - '{position}'::pg_lsn")
+        return self._processor_seconds() - time, int(written)
+
+    def _processor_seconds(self) -> float:
+        """The time of all processes of the server, also of those that have ended."""
+        main = (self.directory / "data" / "postmaster.pid").read_text().split()[0]
+        children = pathlib.Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        ticks = 0
+        for process in (main, *children):
+            try:
+                text = pathlib.Path(f"/proc/{process}/stat").read_text()
+            except FileNotFoundError:
+                continue
+            # Behind the name in brackets, fields 14 and 15 are its own, 16 and 17 those of children
+            # that have ended.
+            fields = text.rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def statements(self, run) -> dict[int, list[tuple[str, str]]]:
         """Returns the statements that a function causes: for each connection, by its process, their
         names and texts in their order.
