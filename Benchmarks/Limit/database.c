@@ -1,13 +1,13 @@
 // The lower bound of the database store: its statements and its bytes, and nothing else.
 //
-//   database-limit get ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED           random items of 0..<ITEMS
-//   database-limit durable-put ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED   random items, one at a time
+//   database-limit get ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED          random items of 0..<ITEMS
+//   database-limit durable-put ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED  random items, one by one
 //   database-limit put-threads ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED THREADS
-//   database-limit put-list ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED      100 items in each change
-//   database-limit list ADDRESS SCHEMA KEYFILE ITEMS COUNT               the key of every item
-//   database-limit check ADDRESS SCHEMA KEYFILE ITEMS                    every item has its value
-//   database-limit select-one ADDRESS COUNT                              a statement without a table
-//   database-limit fdatasync FILE COUNT                                  8 KiB over bytes on the disk
+//   database-limit put-list ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED     100 items in each change
+//   database-limit list ADDRESS SCHEMA KEYFILE ITEMS COUNT              the key of every item
+//   database-limit check ADDRESS SCHEMA KEYFILE ITEMS                   every item has its value
+//   database-limit select-one ADDRESS COUNT                             a statement without a table
+//   database-limit fdatasync FILE COUNT                                 8 KiB over bytes on disk
 //
 // Prints one line of JSON. The time is that of the operation, by CLOCK_MONOTONIC. A connection, its
 // prepared statements, the versions of the items that are put, and the first of the operations are

@@ -40,7 +40,7 @@ PGconn *database_connect(const char *address);
 database database_open(const char *address, const char *schema, const char *key_path);
 void database_close(database *database);
 
-// Returns the parameters of the next statement, of which there are none yet.
+// Returns the parameters of the next statement, which the caller appends.
 parameters *database_parameters(database *database);
 // Sends a statement with its parameters and waits for the answer.
 PGresult *database_run(database *database, statement statement);

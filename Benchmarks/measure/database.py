@@ -2,6 +2,7 @@
 bytes, on a PostgreSQL server of its own that has the default settings."""
 
 import pathlib
+import re
 
 from . import rows
 from .failure import Failure
@@ -61,7 +62,7 @@ class DatabaseComparison:
         self.put_list()
         self.list_names()
         self.refresh()
-        self.hear()
+        self.follow()
         self.contend()
         for count in counts[1:]:
             self.size(count)
@@ -212,17 +213,17 @@ class DatabaseComparison:
         [names] = [
             names for names in ([name for name, _ in one] for one in sent.values())
             if "take" in names]
-        # Behind the first refresh, which is not like the others.
-        names = names[names.index("release") + 1:]
+        # Each from its exclusive access to the end of it; the first is not like the others.
+        trips = re.findall("take .*?release", " ".join(names))[1:]
         row = rows.of_values(
-            FLEET_GROUP, "round trips of a refresh", "", [len(names) / names.count("take")], 6)
-        row.note = ", ".join(names[:names.index("release") + 1])
+            FLEET_GROUP, "round trips of a refresh", "", [len(trip.split()) for trip in trips], 6)
+        row.note = trips[0]
         self.rows.append(row)
 
-    def hear(self) -> None:
+    def follow(self) -> None:
         """Measures until a change is reported on another machine."""
         runs = [
-            self.work(self.ours, "hear", FEW, 100 if self.is_quick else 500)
+            self.work(self.ours, "follow", FEW, 100 if self.is_quick else 500)
             for _ in range(1 if self.is_quick else 5)]
         for quantile, most in (("p50", None), ("p99", 50e6)):
             self.rows.append(rows.of_values(

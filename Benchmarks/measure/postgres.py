@@ -120,8 +120,8 @@ class Server:
         return done.stdout.strip()
 
     def cost(self, run) -> tuple[float, int]:
-        """Returns the processor time in seconds and the bytes of the write-ahead log that a function
-        costs the server.
+        """Returns what a function costs the server: the processor time in seconds and the bytes of
+        the write-ahead log.
 
         The function's connections have ended when it returns, so that their processes are counted.
         """

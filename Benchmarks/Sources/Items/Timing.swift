@@ -21,9 +21,8 @@ public struct Timing {
 
   /// A line like those of the programs in C, with the end time by a clock that all processes share.
   public var json: String {
-    let figures = [
-      ("count", count), ("nanoseconds", time.nanoseconds), ("end", Self.now),
-    ] + more.sorted { $0.key < $1.key }
+    let common = [("count", count), ("nanoseconds", time.nanoseconds), ("end", Self.now)]
+    let figures = common + more.sorted { $0.key < $1.key }
     return "{\"operation\": \"\(operation)\""
       + figures.map { ", \"\($0.0)\": \($0.1)" }.joined() + "}"
   }

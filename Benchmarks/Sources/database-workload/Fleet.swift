@@ -4,7 +4,7 @@ import Items
 import SessionToolsBase
 import Synchronization
 
-/// What several machines do with one store. Each has an object of its own, with its own connections.
+/// What several machines do with one store: each has an object with connections of its own.
 extension Workload {
   /// Refreshes a session's item again and again, with an answer of the token server that takes no
   /// time; the first is not timed.
@@ -28,9 +28,9 @@ extension Workload {
 
   /// Puts an item again and again, with pauses, and measures from the end of each put until another
   /// machine's stream reports it.
-  func hear(times count: Int) async throws -> Timing {
+  func follow(times count: Int) async throws -> Timing {
     let (here, elsewhere) = (try open(), try open())
-    let key = try StoreKey("item", in: "com.example.hear")
+    let key = try StoreKey("item", in: "com.example.follow")
     let report = Report()
     let listener = Task {
       for await _ in elsewhere.changes(of: [key]) { report.time.withLock { $0 = .now } }
@@ -55,7 +55,7 @@ extension Workload {
       times.append(try await put(number))
     }
     return Timing(
-      operation: "hear", count: count, time: times.reduce(.zero, +), more: Self.quantiles(times))
+      operation: "follow", count: count, time: times.reduce(.zero, +), more: Self.quantiles(times))
   }
 
   /// Lets machines contend for exclusive access to one name, each several times, for 1 ms each.

@@ -10,7 +10,7 @@ let usage = """
          database-workload put-threads ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED THREADS
          database-workload list ADDRESS SCHEMA KEYFILE ITEMS COUNT
          database-workload check ADDRESS SCHEMA KEYFILE ITEMS
-         database-workload refresh|hear ADDRESS SCHEMA KEYFILE COUNT
+         database-workload refresh|follow ADDRESS SCHEMA KEYFILE COUNT
          database-workload contend ADDRESS SCHEMA KEYFILE MACHINES COUNT
   """
 
@@ -46,7 +46,7 @@ func measurement(_ arguments: [String]) async throws -> Timing? {
   case ("list", 2): return try workload.list(rest[0], times: rest[1])
   case ("check", 1): return try workload.check(rest[0])
   case ("refresh", 1): return try await workload.refresh(times: rest[0])
-  case ("hear", 1) where rest[0] > 0: return try await workload.hear(times: rest[0])
+  case ("follow", 1) where rest[0] > 0: return try await workload.follow(times: rest[0])
   case ("contend", 2) where rest[0] > 1 && rest[1] > 0:
     return try workload.contend(rest[0], times: rest[1])
   default: return nil
