@@ -10,8 +10,9 @@ struct StoreWriter {
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
   private var leases: [Lease]
-  /// The item that is looked at, if it was read under one of the leases. The statement checks
-  /// whether it still is as it was; if it is not, the item is read again.
+  /// The item that is looked at, if it was read under one of the leases.
+  ///
+  /// The statement checks whether it still is as it was; if it is not, the item is read again.
   private var readItem: ReadItem?
   /// The server's clock in microseconds since 1970, from the last look.
   private var serverTime: Int64 = 0
