@@ -229,7 +229,8 @@ database database_open(const char *address, const char *schema, const char *key_
   database made = {.link = database_connect(address), .schema = schema};
   char text[256];
   PQclear(PQexec(
-    made.link, "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"));
+    made.link,
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"));
   complete(header_text, schema, text, sizeof text);
   PGresult *result = PQexecParams(made.link, text, 0, NULL, NULL, NULL, NULL, 1);
   require_result(&made, result);
