@@ -3,6 +3,7 @@ import PackageDescription
 
 let base = Target.Dependency.product(name: "SessionToolsBase", package: "SessionTools")
 let sealed = Target.Dependency.product(name: "SealedStore", package: "SessionTools")
+let database = Target.Dependency.product(name: "DatabaseStore", package: "SessionTools")
 
 let package = Package(
   name: "SessionToolsBenchmarks",
@@ -22,14 +23,26 @@ let package = Package(
     .systemLibrary(name: "CMalloc"),
     .executableTarget(
       name: "store-workload", dependencies: ["CMalloc", "Items", base, sealed]),
-    .executableTarget(
-      name: "store-limit", path: "Limit", sources: ["main.c", "store.c"],
+    .target(
+      name: "LimitStore", path: "Limit", sources: ["store.c"], publicHeadersPath: ".",
       linkerSettings: [.linkedLibrary("sodium")]),
+    .executableTarget(
+      name: "store-limit", dependencies: ["LimitStore"], path: "Limit", sources: ["main.c"]),
+
+    // Built only when it is asked for: all else needs no PostgreSQL.
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .executableTarget(
+      name: "database-workload", dependencies: ["Items", base, database, sealed]),
+    .executableTarget(
+      name: "database-limit", dependencies: ["CLibPQ", "LimitStore"], path: "Limit",
+      sources: ["database.c", "postgres.c", "row.c"]),
   ]
 )
 
 // The same settings as in the measured package.
-for target in package.targets where target.name != "store-limit" && target.type != .system {
+let isInC: Set = ["LimitStore", "store-limit", "database-limit"]
+for target in package.targets where !isInC.contains(target.name) && target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),

@@ -6,15 +6,16 @@ from .programs import progress
 
 
 def by_turns(
-    title: str, count: int, sides: tuple[Callable[[int], dict], Callable[[int], dict]],
-) -> tuple[list[dict], list[dict]]:
-    """Measures two sides alternately, each first in every other pair.
+    title: str, count: int, sides: tuple[Callable[[int], dict], ...],
+) -> tuple[list[dict], ...]:
+    """Measures two or more sides alternately, in the other order in every other round.
 
-    A temporary load on the machine then slows both sides.
+    A temporary load on the machine then slows all sides.
     """
-    results: tuple[list[dict], list[dict]] = ([], [])
+    results: tuple[list[dict], ...] = tuple([] for _ in sides)
+    order = range(len(sides))
     for pair in range(count):
-        for side in ((0, 1), (1, 0))[pair % 2]:
+        for side in (order, reversed(order))[pair % 2]:
             results[side].append(sides[side](pair))
         progress(f"{title}: {pair + 1} of {count} pairs")
     progress("")

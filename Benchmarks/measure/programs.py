@@ -13,8 +13,8 @@ from .failure import Failure
 HERE = pathlib.Path(__file__).resolve().parent.parent
 # The package of each program.
 PACKAGES = {
-    "store-limit": HERE, "store-workload": HERE, "hot-paths": HERE.parent,
-    "SessionWorker": HERE.parent}
+    "store-limit": HERE, "store-workload": HERE, "database-limit": HERE, "database-workload": HERE,
+    "hot-paths": HERE.parent, "SessionWorker": HERE.parent}
 
 
 @dataclasses.dataclass

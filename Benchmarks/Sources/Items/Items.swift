@@ -34,12 +34,15 @@ public enum Items {
   }
 }
 
-/// A pseudorandom series that is the same every time: that of `Limit/main.c`.
+/// A pseudorandom series that is the same every time: that of `Limit/main.c` and
+/// `Limit/database.c`.
 public struct Xorshift {
   private var state: UInt64 = 88_172_645_463_325_252
 
-  /// Begins the series.
-  public init() {}
+  /// Begins a series; each seed has another one.
+  public init(seed: Int = 0) {
+    state ^= UInt64(seed) << 32
+  }
 
   /// Returns the next number, at least 0 and below a bound.
   public mutating func next(below bound: Int) -> Int {

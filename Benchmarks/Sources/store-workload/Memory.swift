@@ -1,5 +1,6 @@
 import CMalloc
 import Foundation
+import Items
 
 /// The memory of this process.
 enum Memory {

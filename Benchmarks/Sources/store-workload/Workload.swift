@@ -5,56 +5,32 @@ import SealedStore
 import SessionToolsBase
 import Synchronization
 
-/// An error with a message for the user.
-struct WorkloadError: Error {
-  let message: String
-
-  init(_ message: String) {
-    self.message = message
-  }
-}
-
 /// The operations of `Limit/main.c` through the public interface, each timed by itself.
 struct Workload {
   let path: String
   let key: KeyFile
 
-  /// The result of one operation.
-  struct Measurement {
-    let operation: String
-    let count: Int
-    let time: Duration
-    var memoryByteCount: Int?
-
-    /// A line like those of `Limit/main.c`, with the end time by a clock that all processes share.
-    var json: String {
-      let memory = memoryByteCount.map { ", \"memoryBytes\": \($0)" } ?? ""
-      return "{\"operation\": \"\(operation)\", \"count\": \(count), "
-        + "\"nanoseconds\": \(time.nanoseconds), \"end\": \(Clock.now)\(memory)}"
-    }
-  }
-
   /// Creates an empty store.
-  func create() throws -> Measurement {
+  func create() throws -> Timing {
     let time = try timed { _ = try SealedFileStore.create(at: path, key: key) }
-    return Measurement(operation: "create", count: 0, time: time)
+    return Timing(operation: "create", count: 0, time: time)
   }
 
   /// Puts items, one at a time, each durable before the next.
   ///
   /// The first is not timed: once after opening, a writer checks for traces of a crash.
-  func durablePut(_ numbers: Range<Int>) throws -> Measurement {
+  func durablePut(_ numbers: Range<Int>) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
     for item in items.prefix(1) { try store.put(item.value, for: item.key) }
     let time = try timed {
       for item in items.dropFirst() { try store.put(item.value, for: item.key) }
     }
-    return Measurement(operation: "durable-put", count: numbers.count - 1, time: time)
+    return Timing(operation: "durable-put", count: numbers.count - 1, time: time)
   }
 
   /// Puts different items from several threads, each item durable before its thread's next.
-  func durablePut(_ numbers: Range<Int>, threads threadCount: Int) throws -> Measurement {
+  func durablePut(_ numbers: Range<Int>, threads threadCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
     try store.put(items[0].value, for: items[0].key)
@@ -78,37 +54,37 @@ struct Workload {
       for _ in 0..<threadCount { ends.wait() }
     }
     guard failures.withLock(\.self) == 0 else { throw WorkloadError("a put failed") }
-    return Measurement(operation: "put-threads", count: numbers.count, time: time)
+    return Timing(operation: "put-threads", count: numbers.count, time: time)
   }
 
   /// Removes items, one at a time, each durable before the next; the first is not timed.
-  func remove(_ numbers: Range<Int>) throws -> Measurement {
+  func remove(_ numbers: Range<Int>) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let keys = try Items.keys(numbers)
     for key in keys.prefix(1) { try store.remove(key) }
     let time = try timed {
       for key in keys.dropFirst() { try store.remove(key) }
     }
-    return Measurement(operation: "remove", count: numbers.count - 1, time: time)
+    return Timing(operation: "remove", count: numbers.count - 1, time: time)
   }
 
   /// Compacts a store of some items.
-  func compact(_ itemCount: Int) throws -> Measurement {
+  func compact(_ itemCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let time = try timed { _ = try store.compact() }
-    return Measurement(operation: "compact", count: itemCount, time: time)
+    return Timing(operation: "compact", count: itemCount, time: time)
   }
 
   /// Puts items in one change.
-  func bulk(_ numbers: Range<Int>) throws -> Measurement {
+  func bulk(_ numbers: Range<Int>) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let changes = try Items.puts(numbers)
     let time = try timed { try store.apply(changes) }
-    return Measurement(operation: "bulk", count: numbers.count, time: time)
+    return Timing(operation: "bulk", count: numbers.count, time: time)
   }
 
   /// Reads random items of the first `itemCount`.
-  func get(of itemCount: Int, times count: Int) throws -> Measurement {
+  func get(of itemCount: Int, times count: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     // In the order of the reads: how a program stores its keys is not measured.
     var random = Xorshift()
@@ -121,20 +97,20 @@ struct Workload {
         else { throw WorkloadError("an item is missing") }
       }
     }
-    return Measurement(operation: "get", count: count, time: time)
+    return Timing(operation: "get", count: count, time: time)
   }
 
   /// Lists all items.
-  func list(_ itemCount: Int) throws -> Measurement {
+  func list(_ itemCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     var count = 0
     let time = try timed { count = try store.keys(in: nil).count }
     guard count == itemCount else { throw WorkloadError("\(count) items are listed") }
-    return Measurement(operation: "list", count: count, time: time)
+    return Timing(operation: "list", count: count, time: time)
   }
 
   /// Lists all items again, without a change since they were listed.
-  func list(_ itemCount: Int, again count: Int) throws -> Measurement {
+  func list(_ itemCount: Int, again count: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     func list() throws {
       let count = try store.keys(in: nil).count
@@ -142,7 +118,7 @@ struct Workload {
     }
     try list()
     let time = try timed { for _ in 0..<count { try list() } }
-    return Measurement(operation: "list-again", count: count, time: time)
+    return Timing(operation: "list-again", count: count, time: time)
   }
 
   /// Opens the store, and measures the time and the memory that this needs.
@@ -153,7 +129,7 @@ struct Workload {
   ///     once is not counted.
   /// - Returns: The time and the memory of the open store.
   /// - Throws: An error if a store cannot be opened or has other items.
-  func open(with itemCount: Int, after emptyPath: String) throws -> Measurement {
+  func open(with itemCount: Int, after emptyPath: String) throws -> Timing {
     let empty = try SealedFileStore.open(at: emptyPath, key: key)
     let before = try Memory.anonymousByteCount()
     var store: SealedFileStore?
@@ -163,12 +139,13 @@ struct Workload {
       try store?.contains(Items.key(itemCount - 1)) == true,
       try store?.contains(Items.key(itemCount)) == false
     else { throw WorkloadError("the store does not have \(itemCount) items") }
-    return Measurement(
-      operation: "open", count: itemCount, time: time, memoryByteCount: max(0, after - before))
+    return Timing(
+      operation: "open", count: itemCount, time: time,
+      more: ["memoryBytes": max(0, after - before)])
   }
 
   /// Checks that the store is undamaged and has exactly the first items with their values.
-  func check(_ itemCount: Int) throws -> Measurement {
+  func check(_ itemCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     let time = try timed {
       let report = try store.verify()
@@ -182,26 +159,10 @@ struct Workload {
         }
       }
     }
-    return Measurement(operation: "check", count: itemCount, time: time)
+    return Timing(operation: "check", count: itemCount, time: time)
   }
 
   private func timed(_ body: () throws -> Void) rethrows -> Duration {
     try SuspendingClock().measure(body)
-  }
-}
-
-/// `CLOCK_MONOTONIC`, the clock that the suspending clock reads on Linux.
-private enum Clock {
-  /// The current time in nanoseconds, by a clock that all processes share.
-  static var now: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-}
-
-extension Duration {
-  fileprivate var nanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 }

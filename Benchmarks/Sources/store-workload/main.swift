@@ -1,4 +1,5 @@
 import Foundation
+import Items
 import SealedStore
 import SessionToolsBase
 
@@ -26,7 +27,7 @@ func number(_ text: String) -> Int {
 }
 
 /// Runs the operation that the arguments name, or returns `nil` if they are invalid.
-func measurement(_ arguments: [String]) throws -> Workload.Measurement? {
+func measurement(_ arguments: [String]) throws -> Timing? {
   guard arguments.count >= 3 else { return nil }
   let workload = Workload(path: arguments[1], key: KeyFile(arguments[2]))
   let rest = Array(arguments.dropFirst(3))

@@ -62,13 +62,14 @@ package final class ConnectionPool: Sendable {
   private func take(
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {
+    if let connection = takeIdle() { return connection }
     let waiter = Waiter()
     serve { $0.waiters.append(waiter) }
     while true {
       let (grant, wakeTime) = state.withLock { ($0.grant(to: waiter), $0.pause.end) }
       switch grant {
       case .connection(let connection):
-        if connection.isAlive { return connection }
+        if connection.isAlive() { return connection }
         // After a restart of the server all of them are like this one.
         serve { state in
           state.usedCount -= 1
@@ -82,6 +83,20 @@ package final class ConnectionPool: Sendable {
       let end = min(deadline, wakeTime.flatMap { $0 > .now ? $0 : nil } ?? deadline)
       _ = waiter.isWoken.wait(timeout: .now() + (end - .now).dispatchInterval)
       serve { _ in }
+    }
+  }
+
+  /// Takes an idle connection when no one waits for one.
+  private func takeIdle() -> DatabaseConnection? {
+    while true {
+      let taken = state.withLock { state -> DatabaseConnection? in
+        guard state.waiters.isEmpty, let idle = state.idle.popLast() else { return nil }
+        state.usedCount += 1
+        return idle.connection
+      }
+      guard let taken else { return nil }
+      if taken.isAlive() { return taken }
+      serve { $0.usedCount -= 1 }
     }
   }
 

@@ -1,4 +1,5 @@
 import CPQ
+import SealedStore
 package import SessionToolsBase
 
 /// What a server answered to a statement: rows in binary form, or an error.
@@ -88,6 +89,16 @@ package import SessionToolsBase
   /// Returns a copy of a value; `nil` when it is NULL, or there is no such column.
   package func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
     unsafe withBytes(row, column) { unsafe Array($0) }
+  }
+
+  /// Returns a value of exactly 16 bytes; `nil` when it is another one.
+  func bytes16(_ row: Int, _ column: Int) -> Bytes16? {
+    unsafe withBytes(row, column) { bytes in
+      guard bytes.count == 16 else { return nil as Bytes16? }
+      return unsafe Bytes16(
+        low: UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)),
+        high: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    } ?? nil
   }
 
   /// Returns a copy of a value in a buffer of its own, in which it can be opened.

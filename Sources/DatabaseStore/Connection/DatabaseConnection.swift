@@ -18,6 +18,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   /// Notices that were sent without a statement, or with one that changes nothing.
   package private(set) var notices: [ServerNotice] = []
   private var wasNotified = false
+  private var wasFoundAlive = false
   /// Whether the server has said that it closes the connection.
   private var isEnding = false
 
@@ -103,15 +104,21 @@ package final class DatabaseConnection: @unchecked Sendable {
     }
   }
 
-  /// Whether the server has not closed the connection, as far as that has arrived.
-  var isAlive: Bool { (try? openLink()) != nil }
+  /// Returns whether the server has not closed the connection, as far as that has arrived.
+  ///
+  /// The statement that is sent next does not look again.
+  func isAlive() -> Bool {
+    wasFoundAlive = (try? openLink()) != nil
+    return wasFoundAlive
+  }
 
   /// Returns libpq's connection, if the server has not closed it meanwhile.
   private func openLink() throws(DatabaseFailure) -> LibPQConnection {
     guard !isInForkedChild else { throw .notSent(.forkedChild) }
     guard let link else { throw Self.lost }
+    defer { wasFoundAlive = false }
     // A server that was stopped has said so: what is sent now would be without an answer.
-    if SocketWait.hasInput(link.descriptor) {
+    if !wasFoundAlive, SocketWait.hasInput(link.descriptor) {
       guard link.receive(), !SocketWait.hasEnded(link.descriptor) else { throw Self.lost }
       collect(link)
     }
@@ -214,6 +221,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   private func collect(_ link: LibPQConnection) -> ServerNotice? {
     wasNotified = link.takeNotifications() || wasNotified
     let arrived = link.takeNotices()
+    guard !arrived.isEmpty else { return nil }
     isEnding = isEnding || arrived.contains(where: \.isFarewell)
     // Only the last ones matter, for diagnosis.
     notices = (notices + arrived).suffix(16)

@@ -1,3 +1,4 @@
+package import SealedStore
 package import SessionToolsBase
 
 /// The parameters of a statement in PostgreSQL's binary form, one after the other.
@@ -18,7 +19,12 @@ package struct StatementParameters {
     case int8s = 1016
   }
 
-  package init() {}
+  package init() {
+    // Enough for a read.
+    kinds.reserveCapacity(4)
+    ranges.reserveCapacity(4)
+    bytes.reserveCapacity(128)
+  }
 
   private(set) var kinds: [Kind] = []
   /// The values, behind one byte that gives even an empty value an address.
@@ -37,6 +43,7 @@ package struct StatementParameters {
   package mutating func append(_ value: Int64) { append(.int8) { $0.append(bigEndian: value) } }
   package mutating func append(_ value: String) { append(.text) { $0 += value.utf8 } }
   package mutating func append(_ value: [UInt8]) { append(.bytes) { $0 += value } }
+  package mutating func append(_ value: Bytes16) { append(.bytes) { $0.append(value) } }
 
   /// Appends the number of a transaction, an `xid8`.
   package mutating func append(transaction: UInt64) {
@@ -70,6 +77,10 @@ package struct StatementParameters {
 
   package mutating func append(_ values: [[UInt8]]) {
     append(.byteStrings, of: .bytes, values) { $0 += $1 }
+  }
+
+  package mutating func append(_ values: [Bytes16]) {
+    append(.byteStrings, of: .bytes, values) { $0.append($1) }
   }
 
   package mutating func appendNull(_ kind: Kind) {
@@ -126,6 +137,11 @@ package struct StatementParameters {
 }
 
 extension [UInt8] {
+  fileprivate mutating func append(_ value: Bytes16) {
+    append(bigEndian: value.low.byteSwapped)
+    append(bigEndian: value.high.byteSwapped)
+  }
+
   fileprivate mutating func append(bigEndian value: some FixedWidthInteger) {
     unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
   }

@@ -1,5 +1,6 @@
 import SealedStore
 package import SessionToolsBase
+import Synchronization
 
 /// Finding the places of names, with the keys derived from the index key.
 extension DatabaseKeys {
@@ -9,7 +10,7 @@ extension DatabaseKeys {
   package func address(of key: StoreKey) throws(StoreError) -> RowAddress {
     let name = EncodedKey(key)
     return RowAddress(
-      namespace: namespace(name), place: try place(of: key, name),
+      namespace: hash(of: key.namespace), place: try place(of: key, name),
       tag: RowTag(bytes: name.hash(key: index.tag)))
   }
 
@@ -24,13 +25,14 @@ extension DatabaseKeys {
 
   /// Returns the hash that all rows of a namespace have.
   package func hash(of namespace: StoreNamespace) -> NamespaceHash {
-    self.namespace(EncodedKey(namespace))
-  }
-
-  private func namespace(_ name: EncodedKey) -> NamespaceHash {
+    let known = lastNamespace.withLock { $0 }
+    if let known, known.namespace == namespace { return known.hash }
+    let name = EncodedKey(namespace)
     let group = name.hash(0..<name.groupByteCount, key: index.group)
-    let whole = name.hash(0..<name.namespaceByteCount, key: index.namespace)
-    return NamespaceHash(bytes: Bytes16(low: group.low, high: whole.low))
+    let whole = name.hash(key: index.namespace)
+    let hash = NamespaceHash(bytes: Bytes16(low: group.low, high: whole.low))
+    lastNamespace.withLock { $0 = HashedNamespace(namespace: namespace, hash: hash) }
+    return hash
   }
 
   /// Computes the place from the name of the item's spent mark, which both of them lead to.
@@ -42,25 +44,27 @@ extension DatabaseKeys {
   }
 }
 
+/// A namespace, and the hash that all of its rows have.
+struct HashedNamespace {
+  let namespace: StoreNamespace
+  let hash: NamespaceHash
+}
+
 /// The canonical bytes of a key or a namespace, and where their parts end.
 private struct EncodedKey {
   private let buffer: ByteBuffer
   /// The length of service and group.
   let groupByteCount: Int
-  /// The length of service, group and install.
-  let namespaceByteCount: Int
 
   init(_ key: StoreKey) {
     buffer = ByteBuffer(byteCount: key.canonicalByteCount)
     key.storeCanonical(in: buffer, at: 0)
     groupByteCount = Self.groupByteCount(of: key.namespace)
-    namespaceByteCount = key.namespace.canonicalBytes.count
   }
 
   init(_ namespace: StoreNamespace) {
     buffer = ByteBuffer(namespace.canonicalBytes)
     groupByteCount = Self.groupByteCount(of: namespace)
-    namespaceByteCount = buffer.byteCount
   }
 
   private static func groupByteCount(of namespace: StoreNamespace) -> Int {

@@ -1,5 +1,6 @@
 package import SealedStore
 import SessionToolsBase
+import Synchronization
 
 /// The keys of an open store, in one guarded allocation.
 ///
@@ -16,6 +17,8 @@ package final class DatabaseKeys: Sendable {
   let headerKey: KeyBytes
   let index: IndexKeys
   private let epochs: [Epoch: EpochKeys]
+  /// The namespace of the last key: most programs use few, and each takes two hashes.
+  let lastNamespace = Mutex<HashedNamespace?>(nil)
 
   /// Fills the memory from the random keys.
   ///

@@ -20,6 +20,11 @@ package struct RowAddress: Hashable, Sendable {
     namespace: NamespaceHash(bytes: Bytes16(low: 0, high: 0)), place: Place(.min),
     tag: RowTag(bytes: Bytes16(low: 0, high: 0)))
 
+  /// Hashes a part of the tag alone, which is a hash with a key itself.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(tag.bytes.low)
+  }
+
   /// Writes `namespace 16 ‖ place 2 ‖ tag 16`.
   func store(in buffer: ByteBuffer, at offset: Int) {
     namespace.bytes.store(in: buffer, at: offset)

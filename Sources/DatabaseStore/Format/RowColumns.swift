@@ -22,7 +22,10 @@ extension Bytes16 {
   /// Reads a column; `nil` when it does not have 16 bytes.
   package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
-    self.init(ByteBuffer(bytes), at: 0)
+    func word(_ start: Int) -> UInt64 {
+      (start..<start + 8).reversed().reduce(0) { $0 << 8 | UInt64(bytes[$1]) }
+    }
+    self.init(low: word(0), high: word(8))
   }
 
   /// The bytes, for a column.

@@ -29,7 +29,7 @@ package struct RowOpener: Sendable {
     of row: SealedRow, for key: StoreKey
   ) throws(StoreError) -> SecretBytes? {
     guard try keys.address(of: key) == row.fields.address else { throw corrupt(key) }
-    return try value(of: row, key)
+    return try value(of: row, addressedBy: key)
   }
 
   /// Opens the name of a row.
@@ -66,7 +66,7 @@ package struct RowOpener: Sendable {
     of row: SealedRow, by reader: inout CanonicalKeyReader
   ) throws(StoreError) -> (key: StoreKey, value: SecretBytes?) {
     let key = try key(of: row, by: &reader)
-    return (key, try value(of: row, key))
+    return (key, try value(of: row, addressedBy: key))
   }
 
   private static let largestNameByteCount =
@@ -75,7 +75,12 @@ package struct RowOpener: Sendable {
     Sodium.tagByteCount
     + Padding.paddedByteCount(for: 4 + DatabaseFormat.largestValueByteCount)
 
-  private func value(of row: SealedRow, _ key: StoreKey) throws(StoreError) -> SecretBytes? {
+  /// Opens the value of a row whose address was computed from the key.
+  ///
+  /// - Throws: As ``value(of:for:)``.
+  func value(
+    of row: SealedRow, addressedBy key: StoreKey
+  ) throws(StoreError) -> SecretBytes? {
     guard let sealed = row.value else { preconditionFailure("a row with its value") }
     let keys = try epochKeys(of: row)
     guard Padding.isPossible(sealed.count - Sodium.tagByteCount),

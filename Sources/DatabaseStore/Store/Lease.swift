@@ -9,6 +9,7 @@ final class Lease: Sendable {
   /// 16 random bytes, which no other access has.
   let holder: [UInt8]
   private let ended = Atomic(false)
+  private let lastRead = Mutex<ReadItem?>(nil)
 
   /// The leases of the closures around the caller, in its task or its thread.
   @TaskLocal static var all: [Lease] = []
@@ -23,10 +24,33 @@ final class Lease: Sendable {
   /// to it any more.
   var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  func end() { ended.store(true, ordering: .releasing) }
+  /// Marks the closure as over, and forgets what was read in it.
+  func end() {
+    ended.store(true, ordering: .releasing)
+    lastRead.withLock { $0 = nil }
+  }
+
+  /// Notes an item that was read in the closure: one that is changed under the access has mostly
+  /// been read just before.
+  func note(_ item: ReadItem) {
+    guard !isEnded else { return }
+    lastRead.withLock { $0 = item }
+  }
+
+  /// Returns the item that was read last in the closure, if it is the one at an address.
+  func lastRead(at address: RowAddress) -> ReadItem? {
+    lastRead.withLock { $0.flatMap { $0.address == address ? $0 : nil } }
+  }
 
   /// The leases around the caller that are on names of a store, by whichever object.
   static func held(in store: SealedDatabaseStore) -> [Lease] {
     all.filter { $0.store == store.keys.store && !$0.isEnded }
   }
+}
+
+/// An item as it was read: which version of its row had which bytes.
+struct ReadItem: Sendable {
+  let address: RowAddress
+  let rowVersion: Int64
+  let version: ItemVersion
 }

@@ -87,7 +87,7 @@ final class LeaseKeeper: Sendable {
   private static func parameters(_ lease: Lease) -> StatementParameters {
     var parameters = StatementParameters()
     parameters.append(lease.address.place.number)
-    parameters.append(lease.address.tag.bytes.bytes)
+    parameters.append(lease.address.tag.bytes)
     parameters.append(lease.holder)
     return parameters
   }

@@ -87,7 +87,7 @@ extension SealedDatabaseStore {
         guard !SeenVersions.isOlder(row.fields.version, than: known[position]) else {
           throw older(key)
         }
-        values[position] = try opener.value(of: row, for: key)
+        values[position] = try opener.value(of: row, addressedBy: key)
         note(row)
       }
     }

@@ -10,7 +10,29 @@ extension SealedDatabaseStore {
   ///   `corrupt` when the row was changed by someone without the keys, or is older than this
   ///   process has seen it; `keyMissing`, `wrongKey` when the store's keys were replaced, or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try stored(key, until: database.deadline)?.value
+    try value(for: key, under: Lease.held(in: self).last)
+  }
+
+  /// Reads one value like the blocking method, on one of a few threads outside of the pool of
+  /// tasks.
+  ///
+  /// - Throws: As the blocking method.
+  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    let lease = Lease.held(in: self).last
+    return try await readQueues.next.blocking { () throws(StoreError) in
+      try self.value(for: key, under: lease)
+    }
+  }
+
+  private func value(
+    for key: StoreKey, under lease: Lease?
+  ) throws(StoreError) -> SecretBytes? {
+    guard let item = try stored(key, until: database.deadline) else { return nil }
+    if let lease, let value = item.value {
+      lease.note(
+        ReadItem(address: item.address, rowVersion: item.version, version: ItemVersion(value)))
+    }
+    return item.value
   }
 
   /// Returns whether there is an item, without reading its value.
@@ -45,6 +67,7 @@ extension SealedDatabaseStore {
 
   /// An item as it was read.
   struct StoredItem {
+    let address: RowAddress
     let version: Int64
     /// `nil` when the item is gone.
     let value: SecretBytes?
@@ -57,10 +80,11 @@ extension SealedDatabaseStore {
     try keys.renewing(until: deadline) { () throws(StoreError) in
       guard let row = try row(of: key, .value, until: deadline) else { return nil }
       let value = try keys.use { keys throws(StoreError) in
-        try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+        try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
       }
       note(row)
-      return StoredItem(version: row.fields.version, value: value)
+      return StoredItem(
+        address: row.fields.address, version: row.fields.version, value: value)
     }
   }
 

@@ -9,22 +9,22 @@ extension StatementParameters {
   }
 
   mutating func append(_ address: RowAddress) {
-    append(address.namespace.bytes.bytes)
+    append(address.namespace.bytes)
     append(address.place.number)
-    append(address.tag.bytes.bytes)
+    append(address.tag.bytes)
   }
 
   init(_ addresses: [RowAddress]) {
     self.init()
-    append(addresses.map(\.namespace.bytes.bytes))
+    append(addresses.map(\.namespace.bytes))
     append(addresses.map(\.place.number))
-    append(addresses.map(\.tag.bytes.bytes))
+    append(addresses.map(\.tag.bytes))
   }
 
   /// Appends place, tag and holder of each lease.
   mutating func append(_ leases: [Lease]) {
     append(leases.map(\.address.place.number))
-    append(leases.map(\.address.tag.bytes.bytes))
+    append(leases.map(\.address.tag.bytes))
     append(leases.map(\.holder))
   }
 }
@@ -49,7 +49,7 @@ extension DatabaseAnswer {
     guard let version = integer(Int64.self, row, first), version > 0,
       let epoch = integer(Int32.self, row, first + 1).flatMap({ Epoch($0) }),
       let isGone = bool(row, first + 2),
-      let write = bytes(row, first + 3).flatMap({ Bytes16(bytes: $0) }),
+      let write = bytes16(row, first + 3),
       let nonce = bytes(row, first + 4), let sealed = bytes(row, first + 5)
     else { return nil }
     let fields = RowFields(
@@ -62,9 +62,8 @@ extension DatabaseAnswer {
 
   /// Returns the address in a row that begins with it; `nil` when it cannot be one.
   func address(_ row: Int) -> RowAddress? {
-    guard let namespace = bytes(row, 0).flatMap({ Bytes16(bytes: $0) }),
-      let place = integer(Int16.self, row, 1),
-      let tag = bytes(row, 2).flatMap({ Bytes16(bytes: $0) })
+    guard let namespace = bytes16(row, 0), let place = integer(Int16.self, row, 1),
+      let tag = bytes16(row, 2)
     else { return nil }
     return RowAddress(
       namespace: NamespaceHash(bytes: namespace), place: Place(place), tag: RowTag(bytes: tag))

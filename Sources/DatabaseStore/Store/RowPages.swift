@@ -66,8 +66,8 @@ struct RowPages {
   ) throws(StoreError) -> [Row] {
     let database = store.database
     var parameters = StatementParameters()
-    parameters.append(first.bytes.bytes)
-    parameters.append(last.bytes.bytes)
+    parameters.append(first.bytes)
+    parameters.append(last.bytes)
     parameters.append(end)
     parameters.append(withRemovals)
     parameters.append(Self.pageCount)

@@ -28,6 +28,9 @@ final class SeenVersions: Sendable {
   }
 
   private static let generationCount = 50_000
+  /// The time for which a row that is read again is not noted again.
+  private static let precision = Duration.seconds(10)
+
   private let state = Mutex(State())
 
   subscript(address: RowAddress) -> Seen? { state.withLock { $0[address] } }
@@ -36,6 +39,11 @@ final class SeenVersions: Sendable {
   func note(_ address: RowAddress, version: Int64, isGone: Bool) {
     let seen = Seen(version: version, isGone: isGone, time: .now)
     state.withLock { state in
+      if let known = state.newer[address], known.version == version,
+        seen.time < known.time + Self.precision
+      {
+        return
+      }
       // Another thread may have read or written a newer one meanwhile.
       if let known = state[address], known.version > version { return }
       state.set(seen, at: address)

@@ -210,14 +210,15 @@ struct StoreStatements: Sendable {
       WHERE (SELECT count(*) FROM f) = cardinality($15)
         AND (SELECT least_epoch FROM \(schema).header) <= $11
     ), o AS MATERIALIZED (
-      SELECT i.ns, i.place, i.tag FROM \(schema).item i JOIN u USING (ns, place, tag)
-      WHERE u.old <> 0 AND i.version = u.old ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
+      SELECT u.* FROM u
+      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+      WHERE u.old <> 0 AND i.version = u.old ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
     ), replaced AS (
-      UPDATE \(schema).item i SET version = u.new, epoch = $11, gone = u.gone,
-        xid = pg_current_xact_id(), write = $12, nonce = u.nonce, name = u.name, value = u.value
-      FROM u JOIN o USING (ns, place, tag)
-      WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.old
-        AND u.changed
+      UPDATE \(schema).item i SET version = o.new, epoch = $11, gone = o.gone,
+        xid = pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name, value = o.value
+      FROM o
+      WHERE i.ns = o.ns AND i.place = o.place AND i.tag = o.tag AND i.version = o.old
+        AND o.changed
       RETURNING 1
     ), added AS (
       INSERT INTO \(schema).item (
@@ -227,7 +228,7 @@ struct StoreStatements: Sendable {
       ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1
     )
     SELECT 1 / ((SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)
-      + (SELECT count(*) FROM o JOIN u USING (ns, place, tag) WHERE NOT u.changed) = $16)::int
+      + (SELECT count(*) FROM o WHERE NOT changed) = $16)::int
     """
   }
 

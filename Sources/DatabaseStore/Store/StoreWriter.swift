@@ -10,6 +10,10 @@ struct StoreWriter {
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
   private var leases: [Lease]
+  /// The item that is looked at, if it was read under one of the leases.
+  ///
+  /// The statement checks whether it still is as it was; if it is not, the item is read again.
+  private var readItem: ReadItem?
   /// The server's clock in microseconds since 1970, from the last look.
   private var serverTime: Int64 = 0
   /// Whether there was an attempt without an answer, which may have been made or may still be.
@@ -48,6 +52,10 @@ struct StoreWriter {
           key: key, address: address, change: last[key] ?? .compare,
           stored: store.versions[address].map { WrittenRow.State($0) })
       }
+    }
+    if condition != nil {
+      let address = rows[0].address
+      readItem = leases.lazy.compactMap { $0.lastRead(at: address) }.first
     }
   }
 
@@ -88,6 +96,10 @@ struct StoreWriter {
   /// when it is another one.
   private mutating func compare() throws(StoreError) -> ChangeOutcome? {
     guard let condition else { return nil }
+    if let item = readItem.take(), condition.versions.contains(item.version) {
+      rows[0].stored = .present(version: item.rowVersion, isGone: false)
+      return nil
+    }
     let item = try store.stored(condition.key, until: deadline)
     guard let item, let value = item.value else { return .noItem }
     guard condition.versions.contains(ItemVersion(value)) else { return .otherItem }
@@ -123,7 +135,7 @@ struct StoreWriter {
       }
       guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max ~= version,
         let isGone = answer.bool(number, 4),
-        let write = answer.bytes(number, 5).flatMap({ Bytes16(bytes: $0) })
+        let write = answer.bytes16(number, 5)
       else { throw store.corrupt(rows[number].key) }
       rows[number].stored = .present(version: version, isGone: isGone)
       writes.append(WriteIdentifier(bytes: write))
@@ -224,7 +236,7 @@ struct StoreWriter {
     parameters.append(row.fields.version)
     parameters.append(row.fields.epoch.number)
     parameters.append(row.fields.isGone)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     parameters.append(row.nonce)
     parameters.append(row.name ?? [])
     parameters.append(row.value ?? [])
@@ -243,7 +255,7 @@ struct StoreWriter {
     parameters.append(sealed.map { $0?.name ?? [] })
     parameters.append(sealed.map { $0?.value ?? [] })
     parameters.append(epoch.number)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     parameters.append(leases)
     parameters.append(Int64(plan.count))
     return parameters
@@ -286,7 +298,7 @@ struct StoreWriter {
   private mutating func confirm(_ plan: [SentRow]) throws(StoreError) {
     guard let row = plan.first(where: \.isChanged) else { return }
     var parameters = StatementParameters(row.address)
-    parameters.append(write.bytes.bytes)
+    parameters.append(write.bytes)
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {

@@ -23,7 +23,8 @@ extension SealedDatabaseStore: ConditionalStore {
 
   /// Makes changes if a stored item is one of some versions; compares the bytes of its value.
   ///
-  /// Takes one round trip more than ``apply(_:)``.
+  /// Takes one round trip more than ``apply(_:)``, unless the item was the last one that was read
+  /// in the closure with exclusive access around it.
   package func apply(
     _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
   ) async throws(StoreError) -> ChangeOutcome {

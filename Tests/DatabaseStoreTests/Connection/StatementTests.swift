@@ -45,6 +45,23 @@ import Testing
     #expect(prepared.integer(Int64.self, 0, 0) == (mode == .named ? 1 : 0))
   }
 
+  /// A pooler passes the connection on to others, whose plans are their own affair.
+  @Test func `a prepared statement is planned once`() async throws {
+    let connection = try await DatabaseServer.shared().open()
+    let statement = DatabaseStatement(
+      name: "few", text: "SELECT count(*) FROM unnest($1::int8[])")
+    var parameters = StatementParameters()
+    parameters.append([1, 2] as [Int64])
+    for _ in 0..<3 { _ = try connection.run(statement, parameters, as: .read, until: later) }
+    let plans = try connection.run(
+      "SELECT generic_plans, custom_plans FROM pg_prepared_statements")
+    #expect(plans.integer(Int64.self, 0, 0) == 3)
+    #expect(plans.integer(Int64.self, 0, 1) == 0)
+    let shared = try await DatabaseServer.shared().open(.unnamed)
+    let mode = try shared.run("SELECT current_setting('plan_cache_mode')")
+    #expect(mode.text(0, 0) == "auto")
+  }
+
   @Test func `lists and large values arrive as they were sent`() async throws {
     let connection = try await DatabaseServer.shared().open()
     let large = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }

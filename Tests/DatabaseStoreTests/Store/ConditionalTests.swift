@@ -1,3 +1,4 @@
+import DatabaseServer
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
@@ -40,6 +41,49 @@ import Testing
     #expect(try await made.store.text(for: mark) == "1")
     let versions = try await made.ask("SELECT version FROM $.item ORDER BY version LIMIT 1")
     #expect(versions == before)
+  }
+
+  @Test func `reads no item again that was read under the same access`() async throws {
+    let made = try await StoreOnServer()
+    try await made.store.put("old", for: item)
+    var place = made.place
+    place.address += " options='-c log_statement=all'"
+    let store = try place.reopened()
+    func readCount() async throws -> Int {
+      let log = try await DatabaseServer.shared().log
+      let reads = log.split(separator: "LOG:  execute value:").dropFirst()
+      return reads.count { $0.contains(place.options.schema) }
+    }
+    try await store.withExclusiveAccess(to: mark, timeout: patience) {
+      let text = try await store.text(for: item)
+      #expect(text == "old")
+      #expect(try await readCount() == 1)
+      let changes = [StoreChange.put(SecretBytes(utf8: "1"), for: mark)]
+      #expect(try await store.apply(changes, if: item, isOneOf: [version("old")]) == .made)
+      #expect(try await readCount() == 1)
+    }
+    let changes = [StoreChange.remove(mark)]
+    #expect(try await store.apply(changes, if: item, isOneOf: [version("old")]) == .made)
+    #expect(try await readCount() == 2)
+  }
+
+  /// The second time, the item is the same again, in another version of its row.
+  @Test func `looks again when the item was changed since it was read`() async throws {
+    let made = try await StoreOnServer()
+    let (store, other) = (made.store, try made.reopened())
+    try await store.put("old", for: item)
+    let changes = [StoreChange.put(SecretBytes(utf8: "new"), for: item)]
+    try await store.withExclusiveAccess(to: mark, timeout: patience) {
+      #expect(try await store.text(for: item) == "old")
+      try await other.put("other", for: item)
+      #expect(try await store.apply(changes, if: item, isOneOf: [version("old")]) == .otherItem)
+      #expect(try await store.text(for: item) == "other")
+      try await other.put("another", for: item)
+      try await other.put("other", for: item)
+      #expect(try await store.apply(changes, if: item, isOneOf: [version("other")]) == .made)
+      try await other.remove(item)
+      #expect(try await store.apply(changes, if: item, isOneOf: [version("new")]) == .noItem)
+    }
   }
 
   /// Without the check in the statement, a mark would be put for an item that is gone.

@@ -1,0 +1,205 @@
+#include "row.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES,
+  COMMITMENT_BYTES = 16,
+  CHECKSUM_BYTES = 16,
+  MAC_BYTES = 32,
+  // Offsets in the header.
+  SLOT_COUNT_OFFSET = 10,
+  STORE_OFFSET = 16,
+  SLOTS_OFFSET = 40,
+  BOUND_HEADER_BYTES = 26,
+  // In the data that a row's sealings bind.
+  ASSOCIATED_BYTES = 87,
+};
+
+// MARK: the header
+
+static void derive(uint8_t out[32], uint64_t id, const uint8_t key[32]) {
+  crypto_kdf_derive_from_key(out, 32, id, "SSNTOOLS", key);
+}
+
+// Opens a wrapped key, to which the header's beginning and a text are bound.
+static int unwrap(
+  uint8_t out[32], const uint8_t *wrapped, const uint8_t key[32], const uint8_t *header,
+  const void *binding, size_t binding_bytes
+) {
+  uint8_t data[BOUND_HEADER_BYTES + 512];
+  require(binding_bytes <= 512, "a slot's parameters");
+  memcpy(data, header, 10);
+  memcpy(data + 10, header + STORE_OFFSET, 16);
+  memcpy(data + BOUND_HEADER_BYTES, binding, binding_bytes);
+  return crypto_aead_xchacha20poly1305_ietf_decrypt(
+    out, NULL, NULL, wrapped + NONCE_BYTES, 32 + TAG_BYTES, data,
+    BOUND_HEADER_BYTES + binding_bytes, wrapped, key) == 0;
+}
+
+static int is_committed(
+  const uint8_t *slot, size_t leading, const uint8_t key[32], const uint8_t *header
+) {
+  static const char context[] = "SSNTDBS1 slot";
+  crypto_generichash_state state;
+  uint8_t commitment[COMMITMENT_BYTES];
+  crypto_generichash_init(&state, key, 32, COMMITMENT_BYTES);
+  crypto_generichash_update(&state, (const uint8_t *)context, sizeof context - 1);
+  crypto_generichash_update(&state, header + STORE_OFFSET, 16);
+  crypto_generichash_update(&state, slot, leading);
+  crypto_generichash_final(&state, commitment, COMMITMENT_BYTES);
+  return sodium_memcmp(commitment, slot + leading, COMMITMENT_BYTES) == 0;
+}
+
+void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const char *key_path) {
+  uint8_t raw_key[32], store_key[32], index_key[32], data_key[32], header_key[32], mac[MAC_BYTES];
+  int key_file = open(key_path, O_RDONLY | O_CLOEXEC);
+  require(key_file >= 0 && read(key_file, raw_key, 32) == 32, "key file");
+  close(key_file);
+  require(bytes > SLOTS_OFFSET + CHECKSUM_BYTES + MAC_BYTES, "header");
+  size_t checked = bytes - CHECKSUM_BYTES - MAC_BYTES;
+  crypto_generichash(mac, CHECKSUM_BYTES, header, checked, NULL, 0);
+  require(memcmp(mac, header + checked, CHECKSUM_BYTES) == 0, "header checksum");
+
+  uint16_t counts[2];
+  memcpy(counts, header + SLOT_COUNT_OFFSET, sizeof counts);
+  require(counts[1] == 1, "one epoch");
+  int is_found = 0;
+  const uint8_t *at = header + SLOTS_OFFSET;
+  for (int slot = 0; slot < counts[0]; slot += 1) {
+    size_t leading = 4 + (size_t)(at[2] | at[3] << 8), bound = leading + COMMITMENT_BYTES;
+    is_found = is_found || (at[0] == 1 && is_committed(at, leading, raw_key, header)
+      && unwrap(store_key, at + bound, raw_key, header, at, bound));
+    at += bound + WRAPPED_BYTES;
+  }
+  require(is_found, "no raw key slot opens");
+  require(unwrap(index_key, at, store_key, header, "index", 5), "index key");
+  at += WRAPPED_BYTES;
+  uint8_t binding[8] = "data";
+  memcpy(binding + 4, at, 4);
+  memcpy(&keys->epoch, at, 4);
+  require(unwrap(data_key, at + 8, store_key, header, binding, 8), "data key");
+  derive(header_key, 1, store_key);
+  crypto_generichash(mac, MAC_BYTES, header, bytes - MAC_BYTES, header_key, 32);
+  require(sodium_memcmp(mac, header + bytes - MAC_BYTES, MAC_BYTES) == 0, "header MAC");
+
+  memcpy(keys->store, header + STORE_OFFSET, 16);
+  derive(keys->group_key, 2, index_key);
+  derive(keys->namespace_key, 3, index_key);
+  derive(keys->place_key, 4, index_key);
+  derive(keys->tag_key, 5, index_key);
+  derive(keys->value_key, 3, data_key);
+  derive(keys->name_key, 5, data_key);
+}
+
+// MARK: addresses
+
+static void hash(uint8_t out[16], const uint8_t *bytes, size_t count, const uint8_t key[32]) {
+  crypto_generichash(out, 16, bytes, count, key, 32);
+}
+
+// The length of a part of a canonical key.
+static size_t part_bytes(const uint8_t *part) {
+  uint32_t length = 0;
+  if (part[0]) memcpy(&length, part + 1, 4);
+  return part[0] ? 5 + (size_t)length : 1;
+}
+
+row_address row_address_of(const row_keys *keys, const uint8_t *key, size_t key_bytes) {
+  static const char mark[] = "org.session-tools.refresh:";
+  row_address made;
+  uint8_t half[16], name[LARGEST_KEY_BYTES];
+  size_t group_bytes = part_bytes(key);
+  group_bytes += part_bytes(key + group_bytes);
+  size_t namespace_bytes = group_bytes + part_bytes(key + group_bytes);
+  hash(half, key, group_bytes, keys->group_key);
+  memcpy(made.namespace, half, 8);
+  hash(half, key, namespace_bytes, keys->namespace_key);
+  memcpy(made.namespace + 8, half, 8);
+  hash(made.tag, key, key_bytes, keys->tag_key);
+
+  // The place is that of the item's spent mark, whose identifier has a prefix.
+  require(key_bytes + sizeof mark - 1 <= sizeof name, "the length of a key");
+  uint32_t length;
+  size_t prefix_bytes = sizeof mark - 1, start = namespace_bytes + 5;
+  memcpy(name, key, namespace_bytes + 1);
+  memcpy(&length, key + namespace_bytes + 1, 4);
+  length += (uint32_t)prefix_bytes;
+  memcpy(name + namespace_bytes + 1, &length, 4);
+  memcpy(name + start, mark, prefix_bytes);
+  memcpy(name + start + prefix_bytes, key + start, key_bytes - start);
+  hash(half, name, key_bytes + prefix_bytes, keys->place_key);
+  memcpy(&made.place, half, 2);
+  return made;
+}
+
+// MARK: rows
+
+static void associate(
+  const row_keys *keys, const row_fields *fields, uint8_t out[ASSOCIATED_BYTES]
+) {
+  memcpy(out, "SSNTDBI1", 8);
+  memcpy(out + 8, keys->store, 16);
+  memcpy(out + 24, fields->address.namespace, 16);
+  memcpy(out + 40, &fields->address.place, 2);
+  memcpy(out + 42, fields->address.tag, 16);
+  memcpy(out + 58, &fields->version, 8);
+  memcpy(out + 66, &fields->epoch, 4);
+  out[70] = fields->is_gone;
+  memcpy(out + 71, fields->write, WRITE_BYTES);
+}
+
+void row_seal(
+  const row_keys *keys, const row_fields *fields, const uint8_t *key, size_t key_bytes,
+  const uint8_t *value, sealed_row *out
+) {
+  uint8_t data[ASSOCIATED_BYTES];
+  uint32_t length = VALUE_BYTES;
+  size_t name_bytes = SEALED_NAME_BYTES - TAG_BYTES, value_bytes = SEALED_VALUE_BYTES - TAG_BYTES;
+  require(key_bytes <= name_bytes, "the length of a key");
+  memset(out, 0, sizeof *out);
+  randombytes_buf(out->nonce, NONCE_BYTES);
+  memcpy(out->name, key, key_bytes);
+  memcpy(out->value, &length, 4);
+  memcpy(out->value + 4, value, VALUE_BYTES);
+  associate(keys, fields, data);
+  crypto_aead_xchacha20poly1305_ietf_encrypt(
+    out->name, NULL, out->name, name_bytes, data, sizeof data, NULL, out->nonce, keys->name_key);
+  crypto_aead_xchacha20poly1305_ietf_encrypt(
+    out->value, NULL, out->value, value_bytes, data, sizeof data, NULL, out->nonce,
+    keys->value_key);
+}
+
+void row_open_value(
+  const row_keys *keys, const row_fields *fields, const uint8_t *nonce, const uint8_t *sealed,
+  size_t sealed_bytes, uint8_t value[VALUE_BYTES]
+) {
+  uint8_t data[ASSOCIATED_BYTES], text[SEALED_VALUE_BYTES];
+  uint32_t length;
+  require(sealed_bytes == SEALED_VALUE_BYTES, "the length of a sealed value");
+  associate(keys, fields, data);
+  int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(
+    text, NULL, NULL, sealed, sealed_bytes, data, sizeof data, nonce, keys->value_key);
+  memcpy(&length, text, 4);
+  require(opened == 0 && length == VALUE_BYTES && !fields->is_gone, "the value does not open");
+  memcpy(value, text + 4, VALUE_BYTES);
+}
+
+void row_open_name(
+  const row_keys *keys, const row_fields *fields, const uint8_t *nonce, const uint8_t *sealed,
+  size_t sealed_bytes, uint8_t key[SEALED_NAME_BYTES]
+) {
+  uint8_t data[ASSOCIATED_BYTES];
+  require(sealed_bytes == SEALED_NAME_BYTES, "the length of a sealed name");
+  associate(keys, fields, data);
+  int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(
+    key, NULL, NULL, sealed, sealed_bytes, data, sizeof data, nonce, keys->name_key);
+  require(opened == 0, "the name does not open");
+  size_t key_bytes = 0;
+  for (int part = 0; part < 4; part += 1) key_bytes += part_bytes(key + key_bytes);
+  row_address address = row_address_of(keys, key, key_bytes);
+  require(memcmp(&address, &fields->address, sizeof address) == 0, "the name of another item");
+}
