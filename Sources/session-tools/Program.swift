@@ -47,7 +47,7 @@ enum Program {
       complain("\(Remedy.typed(error))")
       return ExitStatus(error.code)
     case let error as MigrationError:
-      complain(Remedy.text(of: error))
+      complain(MigrationRemedy.text(of: error))
       return ExitStatus(error)
     case let error as WebLoginError:
       complain("\(error)")

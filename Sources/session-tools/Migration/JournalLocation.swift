@@ -48,7 +48,7 @@ struct JournalLocation {
     throw Failure(
       .usage,
       "a migration was begun and not closed: \(open.progress); its journal is \(path). "
-        + "\(Remedy.of(open)).")
+        + "\(MigrationRemedy.of(open)).")
   }
 
   /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
 import StoreMigration
-import WebLogin
 
 /// The exit status of the tool, which says what to do next.
 enum ExitStatus: Int32, CaseIterable {
@@ -65,24 +64,6 @@ enum ExitStatus: Int32, CaseIterable {
   /// Creates the status of a kind of error; `failure` if the kind has no status of its own.
   init(_ code: StoreError.Code) {
     self = Self.statuses[code] ?? .failure
-  }
-
-  /// Creates the status of a failed login, or of a credential that could not be obtained.
-  init(_ error: WebLoginError) {
-    switch error.code {
-    case WebLoginError.invalidConfiguration: self = .usage
-    case _ where error.isTransient: self = .serverUnavailable
-    default: self = .failure
-    }
-  }
-
-  /// Creates the status of a session without a valid item.
-  init(_ error: SessionError) {
-    switch error.code {
-    case SessionError.notSignedIn, SessionError.rejected: self = .loginNeeded
-    case SessionError.temporarilyFailed, SessionError.timedOut: self = .serverUnavailable
-    default: self = .failure
-    }
   }
 
   /// Creates the status of a migration that did not begin or did not continue.

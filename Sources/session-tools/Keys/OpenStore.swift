@@ -1,0 +1,13 @@
+import SealedStore
+
+/// A sealed store, and a description of the key that opened it.
+///
+/// It does not hold the key itself, so that a passphrase does not stay in memory while a person
+/// answers the next question.
+struct OpenStore {
+  let store: SealedFileStore
+  /// The key in words: "the key file /x".
+  let keyName: String
+  /// The file the key is in, if it is in one.
+  let keyPlace: String?
+}
