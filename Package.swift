@@ -79,12 +79,19 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     // The tool's, which starts faster, and on machines without a desktop.
     .target(name: "LazyLibraries"),
+    // What both tools are made of.
+    .target(
+      name: "ToolBase",
+      dependencies: [
+        "CLinux", "LazyLibraries", "SealedStore", "SecretServiceStore", "SessionTools",
+        "SessionToolsBase", "StoreMigration", argumentParser,
+      ]),
     .executableTarget(
       name: "session-tools",
       dependencies: [
-        "CLinux", "LazyLibraries", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
-        argumentParser,
+        "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
+        "WebLogin", argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
@@ -154,9 +161,9 @@ let package = Package(
     .target(
       name: "ProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "LazyLibraries", "LinuxAuthentication", "SealedStore",
-        "SecretServiceStore", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "WebLogin", argumentParser,
+        "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
+        "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(

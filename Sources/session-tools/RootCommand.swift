@@ -1,9 +1,11 @@
 import ArgumentParser
+import ToolBase
 
 /// `session-tools`.
-struct RootCommand: ParsableCommand {
+struct RootCommand: RootToolCommand {
+  static let name = "session-tools"
   static let configuration = CommandConfiguration(
-    commandName: "session-tools",
+    commandName: name,
     abstract: "Keeps secrets sealed in a store, and looks after the store.",
     discussion: """
       A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option, its \

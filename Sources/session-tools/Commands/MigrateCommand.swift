@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// `session-tools migrate`.
 struct MigrateCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools slots add`.
 struct SlotsAddCommand: ParsableCommand {
@@ -27,7 +28,8 @@ struct SlotsAddCommand: ParsableCommand {
 
   func run() throws {
     let store = try opening.open().store
-    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt(for: store))
+    let key = try NewKey(
+      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
     if !key.isMade { try refuse(key.source, ifItOpens: store) }
     let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
     StandardError.say("slot \(slot.number) added")

@@ -3,6 +3,7 @@ import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// The source of a migration: a store, or the items of another program.
 enum ItemSource {

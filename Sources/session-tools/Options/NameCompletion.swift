@@ -3,6 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
+import ToolBase
 
 /// The names of items and services that a shell offers.
 ///

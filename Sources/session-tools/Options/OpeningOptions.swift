@@ -2,6 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
+import ToolBase
 
 /// An existing store and its key.
 struct OpeningOptions<Store: StoreChoice>: ParsableArguments {

@@ -1,4 +1,5 @@
 import SessionToolsBase
+import ToolBase
 import WebLogin
 
 extension ExitStatus {

@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// A verification report as JSON.
 struct VerificationOutput: Encodable {
