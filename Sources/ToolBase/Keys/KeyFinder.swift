@@ -9,10 +9,6 @@ import SessionToolsBase
 /// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` gave to
 /// the agent; a passphrase asked for on the terminal.
 package struct KeyFinder {
-  static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
-  /// How often a person may type a passphrase.
-  private static let largestTryCount = 3
-
   package let path: String
   /// The key that the command line names.
   package let argument: KeyArgument?
@@ -24,13 +20,12 @@ package struct KeyFinder {
     self.interaction = interaction
   }
 
-  private var prompt: PassphrasePrompt { PassphrasePrompt(path: path, interaction: interaction) }
-
-  /// The key file that the environment names.
-  package static var keyFileOfEnvironment: String? {
-    guard let path = ProcessInfo.processInfo.environment[environmentVariable], !path.isEmpty
-    else { return nil }
-    return path
+  private var keys: KeySearch {
+    KeySearch(
+      store: path, argument: argument, interaction: interaction
+    ) { () throws(StoreError) in
+      try SealedFileStore.keySlots(at: path)
+    }
   }
 
   /// Opens the store with the first key in the order, and also returns the key.
@@ -70,12 +65,11 @@ package struct KeyFinder {
   private func search<Found>(
     asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
-    if case .passphrasePrompt? = argument { return try openAsking(open) }
-    if let key = try namedKey() { return try attempt(open, with: key) }
+    if let found = try keys.openNamed(open) { return found }
     let slots = try SealedFileStore.keySlots(at: path)
     var refusal: Refusal?
     if let key = try defaultKey(slots) {
-      switch outcome(of: open, with: key) {
+      switch keys.outcome(of: open, with: key) {
       case .success(let found): return found
       case .failure(let error):
         guard key.givesWay(after: error) else { throw error }
@@ -89,7 +83,7 @@ package struct KeyFinder {
     if let refusal {
       StandardError.say("\(refusal.key.name) does not open \(path): \(refusal.error.reason)")
     }
-    return try openAsking(open)
+    return try keys.openAsking(open)
   }
 
   /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
@@ -105,7 +99,7 @@ package struct KeyFinder {
       return nil
     }
     let kept = ChosenKey(key, name: "the key kept by unlock", place: nil)
-    switch outcome(of: open, with: kept) {
+    switch keys.outcome(of: open, with: kept) {
     case .success(let found): return found
     // Its time ended just now.
     case .failure(let error) where error.code == .locked: return nil
@@ -118,81 +112,17 @@ package struct KeyFinder {
     }
   }
 
-  /// Asks for a passphrase until one opens the store, three times at most.
-  private func openAsking<Found>(
-    _ open: (ChosenKey) throws(StoreError) -> Found
-  ) throws -> Found {
-    // What follows a wrong passphrase in a script's input is not another one.
-    var triesLeft = StandardInput.isTerminal ? Self.largestTryCount : 1
-    while true {
-      let key = try KeyArgument.passphrasePrompt.choose(prompt)
-      triesLeft -= 1
-      switch outcome(of: open, with: key) {
-      case .success(let found): return found
-      case .failure(let error):
-        guard error.code == .wrongKey, triesLeft > 0 else { throw error }
-        StandardError.say("The passphrase does not open \(path). Try again.")
-      }
-    }
-  }
-
-  private func outcome<Found>(
-    of open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
-  ) -> Result<Found, StoreError> {
-    do throws(StoreError) {
-      return .success(try attempt(open, with: key))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  private func attempt<Found>(
-    _ open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
-  ) throws(StoreError) -> Found {
-    do throws(StoreError) {
-      return try open(key)
-    } catch let error where error.code == .wrongKey {
-      throw StoreError(
-        .wrongKey, store: path, reason: "\(key.name) does not open it",
-        remedy: onlyWayToOpen ?? error.remedy)
-    }
-  }
-
-  /// What opens a store with a single key slot, about which a list of slots says no more.
-  private var onlyWayToOpen: String? {
-    guard let slots = try? SealedFileStore.keySlots(at: path), slots.count == 1 else { return nil }
-    return switch slots[0].parameters {
-    case .passphrase: "Only the passphrase that was chosen for it opens it"
-    case .rawKey: "Only the key that it was made with opens it"
-    case .namedKey(let reference): "Only the key \(reference) opens it"
-    case nil: nil
-    }
-  }
-
-  /// Returns the key that the options or the environment name.
-  private func namedKey() throws -> ChosenKey? {
-    if let argument { return try argument.choose(prompt) }
-    guard let path = Self.keyFileOfEnvironment else { return nil }
-    return ChosenKey(
-      KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path)
-  }
-
   private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
     let file = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
     if slots.contains(where: \.isRawKey), Files.exists(file.path) {
       return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
     }
     guard let key = slots.lazy.compactMap(\.serviceKey).first else { return nil }
-    return try KeyArgument.secretService(key).choose(prompt)
+    return try KeyArgument.secretService(key).choose(keys.prompt)
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
-    var remedies: [String] = []
-    if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
-    if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("--key") }
-    if slots.contains(where: \.isPassphrase) {
-      remedies.append("--passphrase-file or --passphrase-fd")
-    }
+    var remedies = KeySearch.remedies(for: slots)
     var reason = "no key was given"
     // Without an identifier, the error that follows says what is wrong with the store.
     if slots.contains(where: \.isRawKey),
@@ -210,24 +140,6 @@ package struct KeyFinder {
     return StoreError(
       .keyMissing, store: path, reason: reason,
       remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
-  }
-}
-
-extension KeySlot {
-  /// Whether a key file or a credential may open it.
-  var isRawKey: Bool {
-    if case .rawKey = parameters { true } else { false }
-  }
-
-  /// The key in the Secret Service that opens it.
-  package var serviceKey: SecretServiceKey? {
-    guard case .namedKey(let reference) = parameters else { return nil }
-    return SecretServiceKey(reference: reference)
-  }
-
-  /// Whether a passphrase may open it.
-  package var isPassphrase: Bool {
-    if case .passphrase = parameters { true } else { false }
   }
 }
 

@@ -27,7 +27,7 @@ struct InitCommand: ParsableCommand {
   @OptionGroup var interaction: InteractionOptions
 
   private var named: KeyArgument? {
-    key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
+    key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
   }
 
   func validate() throws {
