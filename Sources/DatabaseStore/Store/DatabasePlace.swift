@@ -1,13 +1,13 @@
-import SessionToolsBase
+package import SessionToolsBase
 
 /// Where a store is: its address, and how connections to it are opened.
-struct DatabasePlace {
-  let address: DatabaseAddress
+package struct DatabasePlace {
+  package let address: DatabaseAddress
   let opening: ConnectionOpening
   /// The store as a person would name it.
-  let name: String
+  package let name: String
 
-  init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
+  package init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
     address = try DatabaseAddress(text, allowsPlaintext: options.allowsPlaintext)
     let mode = options.preparesStatements ? DatabaseStatement.Mode.named : .unnamed
     if let password = options.password {
@@ -21,7 +21,9 @@ struct DatabasePlace {
   /// Opens a connection, and tries again until the deadline: the server may be about to come back.
   ///
   /// - Throws: As opening a store.
-  func connect(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseConnection {
+  package func connect(
+    until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> DatabaseConnection {
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {
