@@ -27,7 +27,12 @@ import Testing
   @Test func `a slot that is added opens the store, and one that is removed does not`() throws {
     var header = try header()
     let second = try RawKey(RawKey.random(), label: "second")
-    try header.addSlot(second.makeSlot(), keys: database.keys, random: SystemRandomSource())
+    var slots = header.slotList(of: name)
+    try slots.add(
+      second.makeSlot(), for: second, wrapping: database.keys.storeKey,
+      random: SystemRandomSource())
+    header.slots = slots.records
+    header.number += 1
     var row = header.row(leastEpoch: .first, keys: database.keys)
     #expect(row.number == 2)
     #expect(try row.header(of: name).open(with: second, of: name).slot == 2)

@@ -11,7 +11,7 @@ package final class DatabaseKeys: Sendable {
   /// The epoch with which new rows are sealed.
   package let written: Epoch
   /// The key that wraps the others, and is itself wrapped in every slot.
-  let storeKey: KeyBytes
+  package let storeKey: KeyBytes
   /// The key for the header's MAC, derived from the store key.
   let headerKey: KeyBytes
   let index: IndexKeys

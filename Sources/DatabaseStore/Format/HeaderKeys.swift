@@ -44,9 +44,22 @@ extension DatabaseHeader {
 
   /// Encodes the header for the table.
   package func row(leastEpoch: Epoch, keys: DatabaseKeys) -> HeaderRow {
+    row(leastEpoch: leastEpoch, headerKey: keys.headerKey)
+  }
+
+  /// Encodes the header for the table, when it has another store key than the one in use.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  func row(leastEpoch: Epoch, storeKey: KeyBytes) throws(StoreError) -> HeaderRow {
+    let headerKey = try KeyBytes()
+    Sodium.derive(1, from: storeKey, into: headerKey)
+    return row(leastEpoch: leastEpoch, headerKey: headerKey)
+  }
+
+  private func row(leastEpoch: Epoch, headerKey: KeyBytes) -> HeaderRow {
     HeaderRow(
       format: Int32(DatabaseFormat.version), number: number, leastEpoch: leastEpoch.number,
-      bytes: encoded(headerKey: keys.headerKey))
+      bytes: encoded(headerKey: headerKey))
   }
 
   /// Opens the header with a key source, one slot after the other.
@@ -61,8 +74,17 @@ extension DatabaseHeader {
     with source: any KeySource, of database: String
   ) throws(StoreError) -> (keys: DatabaseKeys, slot: Int) {
     let (storeKey, slot) = try search(of: database).storeKey(from: source)
+    return (try open(withStoreKey: storeKey, of: database), slot)
+  }
+
+  /// Opens the header with the store key itself.
+  ///
+  /// - Throws: As ``open(with:of:)``, except for `wrongKey`.
+  func open(
+    withStoreKey storeKey: KeyBytes, of database: String
+  ) throws(StoreError) -> DatabaseKeys {
     guard let keys = try keys(with: storeKey) else { throw HeaderFailure.forged(database) }
-    return (keys, slot)
+    return keys
   }
 
   /// Opens a newer header of the same store with the keys that are in use.
@@ -75,38 +97,29 @@ extension DatabaseHeader {
     guard try unwrapIndexKey(with: current.storeKey) != nil else {
       throw search(of: database).wrongKey("the store's keys were replaced")
     }
-    guard let keys = try keys(with: current.storeKey) else {
-      throw HeaderFailure.forged(database)
-    }
-    return keys
+    return try open(withStoreKey: current.storeKey, of: database)
   }
 
-  /// Adds a slot, and counts the number up.
-  ///
-  /// - Throws: `invalidName` when the slot's label or reference is too long.
-  /// - Precondition: There are fewer than 16 slots.
-  package mutating func addSlot(
-    _ slot: (parameters: KeySlot.Parameters, key: WrappingKey), keys: DatabaseKeys,
-    random: any RandomSource
-  ) throws(StoreError) {
-    precondition(slots.count < KeySlot.largestCount, "room for a slot")
-    let head = try SlotHead(slot.parameters)
-    slots.append(wrapping.wrap(keys.storeKey, in: head, with: slot.key, random: random))
-    number += 1
+  /// Returns the slots for changing them.
+  package func slotList(of database: String) -> SlotList {
+    SlotList(
+      slots, wrapping: wrapping, store: database,
+      command: { "session-tools-database slots \($0)" },
+      forged: { HeaderFailure.forged(database) })
   }
 
-  /// Adds the next epoch, which new rows are sealed with from now on, and counts the number up.
+  /// Adds the next epoch, which new rows are sealed with from now on.
   ///
   /// - Throws: `invalidKey` when there are 8 epochs already or no higher number is left, and
   ///   `unavailable` when the system gives no memory.
   package mutating func addEpoch(
-    keys: DatabaseKeys, of database: String, random: any RandomSource
+    storeKey: KeyBytes, of database: String, random: any RandomSource
   ) throws(StoreError) {
     guard epochs.count < EpochRecord.largestCount, let next = epochs.last?.epoch.next else {
       throw StoreError(
         .invalidKey, store: database,
         reason: "the header has \(epochs.count) data keys, and cannot have another one",
-        remedy: "Finish the rotation that is under way")
+        remedy: "Finish the rotation that is under way, with session-tools-database rotate")
     }
     let dataKey = try KeyBytes()
     random.fill(dataKey)
@@ -115,8 +128,39 @@ extension DatabaseHeader {
       EpochRecord(
         epoch: next, state: .written,
         wrapped: wrapping.seal(
-          dataKey, with: keys.storeKey, binding: EpochRecord.binding(of: next), random: random)))
-    number += 1
+          dataKey, with: storeKey, binding: EpochRecord.binding(of: next), random: random)))
+  }
+
+  /// Drops the data keys of older epochs, whose rows cannot be opened any more.
+  mutating func dropEpochs(before first: Epoch) {
+    epochs.removeAll { $0.epoch < first }
+  }
+
+  /// Wraps the index key and the data keys with another store key.
+  ///
+  /// - Throws: `corrupt` when they do not open with the present one, and `unavailable` when the
+  ///   system gives no memory.
+  mutating func replaceStoreKey(
+    _ old: KeyBytes, by new: KeyBytes, of database: String, random: any RandomSource
+  ) throws(StoreError) {
+    wrappedIndexKey = try rewrap(
+      wrappedIndexKey, Self.indexBinding, from: old, to: new, of: database, random)
+    for (position, record) in epochs.enumerated() {
+      let wrapped = try rewrap(
+        record.wrapped, EpochRecord.binding(of: record.epoch), from: old, to: new, of: database,
+        random)
+      epochs[position] = EpochRecord(epoch: record.epoch, state: record.state, wrapped: wrapped)
+    }
+  }
+
+  private func rewrap(
+    _ wrapped: [UInt8], _ binding: [UInt8], from old: KeyBytes, to new: KeyBytes,
+    of database: String, _ random: any RandomSource
+  ) throws(StoreError) -> [UInt8] {
+    guard let key = try wrapping.open(wrapped, with: old, binding: binding) else {
+      throw HeaderFailure.forged(database)
+    }
+    return wrapping.seal(key, with: new, binding: binding, random: random)
   }
 
   private func search(of database: String) -> SlotSearch {

@@ -15,6 +15,11 @@ package struct RowAddress: Hashable, Sendable {
     self.tag = tag
   }
 
+  /// The address before all others that a row has.
+  static let first = RowAddress(
+    namespace: NamespaceHash(bytes: Bytes16(low: 0, high: 0)), place: Place(.min),
+    tag: RowTag(bytes: Bytes16(low: 0, high: 0)))
+
   /// Writes `namespace 16 ‖ place 2 ‖ tag 16`.
   func store(in buffer: ByteBuffer, at offset: Int) {
     namespace.bytes.store(in: buffer, at: offset)

@@ -39,16 +39,17 @@ package struct RowSealer {
   ///   - value: The value; `nil` for a removal.
   ///   - key: The item's key.
   ///   - version: The item's new version.
+  ///   - write: The identifier of the change that made the item as it is, if it is not this one.
   /// - Returns: The row, sealed with the written epoch.
   /// - Throws: `valueTooLarge` above 1 MiB.
   package func seal(
-    _ value: SecretBytes?, for key: StoreKey, version: Int64
+    _ value: SecretBytes?, for key: StoreKey, version: Int64, write: WriteIdentifier? = nil
   ) throws(StoreError) -> SealedRow {
     let valueByteCount = value?.byteCount ?? 0
     try ChangeLimits.check(valueByteCount, for: key, database: database)
     let fields = RowFields(
       address: try keys.address(of: key), version: version, epoch: keys.written,
-      isGone: value == nil, write: write)
+      isGone: value == nil, write: write ?? self.write)
     let associatedData = fields.associatedData(for: keys.store)
 
     let name = Sodium.nonceByteCount

@@ -190,8 +190,10 @@ final class ChangePoller: Sendable {
       var reader = CanonicalKeyReader()
       var names: Set<StoreKey> = []
       for row in rows {
-        let name = try keys.useNewest(until: database.deadline) { keys throws(StoreError) in
-          try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+        let name = try keys.renewing(until: database.deadline) { () throws(StoreError) in
+          try keys.use { keys throws(StoreError) in
+            try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+          }
         }
         names.insert(name)
       }

@@ -35,4 +35,20 @@ package struct DatabasePlace {
       }
     }
   }
+
+  /// Connects once, for the name of the schema in quotes and for what the server says about itself.
+  ///
+  /// - Throws: As opening a store.
+  func database(
+    _ options: SealedDatabaseStore.Options, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> (Database, ServerState.Settings) {
+    let connection = try connect(until: deadline)
+    defer { connection.close() }
+    do throws(DatabaseFailure) {
+      let statements = StoreStatements(schema: try connection.quoted(options.schema))
+      return (Database(named: name, statements, opening, options), connection.server.settings)
+    } catch {
+      throw error.storeError(.read, store: name)
+    }
+  }
 }

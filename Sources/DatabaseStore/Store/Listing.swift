@@ -2,7 +2,6 @@ import SealedStore
 public import SessionToolsBase
 
 extension SealedDatabaseStore {
-  private static let pageCount: Int64 = 1000
   private static let excerptCount = 100
   private static let excerptByteCount: Int64 = 4 << 20
 
@@ -13,40 +12,36 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``value(for:)``; `timedOut` when one page takes too long.
   public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    let hash = try keys.use { keys in namespace.map { keys.hash(of: $0).bytes.bytes } }
-    let (first, last) = (
-      hash ?? Array(repeating: 0, count: 16), hash ?? Array(repeating: 0xff, count: 16)
-    )
+    var pages = try RowPages(in: namespace, of: self)
     var found: [StoreKey] = []
-    var reader = CanonicalKeyReader()
-    var (namespaceBefore, placeBefore, tagBefore) = (first, Int16.min, [UInt8]())
-    while true {
-      let deadline = database.deadline
-      var parameters = StatementParameters()
-      parameters.append(first)
-      parameters.append(last)
-      parameters.append(namespaceBefore)
-      parameters.append(placeBefore)
-      parameters.append(tagBefore)
-      parameters.append(Self.pageCount)
-      let page = try database.read(database.statements.page, parameters, until: deadline)
-      for number in 0..<page.rowCount {
-        guard let address = page.address(number),
-          let row = page.sealedRow(number, from: 3, at: address, .name)
-        else { throw corrupt(nil) }
-        let key = try keys.useNewest(until: deadline) { keys throws(StoreError) in
-          try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
-        }
+    while let page = try pages.next() {
+      for row in page {
+        let key = try row.opened.get()
         // Half of the hash is that of the whole namespace, and may by chance be another one's.
         if namespace == nil || key.namespace == namespace { found.append(key) }
-        (namespaceBefore, placeBefore, tagBefore) = (
-          address.namespace.bytes.bytes, address.place.number, address.tag.bytes.bytes
-        )
       }
-      guard page.rowCount == Self.pageCount else { break }
     }
     found.sortUnlessAscending()
     return found
+  }
+
+  /// Returns the keys of all items whose rows open, and why there may be others.
+  ///
+  /// - Throws: As ``keys(in:)``, except for rows that do not open.
+  package func listing() throws(StoreError) -> StoreListing {
+    var pages = try RowPages(in: nil, of: self)
+    var found: [StoreKey] = []
+    var damage: StoreError?
+    while let page = try pages.next() {
+      for row in page {
+        switch row.opened {
+        case .success(let key): found.append(key)
+        case .failure(let error): damage = damage ?? error
+        }
+      }
+    }
+    found.sortUnlessAscending()
+    return StoreListing(keys: found, damage: damage)
   }
 
   /// Reads the values of the first 100 of some keys, or fewer when they are large.
@@ -62,23 +57,37 @@ extension SealedDatabaseStore {
     let addresses = try self.keys.use { keys throws(StoreError) in
       try asked.map { key throws(StoreError) in try keys.address(of: key) }
     }
+    return try self.keys.renewing(until: deadline) { () throws(StoreError) in
+      try values(of: asked, at: addresses, until: deadline)
+    }
+  }
+
+  private func values(
+    of asked: [StoreKey], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> [SecretBytes?] {
     var parameters = StatementParameters(addresses)
     parameters.append(Self.excerptByteCount)
     let answer = try database.read(database.statements.values, parameters, until: deadline)
     var values = [SecretBytes?](repeating: nil, count: asked.count)
-    for number in 0..<answer.rowCount {
-      guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
-        asked.indices.contains(position)
-      else { throw corrupt(nil) }
-      // Behind what is enough, the server returns no values: those are read by themselves.
-      guard answer.isPresent(number, 6) else { continue }
-      let key = asked[position]
-      guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .value) else {
-        throw corrupt(key)
+    var doubtful: [Int] = []
+    try keys.use { keys throws(StoreError) in
+      let opener = RowOpener(keys: keys, of: database.name)
+      for number in 0..<answer.rowCount {
+        guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
+          asked.indices.contains(position)
+        else { throw corrupt(nil) }
+        // Behind what is enough, the server returns no values: those are read by themselves.
+        guard answer.isPresent(number, 6) else { continue }
+        let key = asked[position]
+        guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .value) else {
+          throw corrupt(key)
+        }
+        values[position] = try opener.value(of: row, for: key)
+        if seemsOlder(row.fields) { doubtful.append(position) }
       }
-      values[position] = try self.keys.useNewest(until: deadline) { keys throws(StoreError) in
-        try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
-      }
+    }
+    for position in doubtful {
+      values[position] = try stored(asked[position], until: deadline)?.value
     }
     return values
   }

@@ -20,22 +20,27 @@ extension SealedDatabaseStore {
   /// - Throws: As ``value(for:)``.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
     let deadline = database.deadline
-    guard let row = try row(of: key, .name, until: deadline) else { return false }
-    // The name is opened, because both sealings bind whether the item is gone.
-    let found = try keys.useNewest(until: deadline) { keys throws(StoreError) in
-      var reader = CanonicalKeyReader()
-      return try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+    return try keys.renewing(until: deadline) { () throws(StoreError) in
+      guard let row = try row(of: key, .name, until: deadline) else { return false }
+      // The name is opened, because both sealings bind whether the item is gone.
+      let found = try keys.use { keys throws(StoreError) in
+        var reader = CanonicalKeyReader()
+        return try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+      }
+      guard found == key else { throw corrupt(key) }
+      note(row)
+      return !row.fields.isGone
     }
-    guard found == key else { throw corrupt(key) }
-    note(row)
-    return !row.fields.isGone
   }
 
-  /// Forgets which versions of items this process has seen.
+  /// Forgets which versions of items, and of the header, this process has seen.
   ///
   /// For a database that was restored from a backup on purpose: otherwise items that are older than
-  /// they were before are reported as `corrupt` until they are put again.
-  public func forgetSeenVersions() { versions.forget() }
+  /// they were before are reported as `corrupt` until they are put again, and so is an older header.
+  public func forgetSeenVersions() {
+    versions.forget()
+    keys.forgetNumber()
+  }
 
   /// An item as it was read.
   struct StoredItem {
@@ -48,12 +53,14 @@ extension SealedDatabaseStore {
   func stored(
     _ key: StoreKey, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> StoredItem? {
-    guard let row = try row(of: key, .value, until: deadline) else { return nil }
-    let value = try keys.useNewest(until: deadline) { keys throws(StoreError) in
-      try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+    try keys.renewing(until: deadline) { () throws(StoreError) in
+      guard let row = try row(of: key, .value, until: deadline) else { return nil }
+      let value = try keys.use { keys throws(StoreError) in
+        try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
+      }
+      note(row)
+      return StoredItem(version: row.fields.version, value: value)
     }
-    note(row)
-    return StoredItem(version: row.fields.version, value: value)
   }
 
   /// Reads the row of an item.
@@ -81,6 +88,14 @@ extension SealedDatabaseStore {
   private func note(_ row: SealedRow) {
     let fields = row.fields
     versions.note(fields.address, version: fields.version, isGone: fields.isGone)
+  }
+
+  /// Whether a row seems to be older than this process has seen it.
+  ///
+  /// Another thread may have read or written it after the row was read: ``contains(_:)`` reads it
+  /// again, and throws an error if it is really older.
+  func seemsOlder(_ fields: RowFields) -> Bool {
+    SeenVersions.isOlder(fields.version, than: versions[fields.address])
   }
 
   func corrupt(_ key: StoreKey?) -> StoreError {

@@ -92,18 +92,10 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   ) throws(StoreError) -> SealedDatabaseStore {
     let place = try DatabasePlace(address, options)
     let deadline = ContinuousClock.now + options.operationTimeout
-    let connection = try place.connect(until: deadline)
-    let settings = connection.server.settings
-    let statements: StoreStatements
-    do throws(DatabaseFailure) {
-      statements = StoreStatements(schema: try connection.quoted(options.schema))
-    } catch {
-      throw error.storeError(.read, store: place.name)
-    }
-    let database = Database(named: place.name, statements, place.opening, options)
+    let (database, settings) = try place.database(options, until: deadline)
     for notice in settings.notices { database.tell(notice) }
     if place.address.isExposed { database.tell(.exposedConnection) }
-    let header = try database.header(until: deadline)
+    let header = try database.header(until: deadline).header
     let keys = StoreKeys(
       try header.open(with: key, of: place.name).keys, of: header, in: database)
     if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
@@ -131,6 +123,6 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``value(for:)``.
   public func protection() throws(StoreError) -> StoreProtection {
-    StoreProtection(sealedFor: try database.header(until: database.deadline).keySlots)
+    StoreProtection(sealedFor: try keySlots())
   }
 }

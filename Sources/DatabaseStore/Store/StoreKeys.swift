@@ -7,25 +7,31 @@ import Synchronization
 final class StoreKeys: Sendable {
   let store: StoreIdentifier
   private let database: Database
-  /// `nil` while the store is locked.
-  private let state: Mutex<Open?>
+  private let state: Mutex<State>
 
-  private struct Open {
-    let keys: UsedKeys
-    /// The number of the header that they are from.
-    let number: Int64
+  private struct State {
+    /// `nil` while the store is locked.
+    var keys: UsedKeys?
+    /// The number of the newest header that was opened, also while the store is locked.
+    var number: Int64
   }
 
   init(_ keys: DatabaseKeys, of header: DatabaseHeader, in database: Database) {
     store = header.store
     self.database = database
-    state = Mutex(Open(keys: UsedKeys(keys), number: header.number))
+    state = Mutex(State(keys: UsedKeys(keys), number: header.number))
   }
 
-  var isLocked: Bool { state.withLock { $0 == nil } }
+  var isLocked: Bool { state.withLock { $0.keys == nil } }
 
   /// Whether the system keeps the keys out of swap; `false` while locked.
-  var isMemoryLocked: Bool { state.withLock { $0?.keys.keys.isMemoryLocked ?? false } }
+  var isMemoryLocked: Bool { state.withLock { $0.keys?.keys.isMemoryLocked ?? false } }
+
+  /// The number of the newest header that was opened.
+  var number: Int64 { state.withLock { $0.number } }
+
+  /// Forgets how new the header was, for a database that was restored on purpose.
+  func forgetNumber() { state.withLock { $0.number = 0 } }
 
   /// Runs a closure with the keys, which are not wiped meanwhile.
   ///
@@ -33,9 +39,9 @@ final class StoreKeys: Sendable {
   func use<Result>(
     _ body: (DatabaseKeys) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let used = state.withLock { open in
-      open?.keys.beginUse()
-      return open?.keys
+    let used = state.withLock { state in
+      state.keys?.beginUse()
+      return state.keys
     }
     guard let used else {
       throw StoreError(
@@ -46,17 +52,20 @@ final class StoreKeys: Sendable {
     return try body(used.keys)
   }
 
-  /// Runs a closure with the keys, and once more with those of a newer header if a key is missing.
+  /// Runs a closure that reads rows and opens them, and once more with the keys of a newer header
+  /// if a key is missing.
+  ///
+  /// The rows are read again, too: with the newer header, they may be sealed with a newer key.
   ///
   /// - Throws: As ``use(_:)`` and ``renew(until:)``.
-  func useNewest<Result>(
-    until deadline: ContinuousClock.Instant, _ body: (DatabaseKeys) throws(StoreError) -> Result
+  func renewing<Result>(
+    until deadline: ContinuousClock.Instant, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      return try use(body)
+      return try body()
     } catch let error where error.code == .keyMissing {
       try renew(until: deadline)
-      return try use(body)
+      return try body()
     }
   }
 
@@ -64,62 +73,80 @@ final class StoreKeys: Sendable {
   ///
   /// - Throws: `corrupt` when the header is older than the one that was read before, `wrongKey`
   ///   when the store's keys were replaced, `locked`, or as any read.
-  func renew(until deadline: ContinuousClock.Instant) throws(StoreError) {
-    let header = try database.header(until: deadline)
+  @discardableResult
+  func renew(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
+    let stored = try header(until: deadline)
     let newer = try use { keys throws(StoreError) in
-      try header.open(with: keys, of: database.name)
+      try stored.header.open(with: keys, of: database.name)
     }
-    guard take(newer, of: header, ifOpen: true) else {
-      throw StoreError(
-        .corrupt, store: database.name, reason: "the header is older than it was before",
-        remedy: "Find out whether the database was restored, and who can write to it")
-    }
+    take(newer, of: stored.header)
+    return stored
   }
 
-  /// Uses the keys of a header unless those in use are of a newer one; then returns `false`.
-  private func take(_ keys: DatabaseKeys, of header: DatabaseHeader, ifOpen: Bool) -> Bool {
-    let (unused, isOlder) = state.withLock { open -> (UsedKeys?, Bool) in
-      let new = Open(keys: UsedKeys(keys), number: header.number)
-      guard let current = open else {
-        // Locked meanwhile.
-        if ifOpen { return (new.keys, false) }
-        open = new
-        return (nil, false)
-      }
-      guard header.number > current.number else {
-        return (new.keys, header.number < current.number)
-      }
-      open = new
-      return (current.keys, false)
+  /// Reads the header as it is now, without opening it.
+  ///
+  /// - Throws: `corrupt` when it is older than one that was opened before, or as any read.
+  func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
+    let known = number
+    let stored = try database.header(until: deadline)
+    guard stored.header.number >= known else { throw isOlder }
+    return stored
+  }
+
+  /// Uses the keys of a header, unless those in use are of a newer one or the store was locked.
+  func take(_ keys: DatabaseKeys, of header: DatabaseHeader) {
+    let new = UsedKeys(keys)
+    let unused = state.withLock { state -> UsedKeys? in
+      guard let current = state.keys, header.number > state.number else { return new }
+      state = State(keys: new, number: header.number)
+      return current
     }
     unused?.wipe()
-    return !isOlder
+  }
+
+  private var isOlder: StoreError {
+    StoreError(
+      .corrupt, store: database.name, reason: "the header is older than it was before",
+      remedy: "Find out whether the database was restored, and who can write to it")
   }
 
   /// Wipes the keys once they are not in use.
   func lock() {
-    state.withLock { $0.take() }?.keys.wipe()
+    state.withLock { $0.keys.take() }?.wipe()
   }
 
   /// Opens the header as it is now, unless the store is open.
   func unlock(with source: some KeySource) throws(StoreError) {
     guard isLocked else { return }
-    let header = try database.header(until: database.deadline)
+    let header = try header(until: database.deadline).header
     guard header.store == store else {
       throw StoreError(
         .unavailable, store: database.name, reason: "another store has taken the place of this one",
         remedy: "Open the new store")
     }
-    let keys = try header.open(with: source, of: database.name).keys
-    _ = take(keys, of: header, ifOpen: false)
+    let new = UsedKeys(try header.open(with: source, of: database.name).keys)
+    let unused = state.withLock { state -> UsedKeys? in
+      // Another thread was faster.
+      guard state.keys == nil else { return new }
+      state = State(keys: new, number: max(header.number, state.number))
+      return nil
+    }
+    unused?.wipe()
   }
+}
+
+/// A header as it is in the table, with what is beside it.
+struct StoredHeader {
+  var header: DatabaseHeader
+  /// No row is written with a lower epoch.
+  var leastEpoch: Epoch
 }
 
 extension Database {
   /// Reads the header.
   ///
   /// - Throws: `unavailable` when it is missing, or as any read.
-  func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseHeader {
+  func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
     let answer = try read(statements.header, until: deadline)
     guard answer.rowCount == 1, let format = answer.integer(Int32.self, 0, 0),
       let number = answer.integer(Int64.self, 0, 1),
@@ -129,8 +156,10 @@ extension Database {
         .unavailable, store: name, reason: "there is no store: its header is missing",
         remedy: "Put the row of the table header back from a backup")
     }
-    return try HeaderRow(format: format, number: number, leastEpoch: leastEpoch, bytes: bytes)
-      .header(of: name)
+    let row = HeaderRow(format: format, number: number, leastEpoch: leastEpoch, bytes: bytes)
+    let header = try row.header(of: name)
+    guard let leastEpoch = Epoch(leastEpoch) else { throw HeaderFailure.forged(name) }
+    return StoredHeader(header: header, leastEpoch: leastEpoch)
   }
 }
 

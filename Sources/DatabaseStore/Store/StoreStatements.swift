@@ -5,6 +5,10 @@ struct StoreStatements: Sendable {
 
   /// Reads the header.
   let header: DatabaseStatement
+  /// Replaces the header if it has the number that is expected.
+  let replaceHeader: DatabaseStatement
+  /// Makes the commits before it as durable as a change of the header.
+  let confirmHeader: DatabaseStatement
   /// Reads the row of an item, with its value.
   let value: DatabaseStatement
   /// Reads the row of an item, with its name.
@@ -21,6 +25,16 @@ struct StoreStatements: Sendable {
   let replace: DatabaseStatement
   /// Adds one row, as ``write`` does.
   let add: DatabaseStatement
+  /// Finds the data keys of the rows that follow an address, without reading the rows.
+  let scan: DatabaseStatement
+  /// Counts the rows.
+  let count: DatabaseStatement
+  /// Reads some rows as a whole.
+  let rows: DatabaseStatement
+  /// Replaces what is sealed in some rows, except in those that were changed meanwhile.
+  let reseal: DatabaseStatement
+  /// Finds the transactions that are changing items.
+  let changesUnderWay: DatabaseStatement
   /// Makes the commits before it as durable as a change.
   let confirm: DatabaseStatement
 
@@ -28,6 +42,14 @@ struct StoreStatements: Sendable {
     self.schema = schema
     header = DatabaseStatement(
       name: "header", text: "SELECT format, number, least_epoch, bytes FROM \(schema).header")
+    replaceHeader = DatabaseStatement(
+      name: nil,
+      text: """
+        UPDATE \(schema).header SET number = $2, least_epoch = $3, bytes = $4
+        WHERE number = $1 RETURNING 1
+        """)
+    confirmHeader = DatabaseStatement(
+      name: nil, text: "UPDATE \(schema).header SET number = number WHERE number = $1")
     value = DatabaseStatement(name: "value", text: Self.row(of: "value", schema))
     name = DatabaseStatement(name: "name", text: Self.row(of: "name", schema))
     values = DatabaseStatement(name: "values", text: Self.values(schema))
@@ -36,6 +58,11 @@ struct StoreStatements: Sendable {
     write = DatabaseStatement(name: "write", text: Self.write(schema))
     replace = DatabaseStatement(name: "replace", text: Self.replace(schema))
     add = DatabaseStatement(name: "add", text: Self.add(schema))
+    scan = DatabaseStatement(name: "scan", text: Self.scan(schema))
+    count = DatabaseStatement(name: nil, text: "SELECT count(*) FROM \(schema).item")
+    rows = DatabaseStatement(name: "rows", text: Self.rows(schema))
+    reseal = DatabaseStatement(name: "reseal", text: Self.reseal(schema))
+    changesUnderWay = DatabaseStatement(name: nil, text: Self.changesUnderWay(schema))
     confirm = DatabaseStatement(
       name: "confirm",
       text: """
@@ -73,12 +100,68 @@ struct StoreStatements: Sendable {
   /// Reads the rows that follow an address.
   ///
   /// `$1`, `$2`: the first and the last namespace. `$3` to `$5`: the address before the page.
-  /// `$6`: the number of rows.
+  /// `$6`: whether removals are read, too. `$7`: the number of rows.
   private static func page(_ schema: String) -> String {
     """
     SELECT ns, place, tag, version, epoch, gone, write, nonce, name FROM \(schema).item
-    WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND NOT gone
-    ORDER BY ns, place, tag LIMIT $6
+    WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)
+    ORDER BY ns, place, tag LIMIT $7
+    """
+  }
+
+  /// Finds the rows that follow an address.
+  ///
+  /// `$1` to `$3`: the address. `$4`: the number of rows.
+  private static func scan(_ schema: String) -> String {
+    """
+    SELECT ns, place, tag, epoch, (octet_length(name) + octet_length(value))::int8
+    FROM \(schema).item WHERE (ns, place, tag) > ($1, $2, $3)
+    ORDER BY ns, place, tag LIMIT $4
+    """
+  }
+
+  /// Reads some rows as a whole.
+  ///
+  /// `$1` to `$3`: the addresses.
+  private static func rows(_ schema: String) -> String {
+    """
+    SELECT ns, place, tag, version, epoch, gone, write, nonce, name, value
+    FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) AS u(ns, place, tag)
+    JOIN \(schema).item USING (ns, place, tag)
+    """
+  }
+
+  /// Replaces what is sealed in some rows.
+  ///
+  /// `$1` to `$3`: the addresses. `$4`: the versions, each of which counts up by 1. `$5` to `$7`:
+  /// nonces, names and values. `$8`: the epoch.
+  private static func reseal(_ schema: String) -> String {
+    """
+    WITH u AS MATERIALIZED (
+      SELECT * FROM unnest(
+        $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]
+      ) AS u(ns, place, tag, old, nonce, name, value)
+      WHERE (SELECT least_epoch FROM \(schema).header) <= $8
+    ), o AS MATERIALIZED (
+      SELECT i.ns, i.place, i.tag FROM \(schema).item i JOIN u USING (ns, place, tag)
+      WHERE i.version = u.old ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
+    )
+    UPDATE \(schema).item i SET version = u.old + 1, epoch = $8, xid = pg_current_xact_id(),
+      nonce = u.nonce, name = u.name, value = u.value
+    FROM u JOIN o USING (ns, place, tag)
+    WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.old
+    """
+  }
+
+  /// Finds the transactions that have locked the table `item` for a change.
+  private static func changesUnderWay(_ schema: String) -> String {
+    """
+    SELECT l.virtualtransaction FROM pg_locks l
+    JOIN pg_class i ON i.oid = l.relation AND i.relname = 'item'
+    JOIN pg_class h ON h.relnamespace = i.relnamespace
+      AND h.oid = (SELECT tableoid FROM \(schema).header)
+    WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     """
   }
 

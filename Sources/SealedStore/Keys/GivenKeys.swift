@@ -1,18 +1,18 @@
-import SessionToolsBase
+package import SessionToolsBase
 
 /// The keys of some sources for the slots of a header, fetched before they are needed.
-struct GivenKeys {
+package struct GivenKeys {
   /// The answer of a source for a slot.
-  enum Answer {
+  private enum Answer {
     case key(WrappingKey)
     case notMine
   }
 
   private let sources: [any KeySource]
   /// The answers of each source, in the order of the sources.
-  private(set) var answers: [[KeySlot.Parameters: Answer]]
+  private var answers: [[KeySlot.Parameters: Answer]]
 
-  init(of sources: [any KeySource]) {
+  package init(of sources: [any KeySource]) {
     self.sources = sources
     answers = sources.map { _ in [:] }
   }
@@ -23,11 +23,11 @@ struct GivenKeys {
   /// the remaining slots.
   ///
   /// - Throws: A source's errors; `corrupt` when a slot is for a key but does not open with it.
-  mutating func ask(for header: Header, path: String) throws(StoreError) {
+  package mutating func ask(for slots: SlotList) throws(StoreError) {
     for (position, source) in sources.enumerated() {
       var opensAny = false
       var hasEnded = false
-      for slot in header.slots {
+      for slot in slots.records {
         guard let parameters = slot.parameters, answers[position][parameters] == nil else {
           continue
         }
@@ -35,8 +35,8 @@ struct GivenKeys {
         do throws(StoreError) {
           if !hasEnded, let key = try source.wrappingKey(for: parameters) {
             answer = .key(key)
-            let storeKey = try header.unwrapStoreKey(in: slot, with: key, path: path)
-            opensAny = opensAny || storeKey != nil
+            let isOpen = try slots.opens(slot, with: key)
+            opensAny = opensAny || isOpen
           }
         } catch let error where error.endsSearch && opensAny {
           hasEnded = true
@@ -47,8 +47,39 @@ struct GivenKeys {
   }
 
   /// Returns whether all sources were asked for all slots of a header.
-  func haveAnswered(for header: Header) -> Bool {
-    let slots = header.slots.compactMap(\.parameters)
+  package func haveAnswered(for slots: SlotList) -> Bool {
+    let slots = slots.records.compactMap(\.parameters)
     return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }
+  }
+
+  /// Returns the slots that the keys open, by number, with a new store key in them.
+  ///
+  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source,
+  ///   `corrupt` as `ask`.
+  package func rewrap(
+    _ storeKey: KeyBytes, in slots: SlotList, random: any RandomSource
+  ) throws(StoreError) -> [Int: SlotRecord] {
+    var kept: [Int: SlotRecord] = [:]
+    for answers in answers {
+      var opensAny = false
+      for (position, slot) in slots.records.enumerated() {
+        guard let parameters = slot.parameters, case .key(let key)? = answers[parameters],
+          try slots.opens(slot, with: key)
+        else { continue }
+        opensAny = true
+        kept[position + 1] = slots.rewrapped(slot, storeKey, with: key, random: random)
+      }
+      guard opensAny else {
+        throw slots.error(
+          .wrongKey, "a key that should be kept does not open the store",
+          remedy: "Give the keys of the slots to keep; nothing was changed")
+      }
+    }
+    guard !kept.isEmpty else {
+      throw slots.error(
+        .invalidKey, "no key is left that would open the store",
+        remedy: "Give the key of at least one slot to keep")
+    }
+    return kept
   }
 }

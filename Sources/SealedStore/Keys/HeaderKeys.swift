@@ -18,15 +18,12 @@ extension Header {
     wrapping(for: store).wrap(storeKey, in: head, with: key, random: random)
   }
 
-  /// Unwraps the store key in a slot; `nil` when the slot is not for the wrapping key.
-  ///
-  /// - Throws: `corrupt` when the slot is for the key and does not open, and `unavailable` when
-  ///   the system gives no memory.
-  func unwrapStoreKey(
-    in slot: SlotRecord, with key: WrappingKey, path: String
-  ) throws(StoreError) -> KeyBytes? {
-    try wrapping.unwrapStoreKey(
-      in: slot, with: key, orThrow: StoreUnlocking.forged(path: path))
+  /// Returns the slots for changing them.
+  func slotList(path: String) -> SlotList {
+    SlotList(
+      slots, wrapping: wrapping, store: path,
+      command: { "session-tools slots \($0) \(path.shellQuoted)" },
+      forged: { StoreUnlocking.forged(path: path) })
   }
 
   /// Wraps a data key under a store key.

@@ -59,15 +59,8 @@ extension SealedFileStore {
   @discardableResult
   public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
     let slot = try key.makeSlot()
-    let slots = try changeHeader { header, storeKey throws(StoreError) in
-      guard header.slots.count < KeySlot.largestCount else {
-        throw StoreError(
-          .invalidKey, store: path,
-          reason: "the store has \(KeySlot.largestCount) key slots already",
-          remedy: "Remove one first, with session-tools slots remove \(path.shellQuoted)")
-      }
-      try checkCost(of: slot.parameters, beside: header.slots, for: key)
-      header.slots.append(try wrap(storeKey, in: slot, of: header))
+    let slots = try changeSlots { slots, storeKey throws(StoreError) in
+      try slots.add(slot, for: key, wrapping: storeKey, random: environment.random)
     }
     return slots[slots.count - 1]
   }
@@ -80,12 +73,9 @@ extension SealedFileStore {
   /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
   public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
     let slot = try key.makeSlot()
-    try changeHeader { header, storeKey throws(StoreError) in
-      try checkSlot(number, in: header)
-      var others = header.slots
-      others.remove(at: number - 1)
-      try checkCost(of: slot.parameters, beside: others, for: key)
-      header.slots[number - 1] = try wrap(storeKey, in: slot, of: header)
+    try changeSlots { slots, storeKey throws(StoreError) in
+      try slots.change(
+        number, to: slot, for: key, wrapping: storeKey, random: environment.random)
     }
   }
 
@@ -97,26 +87,20 @@ extension SealedFileStore {
   /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
   ///   ``addSlot(_:)``.
   public func removeSlot(_ number: Int) throws(StoreError) {
-    try changeHeader { header, _ throws(StoreError) in
-      try checkSlot(number, in: header)
-      guard header.slots.count > 1 else {
-        throw StoreError(
-          .invalidKey, store: path, reason: "this is the store's last key slot",
-          remedy: "Add another one first, with session-tools slots add \(path.shellQuoted)")
-      }
-      header.slots.remove(at: number - 1)
-    }
+    try changeSlots { slots, _ throws(StoreError) in try slots.remove(number) }
   }
 
   @discardableResult
-  private func changeHeader(
-    _ change: (inout Header, KeyBytes) throws(StoreError) -> Void
+  private func changeSlots(
+    _ change: (inout SlotList, KeyBytes) throws(StoreError) -> Void
   ) throws(StoreError) -> [KeySlot] {
     // Another process may have changed the slots since this one read them.
     try writing(needsHeader: true) { writer throws(StoreError) in
       try withState { open throws(StoreError) in
         var header = open.header
-        try change(&header, open.keys.storeKey)
+        var slots = header.slotList(path: path)
+        try change(&slots, open.keys.storeKey)
+        header.slots = slots.records
         // Until both are written, the next change must make them equal.
         writer.kept.isTidy = false
         let headers = HeaderFiles(directory: directory)
@@ -130,41 +114,6 @@ extension SealedFileStore {
         }
         return header.keySlots
       }
-    }
-  }
-
-  private func wrap(
-    _ storeKey: KeyBytes, in slot: (parameters: KeySlot.Parameters, key: WrappingKey),
-    of header: Header
-  ) throws(StoreError) -> SlotRecord {
-    try Header.wrap(
-      storeKey, in: SlotHead(slot.parameters), with: slot.key, store: header.store,
-      random: environment.random)
-  }
-
-  /// Refuses a slot that would not be tried after all the others.
-  private func checkCost(
-    of slot: KeySlot.Parameters, beside others: [SlotRecord], for key: some KeySource
-  ) throws(StoreError) {
-    let tried = others.compactMap(\.parameters).filter { other in
-      // A slot that is refused by itself is not tried, and costs nothing.
-      (try? key.checkCost(of: [other])) != nil
-    }
-    do throws(StoreError) {
-      try key.checkCost(of: tried + [slot])
-    } catch let error where error.code == .invalidKey {
-      throw StoreError(
-        .invalidKey, store: path, reason: error.reason,
-        remedy: "Remove a passphrase slot first, or give the new one a lower cost")
-    }
-  }
-
-  private func checkSlot(_ number: Int, in header: Header) throws(StoreError) {
-    guard 1...header.slots.count ~= number else {
-      throw StoreError(
-        .invalidKey, store: path,
-        reason: "there is no key slot \(number); there are \(header.slots.count)",
-        remedy: "List them with session-tools slots list \(path.shellQuoted)")
     }
   }
 }

@@ -21,6 +21,11 @@ extension SealedFileStore {
     public let kept: [KeySlot]
     /// All other slots: they no longer open the store, not even with an old copy of the header.
     public let dropped: [KeySlot]
+
+    package init(_ slots: [KeySlot], keeping kept: Set<Int>) {
+      self.kept = slots.filter { kept.contains($0.number) }
+      dropped = slots.filter { !kept.contains($0.number) }
+    }
   }
 
   /// Shuts out every key that is not given here, with a new store key and a new data key with which
@@ -49,10 +54,10 @@ extension SealedFileStore {
     var header = try withState { $0.header }
     while true {
       // This is without the writer's lock, because a source may take long, and may ask a person.
-      try given.ask(for: header, path: path)
+      try given.ask(for: header.slotList(path: path))
       let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
         let current = try self.withState { $0.header }
-        guard given.haveAnswered(for: current) else { return .slotsWereAdded(current) }
+        guard given.haveAnswered(for: current.slotList(path: self.path)) else { return .slotsWereAdded(current) }
         return .ended(try writer.revoke(keeping: given, current, progress, confirm))
       }
       switch outcome {
@@ -76,46 +81,17 @@ extension StoreWriter {
   ) throws(StoreError) -> Bool {
     let storeKey = try KeyBytes()
     environment.random.fill(storeKey)
-    let kept = try rewrap(storeKey, for: given, header)
-    let plan = SealedFileStore.RevocationPlan(
-      kept: header.keySlots.filter { kept[$0.number] != nil },
-      dropped: header.keySlots.filter { kept[$0.number] == nil })
-    guard confirm(plan) else { return false }
-    let slots = plan.kept.compactMap { kept[$0.number] }
+    var slots = header.slotList(path: path)
+    let kept = try given.rewrap(storeKey, in: slots, random: environment.random)
+    guard confirm(SealedFileStore.RevocationPlan(slots.keySlots, keeping: Set(kept.keys))) else {
+      return false
+    }
+    slots.keep(kept)
+    let records = slots.records
     try usingKeys { writer, header, _ throws(StoreError) in
-      try writer.rotate(from: header, slots: slots, storeKey: storeKey, progress)
+      try writer.rotate(from: header, slots: records, storeKey: storeKey, progress)
     }
     return true
-  }
-
-  /// Returns the slots that the given keys open, by number, with a new store key in them.
-  private func rewrap(
-    _ storeKey: KeyBytes, for given: GivenKeys, _ header: Header
-  ) throws(StoreError) -> [Int: SlotRecord] {
-    var kept: [Int: SlotRecord] = [:]
-    for answers in given.answers {
-      var opensAny = false
-      for (position, slot) in header.slots.enumerated() {
-        guard let parameters = slot.parameters, case .key(let key)? = answers[parameters],
-          try header.unwrapStoreKey(in: slot, with: key, path: path) != nil
-        else { continue }
-        opensAny = true
-        kept[position + 1] = Header.wrap(
-          storeKey, in: slot.head, with: key, store: header.store, random: environment.random)
-      }
-      guard opensAny else {
-        throw StoreError(
-          .wrongKey, store: path,
-          reason: "a key that should be kept does not open the store",
-          remedy: "Give the keys of the slots to keep; nothing was changed")
-      }
-    }
-    guard !kept.isEmpty else {
-      throw StoreError(
-        .invalidKey, store: path, reason: "no key is left that would open the store",
-        remedy: "Give the key of at least one slot to keep")
-    }
-    return kept
   }
 
   /// Runs a closure while the keys in memory are in use, and wipes them if the closure replaced

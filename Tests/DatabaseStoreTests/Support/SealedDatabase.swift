@@ -21,7 +21,8 @@ struct SealedDatabase {
   /// Adds an epoch, with which the next rows are sealed.
   mutating func rotate() throws {
     var changed = try header.header(of: Self.name)
-    try changed.addEpoch(keys: keys, of: Self.name, random: SystemRandomSource())
+    try changed.addEpoch(storeKey: keys.storeKey, of: Self.name, random: SystemRandomSource())
+    changed.number += 1
     header = changed.row(leastEpoch: .first, keys: keys)
     keys = try header.header(of: Self.name).open(with: keys, of: Self.name)
   }

@@ -1,0 +1,103 @@
+public import SealedStore
+public import SessionToolsBase
+
+extension SealedDatabaseStore {
+  /// Returns the key slots of a store, which anyone who can read its tables may list.
+  ///
+  /// Blocks while it connects.
+  ///
+  /// - Throws: As ``open(_:key:options:)``, except for `wrongKey` and an error of a key source.
+  public static func keySlots(
+    at address: String, options: Options = Options()
+  ) throws(StoreError) -> [KeySlot] {
+    try header(at: address, options).keySlots
+  }
+
+  /// Returns the store's identifier, 32 hexadecimal digits, which anyone who can read its tables may
+  /// know.
+  ///
+  /// It never changes. Blocks while it connects.
+  ///
+  /// - Throws: As ``keySlots(at:options:)``.
+  public static func identifier(
+    at address: String, options: Options = Options()
+  ) throws(StoreError) -> String {
+    try header(at: address, options).store.bytes.hexadecimal
+  }
+
+  private static func header(
+    at address: String, _ options: Options
+  ) throws(StoreError) -> DatabaseHeader {
+    let place = try DatabasePlace(address, options)
+    let (database, _) = try place.database(options, until: .now + options.operationTimeout)
+    return try database.header(until: database.deadline).header
+  }
+
+  /// Returns the key slots of this store, as they are in the database now.
+  ///
+  /// Blocks for one round trip.
+  ///
+  /// - Throws: `corrupt` when the header is older than this process has seen it; `unavailable`,
+  ///   `accessDenied`, `timedOut` or `io`.
+  public func keySlots() throws(StoreError) -> [KeySlot] {
+    try keys.header(until: database.deadline).header.keySlots
+  }
+
+  /// Adds a key slot to the store.
+  ///
+  /// Only the header is rewritten, whatever the store's size. Blocks for two round trips, and
+  /// repeats them while other machines change the header.
+  ///
+  /// - Parameter key: The source of the key for the new slot.
+  /// - Returns: The new slot.
+  /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
+  ///   than `Passphrase.Limits` allow; `locked`; `wrongKey` when the store's keys were replaced,
+  ///   `corrupt`, `unavailable`, `accessDenied`, `noSpace`, `timedOut`, `io` or an error of the key
+  ///   source, and nothing was changed; `outcomeUnknown` when no server said in time whether it made
+  ///   the change.
+  @discardableResult
+  public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
+    let slot = try key.makeSlot()
+    let slots = try changeSlots { slots, storeKey throws(StoreError) in
+      try slots.add(slot, for: key, wrapping: storeKey, random: environment.random)
+    }
+    return slots[slots.count - 1]
+  }
+
+  /// Replaces the key of a slot, such as an old passphrase by a new one.
+  ///
+  /// The old key, with an old copy of the header, still opens the store: to shut it out, use
+  /// ``revoke(keeping:progress:confirm:)``.
+  ///
+  /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
+  public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
+    let slot = try key.makeSlot()
+    try changeSlots { slots, storeKey throws(StoreError) in
+      try slots.change(
+        number, to: slot, for: key, wrapping: storeKey, random: environment.random)
+    }
+  }
+
+  /// Removes a key slot of the store.
+  ///
+  /// The key, with an old copy of the header, still opens the store: to shut it out, use
+  /// ``revoke(keeping:progress:confirm:)``.
+  ///
+  /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
+  ///   ``addSlot(_:)``.
+  public func removeSlot(_ number: Int) throws(StoreError) {
+    try changeSlots { slots, _ throws(StoreError) in try slots.remove(number) }
+  }
+
+  @discardableResult
+  private func changeSlots(
+    _ change: (inout SlotList, KeyBytes) throws(StoreError) -> Void
+  ) throws(StoreError) -> [KeySlot] {
+    try changeHeader { draft throws(StoreError) in
+      var slots = draft.stored.header.slotList(of: database.name)
+      try change(&slots, draft.storeKey)
+      draft.stored.header.slots = slots.records
+      return true
+    }.header.keySlots
+  }
+}

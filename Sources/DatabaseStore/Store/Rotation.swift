@@ -1,0 +1,170 @@
+public import SealedStore
+public import SessionToolsBase
+
+extension SealedDatabaseStore {
+  /// A closure that receives the progress of a long operation: what is done and the total, in
+  /// items.
+  ///
+  /// It is called about every thousand items, on the thread that does the work.
+  public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Void
+
+  /// Seals everything again with a new random data key.
+  ///
+  /// All slots still open the store. Other machines read and change items meanwhile. When it was
+  /// interrupted, the next call goes on, also one by another process; until then, items are read
+  /// with both keys. Two calls at the same time finish one rotation together.
+  ///
+  /// Blocks for as long as everything takes, about a second for 5,000 small items. Each step takes
+  /// at most ``Options/operationTimeout``.
+  ///
+  /// - Parameter progress: Receives the progress of sealing everything again.
+  /// - Throws: `locked`; `wrongKey` when the store's keys were replaced; `corrupt` when an item or
+  ///   the header was changed by someone without the keys, or is older than this process has seen
+  ///   it; `timedOut`, also while another program's transaction keeps the old key in use;
+  ///   `unavailable`, `accessDenied`, `noSpace`, `io` or `outcomeUnknown`. Call it again then.
+  public func rotate(progress: Progress? = nil) throws(StoreError) {
+    let stored = try changeHeader { draft throws(StoreError) in
+      guard draft.stored.header.epochs.count == 1 else { return false }
+      try draft.stored.header.addEpoch(
+        storeKey: draft.storeKey, of: database.name, random: environment.random)
+      return true
+    }
+    try finishRotation(to: stored.header.written, progress)
+  }
+
+  /// Whether items are sealed with older data keys, because a rotation is under way or was
+  /// interrupted.
+  ///
+  /// - Throws: As ``keySlots()``.
+  package func isRotationPending() throws(StoreError) -> Bool {
+    try keys.header(until: database.deadline).header.epochs.count > 1
+  }
+
+  /// The slots that a revocation keeps and drops.
+  public typealias RevocationPlan = SealedFileStore.RevocationPlan
+
+  /// Shuts out every key that is not given here, with a new store key and a new data key with which
+  /// everything is sealed again.
+  ///
+  /// What was copied from the database before stays readable for anyone who has it and a key that
+  /// opened it.
+  ///
+  /// Every other process that has the store open throws `wrongKey` from then on, and has to lock it
+  /// and unlock it with a key that was kept. When this was interrupted after the keys were revoked,
+  /// ``rotate(progress:)`` does the rest.
+  ///
+  /// - Parameters:
+  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - progress: Receives the progress of sealing everything again.
+  ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
+  ///     returns whether to continue. It is called again when the slots were changed meanwhile. Do
+  ///     not ask a person here: make a first call that returns `false`, and ask after that.
+  /// - Returns: Whether the keys were revoked.
+  /// - Throws: `wrongKey` when a source opens no slot; `invalidKey` when there is no source, or
+  ///   rotations before this one have not been finished; an error of a source; or as
+  ///   ``rotate(progress:)``.
+  @discardableResult
+  public func revoke(
+    keeping sources: [any KeySource], progress: Progress? = nil,
+    confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Bool {
+    var given = GivenKeys(of: sources)
+    while true {
+      // In a locked store this fails before any source is asked for a key. It is not a part of the
+      // change, because a source may take long, and may ask a person.
+      let known = try keys.renew(until: database.deadline).header
+      try given.ask(for: known.slotList(of: database.name))
+      var outcome = Revocation.notConfirmed
+      let stored = try changeHeader { draft throws(StoreError) in
+        outcome = try revoke(keeping: given, in: &draft, confirm)
+        return outcome == .revoked
+      }
+      switch outcome {
+      case .notConfirmed: return false
+      case .slotsWereAdded: continue
+      case .revoked:
+        try finishRotation(to: stored.header.written, progress)
+        return true
+      }
+    }
+  }
+
+  private enum Revocation {
+    case revoked
+    case notConfirmed
+    /// Another process added slots after the sources were asked.
+    case slotsWereAdded
+  }
+
+  private func revoke(
+    keeping given: GivenKeys, in draft: inout HeaderDraft, _ confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Revocation {
+    let (name, random) = (database.name, environment.random)
+    var slots = draft.stored.header.slotList(of: name)
+    guard given.haveAnswered(for: slots) else { return .slotsWereAdded }
+    let storeKey = try KeyBytes()
+    random.fill(storeKey)
+    let kept = try given.rewrap(storeKey, in: slots, random: random)
+    guard confirm(RevocationPlan(slots.keySlots, keeping: Set(kept.keys))) else {
+      return .notConfirmed
+    }
+    slots.keep(kept)
+    draft.stored.header.slots = slots.records
+    try draft.stored.header.replaceStoreKey(
+      draft.storeKey, by: storeKey, of: name, random: random)
+    draft.storeKey = storeKey
+    try draft.stored.header.addEpoch(storeKey: storeKey, of: name, random: random)
+    return .revoked
+  }
+
+  // MARK: - Sealing again
+
+  /// Does what is left of a rotation; each of its steps may have been done before.
+  private func finishRotation(
+    to epoch: Epoch, _ progress: Progress?
+  ) throws(StoreError) {
+    let resealer = Resealer(before: epoch, in: self)
+    try resealer.run(progress)
+    try changeHeader { draft in
+      guard draft.stored.leastEpoch < epoch else { return false }
+      draft.stored.leastEpoch = epoch
+      return true
+    }
+    // From here on no change with an older key begins; those that have begun end first.
+    try waitForChanges()
+    try resealer.run(nil)
+    try changeHeader { draft throws(StoreError) in
+      guard draft.stored.header.epochs[0].epoch < epoch else { return false }
+      // Only someone without the keys allows an older one again: the MAC does not cover this.
+      guard draft.stored.leastEpoch >= epoch else { throw HeaderFailure.forged(database.name) }
+      draft.stored.header.dropEpochs(before: epoch)
+      return true
+    }
+  }
+
+  /// Waits until all changes of items that are under way have ended.
+  ///
+  /// A statement locks the table before it looks at the header, and may not have a transaction
+  /// number until it writes: so it is the locks that are waited for, which keeps no one else waiting.
+  private func waitForChanges() throws(StoreError) {
+    let deadline = database.deadline
+    var pause = RetryPause()
+    var waitedFor = try changesUnderWay(until: deadline)
+    while !waitedFor.isEmpty {
+      guard pause.wait(until: deadline) else {
+        throw StoreError(
+          .timedOut, store: database.name,
+          reason: "a transaction that changes items has not ended",
+          remedy: "Find it among the locks on the table item in pg_locks, end it, and rotate again")
+      }
+      waitedFor.formIntersection(try changesUnderWay(until: deadline))
+    }
+  }
+
+  private func changesUnderWay(
+    until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> Set<String> {
+    let answer = try database.read(database.statements.changesUnderWay, until: deadline)
+    return Set((0..<answer.rowCount).compactMap { answer.text($0, 0) })
+  }
+}

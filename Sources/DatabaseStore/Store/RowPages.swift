@@ -1,0 +1,117 @@
+import SealedStore
+import SessionToolsBase
+
+/// The rows of a store, or of one namespace, page by page, with their names opened.
+struct RowPages {
+  /// A row with its name.
+  struct Row {
+    let fields: RowFields
+    /// The name, or why it is not known.
+    var opened: Result<StoreKey, StoreError>
+  }
+
+  private let store: SealedDatabaseStore
+  private let first: NamespaceHash
+  private let last: NamespaceHash
+  private let withRemovals: Bool
+  private var reader = CanonicalKeyReader()
+  /// The end of the page before; `nil` after the last page.
+  private var end: RowAddress?
+
+  private static let pageCount: Int64 = 1000
+
+  /// - Parameters:
+  ///   - namespace: The namespace, whose hash another one may have by chance; `nil` for all rows.
+  ///   - store: The store.
+  ///   - withRemovals: Whether the rows of removed items are returned, too.
+  init(
+    in namespace: StoreNamespace?, of store: SealedDatabaseStore, withRemovals: Bool = false
+  ) throws(StoreError) {
+    self.store = store
+    self.withRemovals = withRemovals
+    if let namespace {
+      first = try store.keys.use { keys in keys.hash(of: namespace) }
+      last = first
+    } else {
+      first = RowAddress.first.namespace
+      last = NamespaceHash(bytes: Bytes16(low: .max, high: .max))
+    }
+    end = RowAddress(namespace: first, place: RowAddress.first.place, tag: RowAddress.first.tag)
+  }
+
+  /// Reads the next page; `nil` when there is none.
+  ///
+  /// - Throws: As a list; `corrupt` for a row that cannot even be told from others.
+  mutating func next() throws(StoreError) -> [Row]? {
+    guard let end else { return nil }
+    let deadline = store.database.deadline
+    var page = try read(after: end, until: deadline)
+    let isKeyMissing = page.contains { row in
+      if case .failure(let error) = row.opened { error.code == .keyMissing } else { false }
+    }
+    if isKeyMissing {
+      try store.keys.renew(until: deadline)
+      page = try read(after: end, until: deadline)
+    }
+    for (number, row) in page.enumerated() where store.seemsOlder(row.fields) {
+      page[number].opened = confirmed(row.opened)
+    }
+    self.end = page.count == Self.pageCount ? page.last?.fields.address : nil
+    return page
+  }
+
+  private mutating func read(
+    after end: RowAddress, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> [Row] {
+    let database = store.database
+    var parameters = StatementParameters()
+    parameters.append(first.bytes.bytes)
+    parameters.append(last.bytes.bytes)
+    parameters.append(end)
+    parameters.append(withRemovals)
+    parameters.append(Self.pageCount)
+    let answer = try database.read(database.statements.page, parameters, until: deadline)
+    return try store.keys.use { keys throws(StoreError) in
+      let opener = RowOpener(keys: keys, of: database.name)
+      var rows: [Row] = []
+      for number in 0..<answer.rowCount {
+        guard let address = answer.address(number),
+          let row = answer.sealedRow(number, from: 3, at: address, .name)
+        else { throw store.corrupt(nil) }
+        rows.append(Row(fields: row.fields, opened: open(row, opener)))
+      }
+      return rows
+    }
+  }
+
+  private mutating func open(
+    _ row: SealedRow, _ opener: RowOpener
+  ) -> Result<StoreKey, StoreError> {
+    do throws(StoreError) {
+      return .success(try opener.key(of: row, by: &reader))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Returns the name of a row that is not really older than it was.
+  private func confirmed(
+    _ opened: Result<StoreKey, StoreError>
+  ) -> Result<StoreKey, StoreError> {
+    do throws(StoreError) {
+      _ = try store.contains(try opened.get())
+      return opened
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+extension SealedDatabaseStore {
+  /// Counts the rows, with those of removed items; about 0.1 s for a million.
+  func rowCount() throws(StoreError) -> Int {
+    let answer = try database.read(database.statements.count, until: database.deadline)
+    guard let count = answer.integer(Int64.self, 0, 0) else { throw corrupt(nil) }
+    return Int(count)
+  }
+}
