@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "WebLogin", targets: ["WebLogin"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
+    .executable(name: "session-tools-database", targets: ["session-tools-database"]),
   ],
   traits: [
     .trait(
@@ -92,6 +93,13 @@ let package = Package(
         "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
         "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
         "WebLogin", argumentParser,
+      ]),
+    // Alone with libpq, which session-tools never links.
+    .executableTarget(
+      name: "session-tools-database",
+      dependencies: [
+        "DatabaseStore", "SealedStore", "SessionTools", "SessionToolsBase", "StoreMigration",
+        "ToolBase", argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.

@@ -36,7 +36,7 @@ struct RootCommand: RootToolCommand {
         SESSION_TOOLS_STORE=~/vault session-tools get --service mail token
 
       Exit status:
-      \(ExitStatus.list)
+      \(ExitStatus.list())
       """,
     version: Version.current,
     subcommands: [
@@ -50,9 +50,4 @@ struct RootCommand: RootToolCommand {
       CredentialServerCommand.self, DoctorCommand.self, AuthCommand.self, DemoCommand.self,
       DemoReaderCommand.self, LockDemoCommand.self, AgentCommand.self,
     ])
-}
-
-/// The version of the package.
-enum Version {
-  static let current = "0.3.0"
 }

@@ -102,7 +102,8 @@ enum LibPQ {
   /// libpq's text for what failed while it connected, in one line.
   var message: String {
     let text = unsafe PQerrorMessage(pointer).map { unsafe String(cString: $0) } ?? ""
-    return text.split(separator: "\n").joined(separator: "; ")
+    // Lines that begin with a tab are advice for people, which the errors of this library replace.
+    return text.split(separator: "\n").filter { !$0.hasPrefix("\t") }.joined(separator: "; ")
   }
 
   /// Goes on with connecting.

@@ -6,8 +6,9 @@ package import SessionToolsBase
 package final class DatabaseInspector {
   package let place: DatabasePlace
   private let connection: DatabaseConnection
-  private let schema: String
-  private let timeout: Duration
+  private let database: Database
+  /// The name of the schema, and the same in quotes.
+  private let (schema, quotedSchema): (String, String)
 
   /// Connects.
   ///
@@ -15,8 +16,14 @@ package final class DatabaseInspector {
   package init(_ address: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
     place = try DatabasePlace(address, options)
     schema = options.schema
-    timeout = options.operationTimeout
-    connection = try place.connect(until: .now + timeout)
+    connection = try place.connect(until: .now + options.operationTimeout)
+    do throws(DatabaseFailure) {
+      quotedSchema = try connection.quoted(schema)
+    } catch {
+      throw error.storeError(.read, store: place.name)
+    }
+    database = Database(
+      named: place.name, StoreStatements(schema: quotedSchema), place.opening, options)
   }
 
   deinit {
@@ -40,21 +47,7 @@ package final class DatabaseInspector {
   ///
   /// - Throws: `corrupt`, `unsupportedVersion`, or as any statement.
   package func header() throws(StoreError) -> DatabaseHeader {
-    try row().header(of: place.name)
-  }
-
-  /// Reads the row of the header.
-  private func row() throws(StoreError) -> HeaderRow {
-    let answer = try ask("SELECT format, number, least_epoch, bytes FROM \(quotedSchema()).header")
-    guard let format = answer.integer(Int32.self, 0, 0),
-      let number = answer.integer(Int64.self, 0, 1),
-      let leastEpoch = answer.integer(Int32.self, 0, 2), let bytes = answer.bytes(0, 3)
-    else {
-      throw StoreError(
-        .unavailable, store: place.name, reason: "there is no store: its header is missing",
-        remedy: "Put the row of the table header back from a backup")
-    }
-    return HeaderRow(format: format, number: number, leastEpoch: leastEpoch, bytes: bytes)
+    try database.header(until: database.deadline).header
   }
 
   /// Returns who connects, and what that user and others may do.
@@ -169,7 +162,7 @@ package final class DatabaseInspector {
     let counts = try ask(
       """
       SELECT count(*), count(*) FILTER (WHERE gone)
-      FROM \(quotedSchema()).item TABLESAMPLE SYSTEM ($1 / 1000.0)
+      FROM \(quotedSchema).item TABLESAMPLE SYSTEM ($1 / 1000.0)
       """, sample)
     func count(_ column: Int) -> Int {
       Int((counts.integer(Int64.self, 0, column) ?? 0) * whole / part)
@@ -181,20 +174,12 @@ package final class DatabaseInspector {
 
   // MARK: - Asking
 
-  private func quotedSchema() throws(StoreError) -> String {
-    do throws(DatabaseFailure) {
-      return try connection.quoted(schema)
-    } catch {
-      throw error.storeError(.read, store: place.name)
-    }
-  }
-
   private func ask(
     _ text: String, _ parameters: StatementParameters = StatementParameters()
   ) throws(StoreError) -> DatabaseAnswer {
     do throws(DatabaseFailure) {
       return try connection.run(
-        DatabaseStatement(name: nil, text: text), parameters, as: .read, until: .now + timeout)
+        DatabaseStatement(name: nil, text: text), parameters, as: .read, until: database.deadline)
     } catch {
       throw error.storeError(.read, store: place.name)
     }

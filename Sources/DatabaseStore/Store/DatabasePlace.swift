@@ -1,13 +1,19 @@
-package import SessionToolsBase
+import SessionToolsBase
 
 /// Where a store is: its address, and how connections to it are opened.
 package struct DatabasePlace {
-  package let address: DatabaseAddress
+  let address: DatabaseAddress
   let opening: ConnectionOpening
   /// The store as a person would name it.
   package let name: String
+  /// The server that is tried first.
+  package var endpoint: String { "\(address.endpoints[0])" }
+  /// Whether something is sent to another machine without TLS, or to a server that is not checked.
+  package var isExposed: Bool { address.isExposed }
+  /// Whether what is sent never leaves this machine.
+  package var isOnThisMachine: Bool { address.endpoints.allSatisfy(\.isOnThisMachine) }
 
-  package init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
+  init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
     address = try DatabaseAddress(text, allowsPlaintext: options.allowsPlaintext)
     let mode = options.preparesStatements ? DatabaseStatement.Mode.named : .unnamed
     if let password = options.password {
@@ -21,9 +27,7 @@ package struct DatabasePlace {
   /// Opens a connection, and tries again until the deadline: the server may be about to come back.
   ///
   /// - Throws: As opening a store.
-  package func connect(
-    until deadline: ContinuousClock.Instant
-  ) throws(StoreError) -> DatabaseConnection {
+  func connect(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseConnection {
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {

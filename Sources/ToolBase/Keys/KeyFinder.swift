@@ -1,6 +1,6 @@
 import Foundation
 package import SealedStore
-package import SessionTools
+import SessionTools
 import SessionToolsBase
 
 /// The search for the key that opens a store.

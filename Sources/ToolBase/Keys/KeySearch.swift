@@ -1,7 +1,7 @@
 import Foundation
 package import SealedStore
 package import SessionTools
-package import SessionToolsBase
+import SessionToolsBase
 
 /// The part of a search for a key that is the same for stores of all kinds: the key that the
 /// options name, the file that `SESSION_TOOLS_KEY_FILE` names, a passphrase asked for on the

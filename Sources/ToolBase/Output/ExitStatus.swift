@@ -38,9 +38,9 @@ package enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// All statuses, one per line, for the help.
-  package static var list: String {
-    allCases.map { status in
+  /// Returns some statuses, one per line, for the help.
+  package static func list(_ statuses: [ExitStatus] = allCases) -> String {
+    statuses.map { status in
       let number = String(status.rawValue)
       return "  \(number)\(String(repeating: " ", count: 4 - number.count))\(status.meaning)"
     }.joined(separator: "\n")

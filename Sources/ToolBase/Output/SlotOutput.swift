@@ -32,3 +32,12 @@ package struct SlotOutput: Encodable {
     }
   }
 }
+
+extension SlotOutput {
+  /// Writes slots for a person, or a line for each for a program.
+  package static func writeTable(of slots: [KeySlot]) throws {
+    var table = Table(["SLOT", "OPENS WITH"])
+    table.rows = slots.map { ["\($0.number)", $0.means] }
+    try table.write()
+  }
+}

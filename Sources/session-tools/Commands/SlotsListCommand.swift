@@ -40,9 +40,7 @@ struct SlotsListCommand: ParsableCommand {
         Output(
           identifier: try SealedFileStore.identifier(at: path), slots: slots.map(SlotOutput.init)))
     }
-    var table = Table(["SLOT", "OPENS WITH"])
-    table.rows = slots.map { ["\($0.number)", $0.means] }
-    try table.write()
+    try SlotOutput.writeTable(of: slots)
   }
 
   /// Returns the slots that a key file opens.
