@@ -65,29 +65,34 @@ extension SealedDatabaseStore {
   private func values(
     of asked: [StoreKey], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> [SecretBytes?] {
+    let known = addresses.map { versions[$0] }
     var parameters = StatementParameters(addresses)
     parameters.append(Self.excerptByteCount)
     let answer = try database.read(database.statements.values, parameters, until: deadline)
     var values = [SecretBytes?](repeating: nil, count: asked.count)
-    var doubtful: [Int] = []
+    var isFound = [Bool](repeating: false, count: asked.count)
     try keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
       for number in 0..<answer.rowCount {
         guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
           asked.indices.contains(position)
         else { throw corrupt(nil) }
+        isFound[position] = true
         // Behind what is enough, the server returns no values: those are read by themselves.
         guard answer.isPresent(number, 6) else { continue }
         let key = asked[position]
         guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .value) else {
           throw corrupt(key)
         }
+        guard !SeenVersions.isOlder(row.fields.version, than: known[position]) else {
+          throw older(key)
+        }
         values[position] = try opener.value(of: row, for: key)
-        if seemsOlder(row.fields) { doubtful.append(position) }
+        note(row)
       }
     }
-    for position in doubtful {
-      values[position] = try stored(asked[position], until: deadline)?.value
+    for position in asked.indices where !isFound[position] {
+      guard !SeenVersions.isOlder(nil, than: known[position]) else { throw older(asked[position]) }
     }
     return values
   }

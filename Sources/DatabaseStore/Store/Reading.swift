@@ -36,7 +36,8 @@ extension SealedDatabaseStore {
   /// Forgets which versions of items, and of the header, this process has seen.
   ///
   /// For a database that was restored from a backup on purpose: otherwise items that are older than
-  /// they were before are reported as `corrupt` until they are put again, and so is an older header.
+  /// they were before are reported as `corrupt` until they are put again, and an older header always
+  /// is.
   public func forgetSeenVersions() {
     versions.forget()
     keys.forgetNumber()
@@ -85,7 +86,7 @@ extension SealedDatabaseStore {
   }
 
   /// Notes a row that has been opened, so that its version is known to be true.
-  private func note(_ row: SealedRow) {
+  func note(_ row: SealedRow) {
     let fields = row.fields
     versions.note(fields.address, version: fields.version, isGone: fields.isGone)
   }
@@ -102,7 +103,7 @@ extension SealedDatabaseStore {
     RowOpener.corrupt(key, in: database.name)
   }
 
-  private func older(_ key: StoreKey) -> StoreError {
+  func older(_ key: StoreKey) -> StoreError {
     StoreError(
       .corrupt, store: database.name,
       reason: "\(key) is older than this process has seen it: a failover without a synchronous "

@@ -9,7 +9,7 @@ struct Resealer {
   private let store: SealedDatabaseStore
   private let epoch: Epoch
 
-  private static let scanCount = 5000
+  private static let scanCount = 1000
   private static let pageCount = 500
   private static let pageByteCount: Int64 = 8 << 20
 
@@ -23,22 +23,25 @@ struct Resealer {
 
   private var database: Database { store.database }
 
-  /// Goes through all rows once.
+  /// Goes through all rows once; returns how many with an older key it has found.
   ///
   /// - Throws: As `rotate`.
-  func run(_ progress: SealedDatabaseStore.Progress?) throws(StoreError) {
+  func run(_ progress: SealedDatabaseStore.Progress?) throws(StoreError) -> Int {
     let total = progress == nil ? 0 : try store.rowCount()
-    var done = 0
+    var (done, olderCount) = (0, 0)
     var last: RowAddress?
     while true {
       let found = try scan(after: last)
       guard let end = found.last?.address else { break }
-      for page in Self.pages(of: found.filter { $0.epoch < epoch }) { try reseal(page) }
+      let older = found.filter { $0.epoch < epoch }
+      for page in Self.pages(of: older) { try reseal(page) }
+      olderCount += older.count
       done += found.count
       last = end
       progress?(done, max(done, total))
     }
     progress?(max(done, total), max(done, total))
+    return olderCount
   }
 
   /// A row as a scan finds it.

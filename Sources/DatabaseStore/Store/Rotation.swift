@@ -124,7 +124,7 @@ extension SealedDatabaseStore {
     to epoch: Epoch, _ progress: Progress?
   ) throws(StoreError) {
     let resealer = Resealer(before: epoch, in: self)
-    try resealer.run(progress)
+    _ = try resealer.run(progress)
     try changeHeader { draft in
       guard draft.stored.leastEpoch < epoch else { return false }
       draft.stored.leastEpoch = epoch
@@ -132,7 +132,13 @@ extension SealedDatabaseStore {
     }
     // From here on no change with an older key begins; those that have begun end first.
     try waitForChanges()
-    try resealer.run(nil)
+    // The first of these passes leaves nothing behind. The last one makes sure of it: without its
+    // key a row would be lost.
+    var passes = 0
+    while try resealer.run(nil) > 0 {
+      passes += 1
+      guard passes < 3 else { throw notSealedAgain }
+    }
     try changeHeader { draft throws(StoreError) in
       guard draft.stored.header.epochs[0].epoch < epoch else { return false }
       // Only someone without the keys allows an older one again: the MAC does not cover this.
@@ -140,6 +146,13 @@ extension SealedDatabaseStore {
       draft.stored.header.dropEpochs(before: epoch)
       return true
     }
+  }
+
+  private var notSealedAgain: StoreError {
+    StoreError(
+      .io, store: database.name,
+      reason: "the server did not replace rows that are sealed with an older data key",
+      remedy: "Find out what changes the rows of the table item on the server, and rotate again")
   }
 
   /// Waits until all changes of items that are under way have ended.

@@ -24,6 +24,7 @@ struct RowPages {
   ///   - namespace: The namespace, whose hash another one may have by chance; `nil` for all rows.
   ///   - store: The store.
   ///   - withRemovals: Whether the rows of removed items are returned, too.
+  /// - Throws: `locked`.
   init(
     in namespace: StoreNamespace?, of store: SealedDatabaseStore, withRemovals: Bool = false
   ) throws(StoreError) {

@@ -133,23 +133,23 @@ struct StoreStatements: Sendable {
 
   /// Replaces what is sealed in some rows.
   ///
-  /// `$1` to `$3`: the addresses. `$4`: the versions, each of which counts up by 1. `$5` to `$7`:
-  /// nonces, names and values. `$8`: the epoch.
+  /// `$1` to `$3`: the addresses. `$4`: the new versions, each the next one. `$5` to `$7`: nonces,
+  /// names and values. `$8`: the epoch.
   private static func reseal(_ schema: String) -> String {
     """
     WITH u AS MATERIALIZED (
       SELECT * FROM unnest(
         $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]
-      ) AS u(ns, place, tag, old, nonce, name, value)
+      ) AS u(ns, place, tag, new, nonce, name, value)
       WHERE (SELECT least_epoch FROM \(schema).header) <= $8
     ), o AS MATERIALIZED (
       SELECT i.ns, i.place, i.tag FROM \(schema).item i JOIN u USING (ns, place, tag)
-      WHERE i.version = u.old ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
+      WHERE i.version = u.new - 1 ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
     )
-    UPDATE \(schema).item i SET version = u.old + 1, epoch = $8, xid = pg_current_xact_id(),
+    UPDATE \(schema).item i SET version = u.new, epoch = $8, xid = pg_current_xact_id(),
       nonce = u.nonce, name = u.name, value = u.value
     FROM u JOIN o USING (ns, place, tag)
-    WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.old
+    WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.new - 1
     """
   }
 

@@ -57,7 +57,9 @@ extension SealedFileStore {
       try given.ask(for: header.slotList(path: path))
       let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
         let current = try self.withState { $0.header }
-        guard given.haveAnswered(for: current.slotList(path: self.path)) else { return .slotsWereAdded(current) }
+        guard given.haveAnswered(for: current.slotList(path: self.path)) else {
+          return .slotsWereAdded(current)
+        }
         return .ended(try writer.revoke(keeping: given, current, progress, confirm))
       }
       switch outcome {
@@ -83,9 +85,8 @@ extension StoreWriter {
     environment.random.fill(storeKey)
     var slots = header.slotList(path: path)
     let kept = try given.rewrap(storeKey, in: slots, random: environment.random)
-    guard confirm(SealedFileStore.RevocationPlan(slots.keySlots, keeping: Set(kept.keys))) else {
-      return false
-    }
+    let plan = SealedFileStore.RevocationPlan(slots.keySlots, keeping: Set(kept.keys))
+    guard confirm(plan) else { return false }
     slots.keep(kept)
     let records = slots.records
     try usingKeys { writer, header, _ throws(StoreError) in

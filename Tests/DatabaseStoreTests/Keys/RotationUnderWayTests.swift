@@ -1,0 +1,48 @@
+import DatabaseServer
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+
+/// Rotations while many other processes put items.
+@Suite(.onOwnThread) struct `a rotation while others put` {
+  /// Some of the rotations are killed, and each time the next one goes on.
+  @Test func `loses no item, and leaves no row with an older key`() async throws {
+    let made = try await StoreOnServer()
+    let directory = try TemporaryDirectory()
+    let key = try made.addKeyFile(in: directory)
+    let count = TestSize.choose(small: 500, medium: 2000, large: 50_000)
+    try made.fill(count)
+    let writers = try (0..<20).map { try StoreProcess("fill", made.place, key, "\($0)") }
+    for writer in writers { try await writer.wait(for: "opened") }
+    for round in 0..<TestSize.choose(small: 1, medium: 3, large: 200) {
+      if round.isMultiple(of: 2) {
+        let process = try StoreProcess("rotate", made.place, key)
+        try await process.wait(for: "opened")
+        try process.closeInput()
+        try await Task.sleep(for: .milliseconds(.random(in: 0...600)))
+        process.kill()
+      }
+      try await onThread { try made.store.rotate() }
+      let epoch = try await made.ask("SELECT least_epoch FROM $.header")
+      #expect(try await made.ask("SELECT count(*) FROM $.item WHERE epoch < \(epoch)") == "0")
+      #expect(try !made.store.isRotationPending())
+    }
+    for writer in writers {
+      let lines = try await writer.finish()
+      #expect(lines.last == "ended", "\(lines)")
+      for line in lines where line.hasPrefix("last ") {
+        let words = line.split(separator: " ")
+        let item = try StoreKey("\(words[1]) \(words[2])", in: "fleet")
+        #expect(try await made.store.text(for: item) == String(words[3]))
+      }
+    }
+    #expect(try await made.store.keys(in: nil).count == count + 60)
+    for number in stride(from: 0, to: count, by: 97) {
+      let item = try StoreKey("\(number)", in: "svc")
+      #expect(try await made.store.text(for: item) == "value \(number)")
+    }
+  }
+}
