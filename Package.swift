@@ -241,6 +241,13 @@ let package = Package(
       name: "DatabaseServer", dependencies: ["TestSupport"],
       path: "Tests/Support/DatabaseServer"),
     .testTarget(
+      name: "DatabaseCommandTests",
+      dependencies: [
+        "DatabaseServer", "DatabaseStore", "SealedStore", "SessionToolsBase", "TestSupport",
+        "TestThreads", "session-tools", "session-tools-database",
+      ],
+      exclude: ["Transcripts"]),
+    .testTarget(
       name: "CommandTests",
       dependencies: [
         "BusTestSupport", "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport",

@@ -15,9 +15,14 @@ struct DatabaseAccess {
   /// Opens the store with the key that the options or the environment name, or with a passphrase
   /// that is asked for; also returns the key.
   ///
+  /// - Parameters:
+  ///   - argument: The key that the options name.
+  ///   - interaction: Whether a person may be asked.
+  ///   - start: What the names of the options begin with.
+  /// - Returns: The open store, and its key.
   /// - Throws: As `SealedDatabaseStore.open`, and `keyMissing` if there is no key.
   func open(
-    _ argument: KeyArgument?, _ interaction: InteractionOptions
+    _ argument: KeyArgument?, _ interaction: InteractionOptions, keyOptions start: String = "--"
   ) throws -> OpenDatabase {
     let search = KeySearch(
       store: name, argument: argument, interaction: interaction
@@ -34,7 +39,8 @@ struct DatabaseAccess {
     guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
       throw StoreError(
         .keyMissing, store: name, reason: "no key was given",
-        remedy: "Give \(KeySearch.remedies(for: slots).joined(separator: ", or "))")
+        remedy: "Give "
+          + KeySearch.remedies(for: slots, start: start).joined(separator: ", or "))
     }
     return try search.openAsking(open)
   }

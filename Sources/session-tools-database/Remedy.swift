@@ -31,6 +31,9 @@ enum Remedy {
       return "Leave it out, and give it with --password-file, in ~/.pgpass, or when it is asked for"
     case StoreError.invalidKey where error.reason.contains("asks for sslmode"):
       return "Remove sslmode, or give --allow-plaintext if the network is trusted"
+    case StoreError.unavailable where error.reason == "there is no store here":
+      return "Name an existing store, or make one with session-tools init "
+        + error.store.shellQuoted
     case StoreError.invalidName where error.reason.contains("schema"):
       return "Choose another one with --schema"
     default: return nil

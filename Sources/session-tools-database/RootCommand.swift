@@ -28,8 +28,9 @@ struct RootCommand: RootToolCommand {
       argument.
 
       Example:
-        session-tools-database init postgresql://admin@db.example.com/app --key-file app.key
-        session-tools-database doctor postgresql://app@db.example.com/app --key-file app.key
+        session-tools-database init postgresql://admin@db.example.com/app \\
+          --key-file app.key
+        session-tools-database doctor postgresql://app@db.example.com/app
 
       Exit status:
       \(ExitStatus.list(statuses))

@@ -99,11 +99,11 @@ enum LibPQ {
   /// The number of the process that serves this connection.
   var serverProcess: Int32 { unsafe PQbackendPID(pointer) }
 
-  /// libpq's text for what failed while it connected, in one line.
+  /// libpq's text for what failed while it connected, in one line, without its advice.
   var message: String {
     let text = unsafe PQerrorMessage(pointer).map { unsafe String(cString: $0) } ?? ""
-    // Lines that begin with a tab are advice for people, which the errors of this library replace.
-    return text.split(separator: "\n").filter { !$0.hasPrefix("\t") }.joined(separator: "; ")
+    return text.split(separator: "\n")
+      .filter { !$0.hasPrefix("\t") && !$0.hasPrefix("Either ") }.joined(separator: "; ")
   }
 
   /// Goes on with connecting.

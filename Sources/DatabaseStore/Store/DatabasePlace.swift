@@ -29,13 +29,19 @@ package struct DatabasePlace {
   /// - Throws: As opening a store.
   func connect(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseConnection {
     var pause = RetryPause()
+    var earlier: DatabaseFailure?
     while true {
       do throws(DatabaseFailure) {
         return try opening.open(until: deadline)
       } catch {
         guard error.isRepeatable, pause.wait(until: deadline) else {
-          throw error.storeError(.read, store: name)
+          // The last attempt may have had no time to learn what the ones before it did.
+          guard case .timedOut = error, let earlier else {
+            throw error.storeError(.read, store: name)
+          }
+          throw earlier.storeError(.read, store: name)
         }
+        earlier = error
       }
     }
   }

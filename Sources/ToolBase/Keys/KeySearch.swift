@@ -109,12 +109,19 @@ package struct KeySearch {
   }
 
   /// Returns the options that name a key for one of some slots.
-  package static func remedies(for slots: [KeySlot]) -> [String] {
+  ///
+  /// - Parameters:
+  ///   - slots: The slots.
+  ///   - start: What the options begin with, as those of a migration do.
+  /// - Returns: Alternatives, in words.
+  package static func remedies(for slots: [KeySlot], start: String = "--") -> [String] {
     var remedies: [String] = []
-    if slots.contains(where: \.isRawKey) { remedies.append("--key-file or --credential") }
-    if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("--key") }
+    if slots.contains(where: \.isRawKey) {
+      remedies.append("\(start)key-file or \(start)credential")
+    }
+    if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
     if slots.contains(where: \.isPassphrase) {
-      remedies.append("--passphrase-file or --passphrase-fd")
+      remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
     }
     return remedies
   }

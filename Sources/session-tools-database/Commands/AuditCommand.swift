@@ -18,8 +18,9 @@ struct AuditCommand: ParsableCommand {
       cannot write. The first audit compares nothing. The role NAME_auditor is enough.
 
       Writes a line for each finding, with fields separated by tabs, and a summary. Exit status 6 \
-      when there is a finding. What was found is found again until the item is put anew, or until \
-      --accept, which is for a database that was put back from a backup on purpose.
+      when there is a finding. What was found is found again until the item is put again, or until \
+      --accept, which is for a database that was put back from a backup on purpose: it shows the \
+      findings for the last time, and ends with 0.
 
       With --json: {"findings": [{"finding", "item", "tag"}], "itemCount", "lastTime", \
       "unexplainedCount"}. A finding is older, missing, damaged or olderHeader; item is as in \
@@ -38,8 +39,8 @@ struct AuditCommand: ParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "The sealed store that keeps what audits found; made with session-tools init.",
-      valueName: "directory"), completion: .directory, transform: StoreLocation.init)
-  var keeper: StoreLocation
+      valueName: "directory"), completion: .directory, transform: { try Directory.path($0) })
+  var keeper: String
   @OptionGroup(title: "Key of the keeper") var keeperKey: MigrationKeyOptions<KeeperSide>
   @Flag(name: .long, help: "Take what there is now as right.")
   var accept = false
@@ -50,17 +51,16 @@ struct AuditCommand: ParsableCommand {
   }
 
   func run() throws {
-    let path = try keeper.sealedPath()
     let access = try database.connect()
     let store = try access.open(key.argument, database.interaction).store
     let keeper = try KeyFinder(
-      path: path, argument: keeperKey.argument, interaction: database.interaction
+      path: keeper, argument: keeperKey.argument, interaction: database.interaction
     ).open(SealedFileStore.Options(onNotice: Notices.tell)).open.store
     let report = try ProgressLine.during("auditing") { progress throws(StoreError) in
       try store.audit(with: keeper, accepting: accept, progress: progress)
     }
     try AuditOutput(report).write(format)
-    guard report.findings.isEmpty else { throw ExitCode(ExitStatus.damaged.rawValue) }
+    guard report.findings.isEmpty || accept else { throw ExitCode(ExitStatus.damaged.rawValue) }
   }
 }
 

@@ -17,8 +17,9 @@ struct DoctorCommand: ParsableCommand {
       ok, note or problem; a remedy may be null.
 
       Example:
-        session-tools-database doctor postgresql://app@db.example.com/app --key-file app.key
-        session-tools-database doctor postgresql://app@db.example.com/app --instances 40
+        session-tools-database doctor postgresql://app@db.example.com/app
+        session-tools-database doctor postgresql://app@db.example.com/app \\
+          --key-file app.key --instances 40
       """)
 
   @OptionGroup var database: DatabaseOptions

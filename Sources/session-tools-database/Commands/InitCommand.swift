@@ -18,7 +18,8 @@ struct InitCommand: ParsableCommand {
       exist. Keep a copy of it away from the database: without a key, no one can read the store.
 
       Example:
-        session-tools-database init postgresql://admin@db.example.com/app --key-file app.key
+        session-tools-database init postgresql://admin@db.example.com/app \\
+          --key-file app.key
         psql postgresql://admin@db.example.com/app \\
           --command 'GRANT session_tools_application TO app'
       """)
@@ -42,6 +43,7 @@ struct InitCommand: ParsableCommand {
   func run() throws {
     let access = try database.connect()
     let name = access.name
+    try SealedDatabaseStore.checkName(access.options.schema)
     // Before a key is made, or a passphrase chosen, for nothing.
     guard try access.inspector.rights().mayUseSchema == nil else {
       throw StoreError(

@@ -72,8 +72,8 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func run() throws {
-    let source = try open(from, fromKey.argument)
-    let target = try open(to, toKey.argument)
+    let source = try open(from, fromKey)
+    let target = try open(to, toKey)
     try MigrationRun(
       source: source, target: target, options: choices.options,
       place: JournalLocation(
@@ -85,14 +85,18 @@ struct MigrateCommand: ParsableCommand {
   /// How long to wait for another process that writes to the store in a directory.
   private static let fileTimeout = Duration.seconds(10)
 
-  private func open(_ end: MigrationEnd, _ key: KeyArgument?) throws -> MigratedStore {
+  private func open<Side>(
+    _ end: MigrationEnd, _ key: MigrationKeyOptions<Side>
+  ) throws -> MigratedStore {
     switch end {
     case .database(let address):
-      let open = try connection.connect(to: address, interaction).open(key, interaction)
+      let open = try connection.connect(to: address, interaction)
+        .open(key.argument, interaction, keyOptions: "--\(Side.prefix)-")
       return MigratedStore(store: open.store, key: open.key.source)
     case .directory(let path):
-      let (open, key) = try KeyFinder(path: path, argument: key, interaction: interaction).open(
-        SealedFileStore.Options(lockTimeout: Self.fileTimeout, onNotice: Notices.tell))
+      let (open, key) = try KeyFinder(
+        path: path, argument: key.argument, interaction: interaction
+      ).open(SealedFileStore.Options(lockTimeout: Self.fileTimeout, onNotice: Notices.tell))
       return MigratedStore(store: open.store, location: .sealed(path: path), key: key)
     }
   }
@@ -113,13 +117,7 @@ enum MigrationEnd {
       self = .database(address: argument)
       return
     }
-    let location = try StoreLocation(argument, kinds: Self.schemes + ["sealed:"])
-    guard case .sealed(let path) = location else {
-      throw ValidationError(
-        "Only a store in a directory moves to a database or back; session-tools migrate moves "
-          + "other items to one.")
-    }
-    self = .directory(path: path)
+    self = .directory(path: try Directory.path(argument, or: Self.schemes))
   }
 
   var isDatabase: Bool { if case .database = self { true } else { false } }

@@ -22,9 +22,10 @@ struct RotateCommand: ParsableCommand {
       confirmation is asked for on the terminal if any is dropped; --yes confirms without asking.
 
       Example:
-        session-tools-database rotate postgresql://app@db.example.com/app --key-file app.key
-        session-tools-database rotate postgresql://app@db.example.com/app --key-file app.key \\
-          --revoke --keep-key-file bob.key
+        session-tools-database rotate postgresql://app@db.example.com/app \\
+          --key-file app.key
+        session-tools-database rotate postgresql://app@db.example.com/app \\
+          --key-file app.key --revoke --keep-key-file bob.key
       """)
 
   @OptionGroup var database: DatabaseOptions

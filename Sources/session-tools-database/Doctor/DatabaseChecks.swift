@@ -133,21 +133,31 @@ struct DatabaseChecks {
       return .problem("rights", "\(rights.user) may not use the schema", remedy: grant)
     }
     let missing = rights.tables.filter { $0.isGranted != true }
-    if missing.isEmpty {
+    guard !missing.isEmpty else {
       let others = rights.members.filter { $0 != rights.user }
       return .ok(
         "rights",
         "\(rights.user) may do what programs do"
           + (others.isEmpty ? "" : ", and so may \(list(others))"))
     }
-    let text = missing.map { "\($0.privilege) on \($0.name)" }.joined(separator: ", ")
-    let mayRead = rights.tables.filter { $0.privilege == "SELECT" }
-      .allSatisfy { $0.isGranted == true }
-    return mayRead
-      ? .note(
-        "rights", "\(rights.user) may only read, as an auditor; programs need \(text)",
-        remedy: grant)
-      : .problem("rights", "\(rights.user) lacks \(text)", remedy: grant)
+    if missing.count == rights.tables.count(where: { $0.privilege != "SELECT" }),
+      missing.allSatisfy({ $0.privilege != "SELECT" })
+    {
+      return .note(
+        "rights", "\(rights.user) may only read, as an auditor; programs need more", remedy: grant)
+    }
+    let lacking = Dictionary(grouping: missing, by: \.name).sorted { $0.key < $1.key }
+      .map { table, missing in
+        (table: table, privileges: missing.map(\.privilege).joined(separator: ", "))
+      }
+    let text = lacking.map { "\($0.privileges) on \($0.table)" }.joined(separator: ", ")
+    return .problem(
+      "rights", "\(rights.user) lacks \(text)",
+      remedy: rights.members.contains(rights.user)
+        ? lacking.map {
+          "GRANT \($0.privileges) ON \(schema.asIdentifier).\($0.table) TO \(application)"
+        }
+        .joined(separator: "; ") : grant)
   }
 
   private func list(_ users: [String]) -> String {

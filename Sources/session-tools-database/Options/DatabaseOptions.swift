@@ -24,7 +24,7 @@ struct DatabaseOptions: ParsableArguments {
 struct ConnectionOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: ArgumentHelp("The schema of the store; session_tools by default.", valueName: "name"))
+    help: ArgumentHelp("The schema of the store.", valueName: "name"))
   var schema = "session_tools"
 
   @Option(
@@ -41,7 +41,7 @@ struct ConnectionOptions: ParsableArguments {
   @Option(
     name: .customLong("timeout"),
     help: ArgumentHelp(
-      "How long the database may take for each answer; 10 by default.", valueName: "seconds"))
+      "How long the database may take for each answer.", valueName: "seconds"))
   private var seconds: Double = 10
 
   func validate() throws {
@@ -59,7 +59,7 @@ struct ConnectionOptions: ParsableArguments {
       schema: schema, allowsPlaintext: allowPlaintext, preparesStatements: false,
       operationTimeout: .seconds(seconds))
     if let passwordFile {
-      let password = try PassphraseReader.read(file: passwordFile)
+      let password = try Self.password(in: passwordFile)
       options.password = { () throws(StoreError) in password }
     }
     do throws(StoreError) {
@@ -72,6 +72,18 @@ struct ConnectionOptions: ParsableArguments {
       options.password = { () throws(StoreError) in password }
       return DatabaseAccess(
         address: address, options: options, inspector: try DatabaseInspector(address, options))
+    }
+  }
+}
+
+extension ConnectionOptions {
+  private static func password(in file: String) throws(StoreError) -> SecretBytes {
+    do throws(StoreError) {
+      return try PassphraseReader.read(file: file)
+    } catch let error where error.code == .keyMissing {
+      throw StoreError(
+        .keyMissing, store: file, reason: error.reason,
+        remedy: "Name the file with the password of the database's user")
     }
   }
 }

@@ -1,9 +1,8 @@
 import Foundation
-import Glibc
-import TestSupport
+package import Glibc
 
 /// The tool in front of a person: in a session of its own, with a pseudo terminal that controls it.
-final class PseudoTerminal {
+package final class PseudoTerminal {
   struct Failed: Error {
     let call: String
     let errno: Int32
@@ -11,13 +10,13 @@ final class PseudoTerminal {
 
   /// The master end of the terminal, at which the person sits.
   private let master: Int32
-  let process: pid_t
+  package let process: pid_t
   private var unread: [UInt8] = []
   /// All that the terminal has shown.
-  private(set) var shown: [UInt8] = []
+  package private(set) var shown: [UInt8] = []
 
   /// Starts `session-tools` with arguments.
-  convenience init(
+  package convenience init(
     _ tool: Tool, _ arguments: String..., environment: [String: String] = [:]
   ) throws {
     try self.init(tool, [Tool.program] + arguments, environment: environment)
@@ -26,7 +25,7 @@ final class PseudoTerminal {
   /// Starts any program with arguments; if a file is named, it is the program's descriptor 3.
   ///
   /// Without a number of columns, the terminal does not know its width.
-  init(
+  package init(
     _ tool: Tool, _ words: [String], descriptor3 file: String? = nil, columns: UInt16 = 0,
     environment: [String: String] = [:]
   ) throws {
@@ -90,7 +89,7 @@ final class PseudoTerminal {
   /// Reads until a text is shown, after the text that the last call found.
   ///
   /// - Returns: `false` if the process ends without it or takes more than five minutes.
-  func shows(_ text: String) -> Bool {
+  package func shows(_ text: String) -> Bool {
     let wanted = Array(text.utf8)
     let deadline = Date(timeIntervalSinceNow: 300)
     while true {
@@ -103,17 +102,17 @@ final class PseudoTerminal {
   }
 
   /// Types a text.
-  func type(_ text: String) {
+  package func type(_ text: String) {
     type(Array(text.utf8))
   }
 
   /// Types bytes.
-  func type(_ bytes: [UInt8]) {
+  package func type(_ bytes: [UInt8]) {
     unsafe _ = write(master, bytes, bytes.count)
   }
 
   /// Whether the terminal echoes typed text.
-  var echoes: Bool {
+  package var echoes: Bool {
     var settings = termios()
     guard unsafe tcgetattr(master, &settings) == 0 else { return false }
     return settings.c_lflag & tcflag_t(ECHO) != 0
@@ -122,7 +121,7 @@ final class PseudoTerminal {
   /// Waits for the end of the process.
   ///
   /// - Returns: The exit status, or 128 plus the number of the signal, as in shells.
-  func end() -> Int32 {
+  package func end() -> Int32 {
     let deadline = Date(timeIntervalSinceNow: 300)
     while read(timeout: 100) {
       if Date() > deadline { kill(process, SIGKILL) }
@@ -133,19 +132,19 @@ final class PseudoTerminal {
   }
 
   /// Waits until the process stops or ends, and returns whether it stopped.
-  func isStopped() -> Bool {
+  package func isStopped() -> Bool {
     var status: Int32 = 0
     unsafe waitpid(process, &status, WUNTRACED)
     return status & 0xFF == 0x7F
   }
 
   /// Continues a stopped process.
-  func resume() {
+  package func resume() {
     kill(process, SIGCONT)
   }
 
   /// All that has been shown, as text.
-  var text: String { String(decoding: shown, as: UTF8.self) }
+  package var text: String { String(decoding: shown, as: UTF8.self) }
 
   /// Reads once, and returns whether there may be more to read.
   private func read(timeout: Int32) -> Bool {
