@@ -67,8 +67,6 @@ private struct Audit {
   /// How many of the rows have been compared.
   private var position = 0
 
-  /// How long after an audit nothing that vanished can have been removed and swept.
-  private static let explainedAfter: TimeInterval = 50 * 60
   /// How much older than an audit the first version of a row may be that was not there: 10 minutes
   /// for a put that a stopped server made late, and 10 for the clocks.
   private static let lateness: TimeInterval = 20 * 60
@@ -131,7 +129,7 @@ private struct Audit {
     // A removal is swept sooner or later.
     guard !old.isGone else { return }
     let passed = last.map { time.timeIntervalSince($0.time) } ?? 0
-    guard old.isMissing || passed < Self.explainedAfter else {
+    guard old.isMissing || passed < Sweeper.certainty / .seconds(1) else {
       report.unexplainedCount += 1
       return
     }

@@ -69,6 +69,7 @@ package enum DatabaseSchema {
         ALTER name SET STORAGE EXTERNAL,
         ALTER value SET STORAGE EXTERNAL;
       CREATE INDEX item_xid ON \(names.schema).item (xid);
+      CREATE INDEX item_gone ON \(names.schema).item (xid) WHERE gone;
 
       CREATE TABLE \(names.schema).lease (
         place int2 NOT NULL,

@@ -7,6 +7,12 @@ package struct DatabaseEnvironment: Sendable {
   package var leaseDuration: Duration
   /// Whether exclusive access is renewed, which a stopped process does not do.
   package var renewsLeases: Bool
+  /// How long removals stay.
+  package var retention: Duration = Sweeper.retention
+  /// How often removals are swept, by all machines together.
+  package var sweepInterval: Duration = .seconds(300)
+  /// How long after its first change a process begins to take part in that.
+  package var sweepDelay: Duration = .seconds(10)
 
   package init(
     random: any RandomSource = SystemRandomSource(), leaseDuration: Duration = .seconds(30),

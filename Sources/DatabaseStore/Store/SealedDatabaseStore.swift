@@ -42,6 +42,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// The threads for `async` changes, apart from reads because a change may wait for others.
   let writeQueues: BlockingQueues
   let poller: ChangePoller
+  let sweeper: Sweeper
 
   private init(
     _ database: Database, _ keys: StoreKeys, isDurable: Bool, _ options: Options,
@@ -60,6 +61,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     readQueues = BlockingQueues("session-tools.database.read", count: count)
     writeQueues = BlockingQueues("session-tools.database.write", count: count)
     poller = ChangePoller(database, keys)
+    sweeper = Sweeper(database, environment)
   }
 
   deinit {

@@ -28,9 +28,6 @@ final class SeenVersions: Sendable {
   }
 
   private static let generationCount = 50_000
-  /// The time for which removals stay at least.
-  private static let retention = Duration.seconds(3600)
-
   private let state = Mutex(State())
 
   subscript(address: RowAddress) -> Seen? { state.withLock { $0[address] } }
@@ -62,6 +59,6 @@ final class SeenVersions: Sendable {
   static func isOlder(_ version: Int64?, than known: Seen?) -> Bool {
     guard let known else { return false }
     if let version { return version < known.version }
-    return !known.isGone && known.time + retention > .now
+    return !known.isGone && known.time + Sweeper.certainty > .now
   }
 }

@@ -40,7 +40,10 @@ extension SealedDatabaseStore: ConditionalStore {
     try ChangeLimits.check(changes, database: database.name)
     var change = try StoreWriter(changes, ifStored: condition, under: leases, in: self)
     let outcome = try change.make()
-    if case .made = outcome { poller.ring() }
+    if case .made = outcome {
+      poller.ring()
+      sweeper.changeWasMade()
+    }
     return outcome
   }
 }

@@ -11,6 +11,7 @@ import SessionToolsBase
 //   memory SEED          has keys in its memory
 //   rotate STORE         seals everything again, and reports how far it is
 //   fill STORE CLIENT    puts items of its own, until its input ends
+//   read STORE           reads everything, as a migration does
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -50,6 +51,7 @@ do {
   case "memory": try showMemory()
   case "rotate": try rotate()
   case "fill": try fill()
+  case "read": try readEverything()
   default: fail("there is no command \(argument(0))")
   }
 } catch {
