@@ -41,7 +41,9 @@ struct DatabaseTool {
     [
       ("\(server.port)", "[PORT]"), ("PostgreSQL [0-9.]+", "PostgreSQL [VERSION]"),
       (NSRegularExpression.escapedPattern(for: server.directory), "[SERVER]"),
-      ("[0-9]+ open now", "[N] open now"), ("20[0-9-]+T[0-9:]+Z", "[TIME]"),
+      ("(the last sweep was|no program has) .*", "[SWEEP]"), ("[0-9]+ open now", "[N] open now"),
+      ("items, [0-9.]+ [KM]iB", "items, [SIZE]"),
+      ("20[0-9-]+T[0-9:]+Z", "[TIME]"),
       // Other tests use the same server.
       (
         "(ok       transactions  |)(the oldest that|none is open).*written[a-z0-9 ]*",

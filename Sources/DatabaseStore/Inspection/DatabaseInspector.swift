@@ -2,7 +2,7 @@ package import SessionToolsBase
 
 /// Looks at a database and at a store in it, without a key.
 ///
-/// It changes nothing. What it cannot look at for lack of rights is an error of that question alone.
+/// It changes nothing. What it may not look at is an error of that question alone.
 package final class DatabaseInspector {
   package let place: DatabasePlace
   private let connection: DatabaseConnection
@@ -113,7 +113,7 @@ package final class DatabaseInspector {
       WHERE d.datname = current_database() AND r.rolname = current_user
       """)
     let server = Int(answer.integer(Int64.self, 0, 0) ?? 0)
-    // A limit of -1 is none.
+    // -1 stands for no limit.
     let others = [2, 3].compactMap { answer.integer(Int64.self, 0, $0) }.filter { $0 >= 0 }
     return ConnectionCounts(
       allowed: others.reduce(server) { min($0, Int($1)) },
@@ -159,16 +159,20 @@ package final class DatabaseInspector {
     let part = rowByteCount > readByteCount ? max(1, whole * readByteCount / rowByteCount) : whole
     var sample = StatementParameters()
     sample.append(part)
+    sample.append(Int64(TableContents.largestRemovalCount))
     let counts = try ask(
       """
-      SELECT count(*), count(*) FILTER (WHERE gone)
+      SELECT count(*) FILTER (WHERE NOT gone),
+        (SELECT count(*) FROM (SELECT FROM \(quotedSchema).item WHERE gone LIMIT $2) AS g),
+        (SELECT (extract(epoch FROM clock_timestamp() - max(at)) * 1000)::int8
+          FROM \(quotedSchema).horizon)
       FROM \(quotedSchema).item TABLESAMPLE SYSTEM ($1 / 1000.0)
       """, sample)
-    func count(_ column: Int) -> Int {
-      Int((counts.integer(Int64.self, 0, column) ?? 0) * whole / part)
-    }
+    let itemCount = (counts.integer(Int64.self, 0, 0) ?? 0) * whole / part
     return TableContents(
-      rowCount: count(0), removalCount: count(1), isEstimate: part < whole,
+      itemCount: Int(itemCount), isEstimate: part < whole,
+      removalCount: Int(counts.integer(Int64.self, 0, 1) ?? 0),
+      sweepAge: counts.integer(Int64.self, 0, 2).map { .milliseconds($0) },
       byteCount: Int(sizes.integer(Int64.self, 0, 1) ?? 0))
   }
 
@@ -227,11 +231,16 @@ package struct OpenTransaction: Sendable {
 
 /// What is in a store's table.
 package struct TableContents: Sendable {
-  package let rowCount: Int
-  /// How many of the rows are removed items, which a sweep deletes later.
-  package let removalCount: Int
-  /// Whether only a part of the table was counted.
+  /// More removed items than these are not counted.
+  package static let largestRemovalCount = 100_000
+
+  package let itemCount: Int
+  /// Whether items were counted in a part of the table only.
   package let isEstimate: Bool
+  /// The number of removed items that have not been deleted.
+  package let removalCount: Int
+  /// How long ago a process last swept; `nil` when none has.
+  package let sweepAge: Duration?
   /// The size of the table with its indexes and large values.
   package let byteCount: Int
 }

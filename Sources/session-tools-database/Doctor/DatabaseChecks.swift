@@ -238,17 +238,23 @@ struct DatabaseChecks {
   private var rows: [Check] {
     answer("contents") { () throws(StoreError) in
       let contents = try inspector.contents()
-      let about = contents.isEstimate ? "about " : ""
-      let items = Size.count(contents.rowCount - contents.removalCount, "item")
+      let items = Size.count(contents.itemCount, "item")
       return [
-        .ok("contents", "\(about)\(items), \(Size.text(contents.byteCount))"),
         .ok(
-          "removals",
-          contents.removalCount == 0
-            ? "none waits to be deleted"
-            : "\(about)\(Size.count(contents.removalCount, "removed item")) to be deleted"),
+          "contents",
+          "\(contents.isEstimate ? "about " : "")\(items), \(Size.text(contents.byteCount))"),
+        .ok("removals", removals(contents)),
       ]
     }
+  }
+
+  private func removals(_ contents: TableContents) -> String {
+    guard contents.removalCount > 0 else { return "none waits to be deleted" }
+    let isMore = contents.removalCount == TableContents.largestRemovalCount
+    let removed = Size.count(contents.removalCount, "removed item")
+    let sweep = contents.sweepAge.map { "the last sweep was \(Int($0 / .seconds(60))) min ago" }
+    return "\(isMore ? "at least " : "")\(removed), kept for an hour; "
+      + (sweep ?? "no program has swept yet")
   }
 
   // MARK: - Answers
