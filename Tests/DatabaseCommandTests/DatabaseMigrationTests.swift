@@ -10,7 +10,7 @@ import Testing
 /// `session-tools-database migrate`, killed at any moment.
 @Suite(.onOwnThread) struct DatabaseMigrationTests {
   private static let itemCount = TestSize.choose(small: 200, medium: 1000, large: 1_000_000)
-  private static let killCount = TestSize.choose(small: 2, medium: 4, large: 40)
+  private static let killCount = TestSize.choose(small: 2, medium: 4, large: 8)
 
   private let stage: DatabaseTool
   private let key: KeyFile
