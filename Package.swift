@@ -243,8 +243,8 @@ let package = Package(
     .testTarget(
       name: "DatabaseCommandTests",
       dependencies: [
-        "DatabaseServer", "DatabaseStore", "SealedStore", "SessionToolsBase", "TestSupport",
-        "TestThreads", "session-tools", "session-tools-database",
+        "DatabaseServer", "SealedStore", "SessionToolsBase", "TestSupport", "TestThreads",
+        "session-tools", "session-tools-database",
       ],
       exclude: ["Transcripts"]),
     .testTarget(

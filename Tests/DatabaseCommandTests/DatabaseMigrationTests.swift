@@ -1,5 +1,4 @@
 import DatabaseServer
-import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
