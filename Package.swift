@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "WebLogin", targets: ["WebLogin"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
+    .executable(name: "session-tools-database", targets: ["session-tools-database"]),
   ],
   traits: [
     .trait(
@@ -79,12 +80,26 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     // The tool's, which starts faster, and on machines without a desktop.
     .target(name: "LazyLibraries"),
+    // What both tools are made of.
+    .target(
+      name: "ToolBase",
+      dependencies: [
+        "CLinux", "LazyLibraries", "SealedStore", "SecretServiceStore", "SessionTools",
+        "SessionToolsBase", "StoreMigration", argumentParser,
+      ]),
     .executableTarget(
       name: "session-tools",
       dependencies: [
-        "CLinux", "LazyLibraries", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "WebLogin",
-        argumentParser,
+        "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
+        "WebLogin", argumentParser,
+      ]),
+    // Alone with libpq, which session-tools never links.
+    .executableTarget(
+      name: "session-tools-database",
+      dependencies: [
+        "DatabaseStore", "SealedStore", "SessionTools", "SessionToolsBase", "StoreMigration",
+        "ToolBase", argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
@@ -154,9 +169,9 @@ let package = Package(
     .target(
       name: "ProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "LazyLibraries", "LinuxAuthentication", "SealedStore",
-        "SecretServiceStore", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "WebLogin", argumentParser,
+        "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
+        "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
@@ -225,6 +240,13 @@ let package = Package(
     .target(
       name: "DatabaseServer", dependencies: ["TestSupport"],
       path: "Tests/Support/DatabaseServer"),
+    .testTarget(
+      name: "DatabaseCommandTests",
+      dependencies: [
+        "DatabaseServer", "SealedStore", "SessionToolsBase", "TestSupport", "TestThreads",
+        "session-tools", "session-tools-database",
+      ],
+      exclude: ["Transcripts"]),
     .testTarget(
       name: "CommandTests",
       dependencies: [

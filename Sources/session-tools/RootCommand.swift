@@ -1,9 +1,11 @@
 import ArgumentParser
+import ToolBase
 
 /// `session-tools`.
-struct RootCommand: ParsableCommand {
+struct RootCommand: RootToolCommand {
+  static let name = "session-tools"
   static let configuration = CommandConfiguration(
-    commandName: "session-tools",
+    commandName: name,
     abstract: "Keeps secrets sealed in a store, and looks after the store.",
     discussion: """
       A sealed store is named by its directory: PATH, or sealed:PATH. Without a key option, its \
@@ -34,7 +36,7 @@ struct RootCommand: ParsableCommand {
         SESSION_TOOLS_STORE=~/vault session-tools get --service mail token
 
       Exit status:
-      \(ExitStatus.list)
+      \(ExitStatus.list())
       """,
     version: Version.current,
     subcommands: [
@@ -48,9 +50,4 @@ struct RootCommand: ParsableCommand {
       CredentialServerCommand.self, DoctorCommand.self, AuthCommand.self, DemoCommand.self,
       DemoReaderCommand.self, LockDemoCommand.self, AgentCommand.self,
     ])
-}
-
-/// The version of the package.
-enum Version {
-  static let current = "0.3.0"
 }

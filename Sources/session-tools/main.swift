@@ -1,6 +1,7 @@
 import Glibc
+import ToolBase
 
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()
 System.ignoreSignalsOfWriting()
-exit(Program.run(ProgramName.arguments(of: CommandLine.arguments)).rawValue)
+exit(Program<RootCommand>.run(ProgramName.arguments(of: CommandLine.arguments)).rawValue)

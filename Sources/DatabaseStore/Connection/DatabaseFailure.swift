@@ -47,7 +47,7 @@ package enum DatabaseFailure: Error {
     case .notSent(let obstacle):
       switch obstacle {
       case .noConnection: true
-      case .refused(let state): !state.isIn("28")
+      case .refused(let state): !state.isIn("28") && state != .noDatabase
       case .notTrusted, .otherServer, .noPassword, .forkedChild: false
       }
     }

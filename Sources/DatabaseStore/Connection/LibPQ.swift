@@ -99,10 +99,11 @@ enum LibPQ {
   /// The number of the process that serves this connection.
   var serverProcess: Int32 { unsafe PQbackendPID(pointer) }
 
-  /// libpq's text for what failed while it connected, in one line.
+  /// libpq's text for what failed while it connected, in one line, without its advice.
   var message: String {
     let text = unsafe PQerrorMessage(pointer).map { unsafe String(cString: $0) } ?? ""
-    return text.split(separator: "\n").joined(separator: "; ")
+    return text.split(separator: "\n")
+      .filter { !$0.hasPrefix("\t") && !$0.hasPrefix("Either ") }.joined(separator: "; ")
   }
 
   /// Goes on with connecting.

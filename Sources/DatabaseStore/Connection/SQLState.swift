@@ -28,6 +28,7 @@ public struct SQLState: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The transaction may or may not have been completed.
   static let completionUnknown = SQLState("40003")
+  static let noDatabase = SQLState("3D000")
   static let wrongPassword = SQLState("28P01")
   /// The server accepts no changes.
   static let readOnly = SQLState("25006")

@@ -33,7 +33,8 @@ extension ServerState.Settings {
       : [.notDurable(settings: description)]
   }
 
-  private var description: String {
+  /// The settings that decide whether a change survives a crash, with their values.
+  package var description: String {
     "fsync is \(fsync), full_page_writes is \(fullPageWrites), "
       + "synchronous_commit is \(synchronousCommit)"
   }

@@ -50,8 +50,11 @@ extension SealedDatabaseStore {
       address, key: NewSlotKey(slot: slot), options: options, environment: environment)
   }
 
-  /// PostgreSQL cuts names off after 63 bytes, and the roles' are longer than the schema's.
-  private static func checkName(_ schema: String) throws(StoreError) {
+  /// Checks the name of a schema: PostgreSQL cuts names off after 63 bytes, and the roles' are longer
+  /// than the schema's.
+  ///
+  /// - Throws: `invalidName`.
+  package static func checkName(_ schema: String) throws(StoreError) {
     guard 1...51 ~= schema.utf8.count, !schema.utf8.contains(0) else {
       throw StoreError(
         .invalidName, store: "database",

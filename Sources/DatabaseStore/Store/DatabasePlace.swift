@@ -1,11 +1,17 @@
 import SessionToolsBase
 
 /// Where a store is: its address, and how connections to it are opened.
-struct DatabasePlace {
+package struct DatabasePlace {
   let address: DatabaseAddress
   let opening: ConnectionOpening
   /// The store as a person would name it.
-  let name: String
+  package let name: String
+  /// The server that is tried first.
+  package var endpoint: String { "\(address.endpoints[0])" }
+  /// Whether something is sent to another machine without TLS, or to a server that is not checked.
+  package var isExposed: Bool { address.isExposed }
+  /// Whether what is sent never leaves this machine.
+  package var isOnThisMachine: Bool { address.endpoints.allSatisfy(\.isOnThisMachine) }
 
   init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
     address = try DatabaseAddress(text, allowsPlaintext: options.allowsPlaintext)
@@ -23,13 +29,19 @@ struct DatabasePlace {
   /// - Throws: As opening a store.
   func connect(until deadline: ContinuousClock.Instant) throws(StoreError) -> DatabaseConnection {
     var pause = RetryPause()
+    var earlier: DatabaseFailure?
     while true {
       do throws(DatabaseFailure) {
         return try opening.open(until: deadline)
       } catch {
         guard error.isRepeatable, pause.wait(until: deadline) else {
-          throw error.storeError(.read, store: name)
+          // The last attempt may have had no time to learn what the ones before it did.
+          guard case .timedOut = error, let earlier else {
+            throw error.storeError(.read, store: name)
+          }
+          throw earlier.storeError(.read, store: name)
         }
+        earlier = error
       }
     }
   }

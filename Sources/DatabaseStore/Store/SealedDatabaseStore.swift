@@ -31,6 +31,8 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   public var queue: DispatchQueue { readQueues.next }
 
   let database: Database
+  /// The store as a person would name it.
+  package var name: String { database.name }
   let keys: StoreKeys
   let versions = SeenVersions()
   let environment: DatabaseEnvironment

@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// The agent's loop, which answers one request for each connection.
 ///

@@ -1,5 +1,6 @@
 import SessionAuthentication
 import SessionToolsBase
+import ToolBase
 
 /// A prompt at the terminal, run by the main thread while that thread waits.
 struct TerminalPrompt: AuthenticationPrompt {

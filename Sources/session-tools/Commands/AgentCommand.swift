@@ -1,6 +1,7 @@
 import ArgumentParser
 import LinuxAuthentication
 import SessionAuthentication
+import ToolBase
 
 /// `session-tools agent`, which `unlock` starts.
 struct AgentCommand: ParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools anchor`.
 struct AnchorCommand: ParsableCommand {

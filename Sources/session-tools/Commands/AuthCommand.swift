@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// `session-tools auth`.
 struct AuthCommand: ParsableCommand {

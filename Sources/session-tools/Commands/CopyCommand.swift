@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools copy`.
 struct CopyCommand: ParsableCommand {

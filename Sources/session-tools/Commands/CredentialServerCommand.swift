@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools credential-server`.
 struct CredentialServerCommand: ParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools docker-credential`.
 struct DockerCredentialCommand: ParsableCommand {
@@ -36,7 +37,7 @@ struct DockerCredentialCommand: ParsableCommand {
     do {
       try perform()
     } catch {
-      let text = Program.text(of: error)
+      let text = RootCommand.text(of: error)
       try StandardOutput.write(text.escapingControls() + "\n")
       throw ExitCode(ExitStatus.failure.rawValue)
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SecretServiceStore
+import ToolBase
 
 /// `session-tools doctor`.
 struct DoctorCommand: ParsableCommand {

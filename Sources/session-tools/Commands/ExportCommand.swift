@@ -3,6 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// `session-tools export`.
 struct ExportCommand: ParsableCommand {
@@ -81,7 +82,8 @@ struct ExportCommand: ParsableCommand {
 
   private func exportSealed(_ source: any MigratableStore) throws {
     let prompt = PassphrasePrompt(path: archive, interaction: opening.interaction)
-    let key = try NewKey(passphrase ?? .passphrasePrompt, cost: cost.cost, prompt)
+    let key = try NewKey(
+      passphrase ?? .passphrasePrompt, cost: cost.cost, prompt, outside: archive)
     // Under a temporary name until it is complete.
     let partial = "\(archive).\(UUID().uuidString).partial"
     do {

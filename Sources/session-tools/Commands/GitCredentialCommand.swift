@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools git-credential`.
 struct GitCredentialCommand: ParsableCommand {

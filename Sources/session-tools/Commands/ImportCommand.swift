@@ -1,6 +1,7 @@
 import ArgumentParser
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// `session-tools import`.
 struct ImportCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools init`.
 struct InitCommand: ParsableCommand {
@@ -26,7 +27,7 @@ struct InitCommand: ParsableCommand {
   @OptionGroup var interaction: InteractionOptions
 
   private var named: KeyArgument? {
-    key.argument ?? KeyFinder.keyFileOfEnvironment.map(KeyArgument.keyFile)
+    key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
   }
 
   func validate() throws {
@@ -41,7 +42,7 @@ struct InitCommand: ParsableCommand {
     }
     guard let named else { return try makeWithKeyOfItsOwn(at: path) }
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
-    let key = try NewKey(named, cost: cost.cost, prompt)
+    let key = try NewKey(named, cost: cost.cost, prompt, outside: path)
     let store = try key.using(on: path) { try create(at: path, with: key.source) }
     Protection.say(of: store, keyPlace: key.place)
   }

@@ -2,6 +2,7 @@ import ArgumentParser
 import SealedStore
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// `session-tools list`.
 struct ListCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools lock`.
 struct LockCommand: ParsableCommand {

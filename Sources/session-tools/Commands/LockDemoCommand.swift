@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// `session-tools lock-demo`.
 struct LockDemoCommand: ParsableCommand {

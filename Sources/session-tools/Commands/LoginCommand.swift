@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SessionToolsBase
+import ToolBase
 import WebLogin
 
 /// `session-tools login`.

@@ -1,7 +1,5 @@
 import ArgumentParser
-import SealedStore
-import SessionToolsBase
-import StoreMigration
+import ToolBase
 
 /// `session-tools migrate`.
 struct MigrateCommand: ParsableCommand {
@@ -57,11 +55,7 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup(title: "Items") var choices: MigrationChoices
 
-  // Several are parsed, so that the error can say what is wrong with them.
-  @Flag(help: "What to do instead of migrating.")
-  var modes: [Mode] = []
-
-  private var mode: Mode? { modes.first }
+  @OptionGroup var mode: MigrationModeOptions
 
   @Option(
     name: .long,
@@ -75,37 +69,10 @@ struct MigrateCommand: ParsableCommand {
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var format: JSONOption
 
-  /// What to do instead of migrating.
-  enum Mode: EnumerableFlag {
-    case dryRun, resume, undo, close
-
-    static func help(for mode: Mode) -> ArgumentHelp? {
-      switch mode {
-      case .dryRun: "Show what would be done, and do nothing."
-      case .resume: "Continue a migration that was interrupted."
-      case .undo: "Restore both stores as they were before a migration."
-      case .close: "Forget a migration; it can no longer be undone."
-      }
-    }
-  }
-
   func validate() throws {
     try KeyArgument.checkDescriptors(
       [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
-    guard Set(modes).count <= 1 else {
-      throw ValidationError("Give one of --dry-run, --resume, --undo and --close, not several.")
-    }
-    let isAllowed =
-      switch mode {
-      case nil, .dryRun: true
-      case .resume: choices.isAtMostDeletion
-      case .undo, .close: choices.isEmpty
-      }
-    guard isAllowed else {
-      throw ValidationError(
-        "A migration is continued, undone or closed with the choices it began with; give none, "
-          + "except --delete-source with --resume.")
-    }
+    try mode.check(choices)
   }
 
   func run() throws {
@@ -113,63 +80,11 @@ struct MigrateCommand: ParsableCommand {
     let target = try StoreOpener(
       location: to, key: toKey.argument, interaction: interaction, timeout: waiting.timeout
     ).openForMigration()
-    let place = JournalLocation(
-      path: journal, source: source, target: target, timeout: waiting.timeout)
-    switch mode {
-    case .dryRun:
-      try plan(migration(source, target, MemoryStore()), place)
-    case nil: try begin(source, target, place)
-    case .resume:
-      let migration = migration(source, target, try place.open())
-      try output.tell(
-        MigrationOutput.interruptibly(migration) { try $0.resume(progress: $1) }, canUndo: true)
-    case .undo:
-      let migration = migration(source, target, try place.open())
-      try output.tell(
-        undone: MigrationOutput.interruptibly(migration) { try $0.undo(progress: $1) })
-    case .close:
-      let journal = try place.open()
-      let migration = migration(source, target, journal)
-      // An empty store at a path that was given may be meant for something else.
-      let isJournal = try place.isStandard || migration.state() != nil
-      try migration.close()
-      if isJournal { place.remove(journal) }
-      if StandardError.isTerminal { StandardError.say("the migration is closed") }
-    }
-  }
-
-  private var output: MigrationOutput { MigrationOutput(format: format) }
-
-  private func migration(
-    _ source: MigratedStore, _ target: MigratedStore, _ journal: any SecretStore
-  ) -> Migration {
-    Migration(from: source.store, to: target.store, journal: journal, options: choices.options)
-  }
-
-  /// Shows the plan, and ends as the migration would.
-  private func plan(_ migration: Migration, _ place: JournalLocation) throws {
-    try MigrationOutput.checkNames(migration)
-    let plan = try MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) }
-    try output.tell(plan: plan)
-    if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
-    try migration.check(plan)
-    guard plan.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
-  }
-
-  private func begin(
-    _ source: MigratedStore, _ target: MigratedStore, _ place: JournalLocation
-  ) throws {
-    try MigrationOutput.checkNames(migration(source, target, MemoryStore()))
-    let (journal, isNew) = try place.openOrMake()
-    try place.checkClosed(journal)
-    let migration = migration(source, target, journal)
-    do {
-      try output.tell(
-        MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }, canUndo: true)
-    } catch {
-      // The migration did not begin, so there is nothing to resume.
-      if isNew, try migration.state() == nil { place.remove(journal) }
-      throw error
-    }
+    try MigrationRun(
+      source: source, target: target, options: choices.options,
+      place: JournalLocation(
+        path: journal, source: source, target: target, timeout: waiting.timeout),
+      output: MigrationOutput(format: format)
+    ).run(mode.mode)
   }
 }

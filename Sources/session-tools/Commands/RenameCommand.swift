@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools rename`.
 struct RenameCommand: ParsableCommand {

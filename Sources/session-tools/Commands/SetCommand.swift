@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools set`.
 struct SetCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools slots add`.
 struct SlotsAddCommand: ParsableCommand {
@@ -27,26 +28,11 @@ struct SlotsAddCommand: ParsableCommand {
 
   func run() throws {
     let store = try opening.open().store
-    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt(for: store))
-    if !key.isMade { try refuse(key.source, ifItOpens: store) }
+    let key = try NewKey(
+      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.source, argument: store.path) }
     let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
     StandardError.say("slot \(slot.number) added")
     Protection.say(of: store, keyPlace: key.place)
-  }
-
-  /// - Throws: `alreadyExists` for a key that opens a slot, before anything is written.
-  private func refuse(_ key: any KeySource, ifItOpens store: SealedFileStore) throws(StoreError) {
-    let slots: [KeySlot]
-    do throws(StoreError) {
-      slots = try store.revocationPlan(keeping: [key]).kept
-    } catch {
-      // It opens no slot, or cannot be read, which adding it reports.
-      return
-    }
-    guard let slot = slots.first else { return }
-    throw StoreError(
-      .alreadyExists, store: store.path, reason: "this key opens slot \(slot.number) already",
-      remedy: "Give another key, or run session-tools slots change "
-        + "\(store.path.shellQuoted) \(slot.number) to change that slot")
   }
 }

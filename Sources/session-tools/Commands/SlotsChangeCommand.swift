@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import ToolBase
 
 /// `session-tools slots change`.
 struct SlotsChangeCommand: ParsableCommand {
@@ -27,7 +28,8 @@ struct SlotsChangeCommand: ParsableCommand {
   func run() throws {
     let slot = try opening.store.slot()
     let store = try opening.open().store
-    let key = try NewKey(newKey.argument, cost: cost.cost, opening.prompt(for: store))
+    let key = try NewKey(
+      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
     try key.using(on: store.path) {
       try store.changeSlot(slot, to: newKey.labeled(key.source))
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools slots list`.
 struct SlotsListCommand: ParsableCommand {
@@ -39,9 +40,7 @@ struct SlotsListCommand: ParsableCommand {
         Output(
           identifier: try SealedFileStore.identifier(at: path), slots: slots.map(SlotOutput.init)))
     }
-    var table = Table(["SLOT", "OPENS WITH"])
-    table.rows = slots.map { ["\($0.number)", $0.means] }
-    try table.write()
+    try SlotOutput.writeTable(of: slots)
   }
 
   /// Returns the slots that a key file opens.
@@ -57,38 +56,5 @@ struct SlotsListCommand: ParsableCommand {
   private struct Output: Encodable {
     let identifier: String
     let slots: [SlotOutput]
-  }
-}
-
-extension KeySlot {
-  /// A description of what the slot opens with, for a person.
-  var means: String { parameters?.description ?? "a kind of key from a newer version" }
-}
-
-/// A key slot as JSON.
-private struct SlotOutput: Encodable {
-  private let kind: String
-  @Nullable private var label: String?
-  @Nullable private var memoryByteCount: Int?
-  private let number: Int
-  @Nullable private var passes: Int?
-  @Nullable private var reference: String?
-
-  init(_ slot: KeySlot) {
-    number = slot.number
-    switch slot.parameters {
-    case .rawKey(let label):
-      kind = "rawKey"
-      self.label = label
-    case .passphrase(let parameters):
-      kind = "passphrase"
-      memoryByteCount = parameters.memoryByteCount
-      passes = parameters.passes
-    case .namedKey(let reference):
-      kind = "namedKey"
-      self.reference = reference
-    case nil:
-      kind = "unknown"
-    }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import ToolBase
 
 /// `session-tools slots remove`.
 struct SlotsRemoveCommand: ParsableCommand {

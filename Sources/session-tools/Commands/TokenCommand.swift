@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 import WebLogin
 
 /// `session-tools token`.

@@ -2,6 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
+import ToolBase
 
 /// `session-tools unlock`.
 struct UnlockCommand: ParsableCommand {

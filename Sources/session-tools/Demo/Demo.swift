@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// The main job of the library, shown with the library itself.
 enum Demo {

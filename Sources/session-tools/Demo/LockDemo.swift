@@ -4,6 +4,7 @@ import SealedStore
 import SessionAuthentication
 import SessionToolsBase
 import Synchronization
+import ToolBase
 
 /// A sealed store behind a gate, in a terminal.
 struct LockDemo {

@@ -1,3 +1,5 @@
+import ToolBase
+
 /// The check of a store's file system: its durability, locks and permissions.
 enum FileSystemCheck {
   /// The types of file systems, as in linux/magic.h and the file systems' own sources.

@@ -1,4 +1,5 @@
 import SealedStore
+import ToolBase
 
 /// The checks of the machine, which any store depends on.
 enum MachineChecks {

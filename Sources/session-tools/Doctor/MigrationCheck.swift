@@ -3,6 +3,7 @@ import SecretServiceStore
 import SessionTools
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// The check of a migration that was begun and not closed, whose journal is in the default place.
 enum MigrationCheck {
@@ -39,16 +40,22 @@ enum MigrationCheck {
       let source = argument(for: migration.source, paths) ?? "SOURCE"
       let target = argument(for: migration.target, paths) ?? "TARGET"
       let names = [migration.source, migration.target].map { $0 ?? "a store of unknown identity" }
+      let isOfDatabase = [migration.source, migration.target].contains { isDatabase($0) }
       return .note(
         name,
         "not closed: \(migration.progress); from \(names[0]) to \(names[1]); "
           + "its journal is \(path)",
-        remedy: "session-tools migrate --from \(source) --to \(target) \(mode(of: migration))")
+        remedy: "session-tools\(isOfDatabase ? "-database" : "") migrate --from \(source) "
+          + "--to \(target) \(mode(of: migration))")
     } catch {
       return .note(
         name,
         "there may be one that was not closed; its journal cannot be read: \(error.store): "
-          + error.reason, remedy: error.remedy)
+          + error.reason,
+        // A migration to a database has the database's key.
+        remedy: error.code == .wrongKey
+          ? "If it is of a migration to a database, run session-tools-database migrate with both "
+            + "stores, their keys, and --resume, --undo or --close" : error.remedy)
     }
   }
 
@@ -63,10 +70,16 @@ enum MigrationCheck {
     }
   }
 
+  /// Returns whether an identity is that of a store in a database, which another program migrates.
+  private static func isDatabase(_ identity: String?) -> Bool {
+    identity?.hasPrefix("sealed database ") ?? false
+  }
+
   /// Returns how `migrate` names a store or source of an identity; `nil` if that is unknown.
   private static func argument(for identity: String?, _ paths: [String?: String]) -> String? {
     guard let identity else { return nil }
     if let path = paths[identity] { return path.shellQuoted }
+    if isDatabase(identity) { return "ADDRESS" }
     for (start, kind) in ItemSource.kindsByIdentity where identity.hasPrefix(start) {
       return "\(kind)\(identity.dropFirst(start.count))".shellQuoted
     }

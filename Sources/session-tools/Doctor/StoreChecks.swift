@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionTools
 import SessionToolsBase
+import ToolBase
 
 /// The checks of one store, with its key or without.
 struct StoreChecks {

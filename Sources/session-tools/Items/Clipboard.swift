@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import ToolBase
 
 /// The desktop's clipboard, through one of the programs that give access to it.
 struct Clipboard {

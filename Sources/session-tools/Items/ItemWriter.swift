@@ -1,4 +1,5 @@
 import SessionToolsBase
+import ToolBase
 
 /// Stores a value under a name that may already have one.
 struct ItemWriter {

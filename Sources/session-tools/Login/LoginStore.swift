@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import ToolBase
 import WebLogin
 
 /// A login as it is stored: the tokens, and the server and client to refresh them with.

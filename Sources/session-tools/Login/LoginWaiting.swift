@@ -1,3 +1,4 @@
+import ToolBase
 import WebLogin
 
 /// Waits for an operation that depends on a person; Ctrl-C cancels it.

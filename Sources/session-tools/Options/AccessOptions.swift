@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// How a store is opened, whichever it is.
 struct AccessOptions: ParsableArguments {

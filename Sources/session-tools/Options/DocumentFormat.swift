@@ -1,5 +1,6 @@
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// The format of a file with items in plain text.
 ///

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// The name of one item, and the store it is in.
 struct ItemOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 /// The source of a migration: a store, or the items of another program.
 enum ItemSource {
@@ -179,13 +180,4 @@ extension StoreOpener {
     let (open, key) = try openKeepingKey()
     return MigratedStore(store: open.store, location: location, key: key)
   }
-}
-
-/// A store that items are migrated from or to.
-struct MigratedStore {
-  let store: any MigratableStore
-  /// The location, if it is a store of this library.
-  var location: StoreLocation?
-  /// The key that opened it, if it is a sealed store.
-  var key: (any KeySource)?
 }

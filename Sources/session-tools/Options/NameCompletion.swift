@@ -3,6 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
+import ToolBase
 
 /// The names of items and services that a shell offers.
 ///
@@ -56,7 +57,7 @@ enum NameCompletion {
   private static func keys(on line: CompletedLine) throws -> [StoreKey] {
     let location = try line.store.map(StoreLocation.init) ?? Settings.store()
     guard case .sealed(let path) = location else { return [] }
-    let file = line.options["--key-file"] ?? KeyFinder.keyFileOfEnvironment
+    let file = line.options["--key-file"] ?? KeySearch.keyFileOfEnvironment
     let key: KeyFile
     if let file {
       key = KeyFile(file)

@@ -2,6 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
+import ToolBase
 
 /// An existing store and its key.
 struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
@@ -87,16 +88,4 @@ struct ItemStore {
   func close() {
     (store as? any LockableSecretStore)?.lock()
   }
-}
-
-/// A sealed store, and a description of the key that opened it.
-///
-/// It does not hold the key itself, so that a passphrase does not stay in memory while a person
-/// answers the next question.
-struct OpenStore {
-  let store: SealedFileStore
-  /// The key in words: "the key file /x".
-  let keyName: String
-  /// The file the key is in, if it is in one.
-  let keyPlace: String?
 }

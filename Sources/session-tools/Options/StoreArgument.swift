@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// The store of a command that looks after one.
 protocol StoreChoice: ParsableArguments {

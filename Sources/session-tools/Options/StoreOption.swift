@@ -1,4 +1,5 @@
 import ArgumentParser
+import ToolBase
 
 /// The option that names a store; without it, the default store is meant.
 struct StoreOption: ParsableArguments {

@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// The protection of a store, in one line.
 enum Protection {

@@ -1,5 +1,6 @@
 import SealedStore
 import SessionToolsBase
+import ToolBase
 
 /// A verification report as JSON.
 struct VerificationOutput: Encodable {
@@ -37,19 +38,4 @@ struct VerificationOutput: Encodable {
 extension VerificationReport.Part {
   /// The name for a person.
   var name: String { self == .headerCopy ? "header copy" : rawValue }
-}
-
-/// The name of an item as JSON.
-struct ItemOutput: Encodable {
-  @Nullable private var group: String?
-  private let identifier: String
-  @Nullable private var install: String?
-  private let service: String
-
-  init(_ key: StoreKey) {
-    group = key.namespace.accessGroup
-    identifier = key.identifier
-    install = key.namespace.install?.rawValue
-    service = key.namespace.service
-  }
 }

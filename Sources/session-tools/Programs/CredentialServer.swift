@@ -1,4 +1,5 @@
 import SessionToolsBase
+import ToolBase
 
 /// Answers the connections that systemd makes for `LoadCredential=NAME:SOCKET` in a unit.
 ///
@@ -71,7 +72,7 @@ struct CredentialServer {
     do {
       return try credential(request)
     } catch {
-      complain("\(request): \(Program.text(of: error))")
+      complain("\(request): \(RootCommand.text(of: error))")
       return Self.refusal
     }
   }

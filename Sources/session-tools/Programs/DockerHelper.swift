@@ -1,6 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
+import ToolBase
 
 /// The credentials of Docker in a store, under the names that a migration of Docker's items gives
 /// them.

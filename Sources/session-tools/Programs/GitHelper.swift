@@ -1,6 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
+import ToolBase
 
 /// The credentials of git in a store, under the names that a migration of git's items gives them.
 struct GitHelper {

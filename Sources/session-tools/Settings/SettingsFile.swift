@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import ToolBase
 
 /// The file `$XDG_CONFIG_HOME/session-tools/config`: lines such as `store = ~/vault`.
 ///

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import SessionToolsBase
+import ToolBase
 
 /// Running another program in the place of this one.
 extension System {
@@ -59,10 +60,5 @@ extension System {
       unsafe next = next?.advanced(by: 1)
     }
     return unsafe variables
-  }
-
-  /// Closes a descriptor when another program takes the place of this one.
-  static func closeOnExecution(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import SessionToolsBase
+import ToolBase
 
 /// A file without a name, in memory alone, that holds a secret for another program.
 ///

@@ -41,10 +41,11 @@ package struct Transcript: CustomStringConvertible, Sendable {
   /// - Parameters:
   ///   - tool: The tool that runs the commands.
   ///   - environment: Variables that are added to the tool's environment.
+  ///   - names: What else differs from run to run, as regular expressions, each with its name.
   /// - Returns: The lines.
   /// - Throws: An error if a command cannot be run.
   package func replayed(
-    by tool: Tool, environment: [String: String] = [:]
+    by tool: Tool, environment: [String: String] = [:], naming names: [(String, String)] = []
   ) throws -> [String] {
     var replayed: [String] = []
     for line in lines {
@@ -55,7 +56,7 @@ package struct Transcript: CustomStringConvertible, Sendable {
       guard line.hasPrefix("$ ") else { continue }
       replayed += Self.answer(
         of:
-          try tool.run(String(line.dropFirst(2)), environment: environment), in: tool)
+          try tool.run(String(line.dropFirst(2)), environment: environment), in: tool, names)
     }
     return replayed
   }
@@ -70,9 +71,11 @@ package struct Transcript: CustomStringConvertible, Sendable {
     try lines.joined(separator: "\n").write(to: url, atomically: true, encoding: .utf8)
   }
 
-  private static func answer(of outcome: Tool.Outcome, in tool: Tool) -> [String] {
-    var lines = marked(normalized(outcome.text, tool), "|")
-    lines += marked(normalized(outcome.complaint, tool), "!")
+  private static func answer(
+    of outcome: Tool.Outcome, in tool: Tool, _ names: [(String, String)]
+  ) -> [String] {
+    var lines = marked(normalized(outcome.text, tool, names), "|")
+    lines += marked(normalized(outcome.complaint, tool, names), "!")
     if outcome.status != 0 { lines.append("= \(outcome.status)") }
     return lines
   }
@@ -86,12 +89,14 @@ package struct Transcript: CustomStringConvertible, Sendable {
   }
 
   /// Replaces the parts that differ from run to run by names.
-  private static func normalized(_ text: String, _ tool: Tool) -> String {
+  private static func normalized(
+    _ text: String, _ tool: Tool, _ names: [(String, String)]
+  ) -> String {
     var text = text.replacingOccurrences(of: tool.path, with: "[DIR]")
     for (pattern, name) in [
       ("[0-9a-f]{32}", "[ID]"), ("session-tools-demo-[0-9A-F]{8}", "[DEMO]"),
       ("process [0-9]+", "process [PID]"),
-    ] {
+    ] + names {
       text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
     }
     return text

@@ -3,6 +3,7 @@ package import FuzzTargets
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
+import ToolBase
 
 extension FuzzTarget {
   /// The targets for input that people type, browsers send or other programs have written.

@@ -1,0 +1,89 @@
+import Foundation
+import SealedStore
+package import SessionToolsBase
+
+/// Small operations on paths.
+package enum Files {
+  /// Returns whether anything exists at a path, including a broken link.
+  package static func exists(_ path: String) -> Bool {
+    // If a path cannot be examined, opening it reports the error.
+    ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil) != nil
+  }
+
+  /// Returns whether a path is that of a directory itself, not of a link to one.
+  package static func isDirectory(_ path: String) -> Bool {
+    ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil)?.kind == .directory
+  }
+
+  /// Returns the path of a program, found by `PATH` unless its name is a path; `nil` if there is no
+  /// such program.
+  package static func program(_ name: String) -> String? {
+    if name.contains("/") { return exists(name) ? name : nil }
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    return path.split(separator: ":").map { "\($0)/\(name)" }.first(where: exists)
+  }
+
+  /// Returns the names in a directory; an empty array if it cannot be read.
+  package static func names(in path: String) -> [String] {
+    let fileSystem = LinuxFileSystem()
+    guard let opened = try? fileSystem.openDirectory(path + "/.") else { return [] }
+    let directory = OwnedDescriptor(opened, of: fileSystem)
+    return (try? fileSystem.names(in: directory.descriptor)) ?? []
+  }
+
+  /// Reads a whole file into memory that is wiped.
+  ///
+  /// - Throws: A failure if there is no file, or it cannot be read; `valueTooLarge`.
+  package static func read(_ path: String, atMost largestByteCount: Int) throws -> SecretBytes {
+    guard exists(path) else { throw Failure(.unavailable, "\(path): there is no such file") }
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw Failure(.failure, "\(path): the file cannot be read")
+    }
+    // Closes the file when it is no longer referred to.
+    defer { withExtendedLifetime(file) {} }
+    do throws(SystemCallError) {
+      if let content = try System.readAll(file.fileDescriptor, atMost: largestByteCount) {
+        return content
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    throw StoreError(
+      .valueTooLarge, store: path, reason: "the file has more than \(largestByteCount) bytes",
+      remedy: "Import it in parts")
+  }
+
+  /// Makes the names in a directory durable.
+  ///
+  /// - Throws: `io`.
+  package static func synchronize(_ path: String) throws(StoreError) {
+    try LinuxFileSystem().synchronizeDirectory(path)
+  }
+
+  /// Removes a file, if it exists.
+  package static func remove(_ path: String) {
+    // Only for files that this process made and no longer needs.
+    try? LinuxFileSystem().remove(path, in: .workingDirectory)
+  }
+
+  /// Returns the directory of a store that a path is in; `nil` if there is no such store.
+  package static func store(around path: String) -> String? {
+    var directory = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL
+    while true {
+      // A directory that cannot be examined is not a store of this user.
+      if (try? SealedFileStore.exists(at: directory.path)) == true { return directory.path }
+      let parent = directory.deletingLastPathComponent().standardizedFileURL
+      guard parent.path != directory.path, parent.path.utf8.count < directory.path.utf8.count else {
+        return nil
+      }
+      directory = parent
+    }
+  }
+
+  /// Returns whether a path is in a directory, with symbolic links above it resolved.
+  package static func isPath(_ path: String, in directory: String) -> Bool {
+    let parent = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL.path
+    let store = URL(filePath: directory).resolvingSymlinksInPath().standardizedFileURL.path
+    return parent == store || parent.hasPrefix(store.hasSuffix("/") ? store : store + "/")
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+package import SealedStore
+import SessionTools
+import SessionToolsBase
+
+/// The search for the key that opens a store.
+///
+/// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
+/// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` gave to
+/// the agent; a passphrase asked for on the terminal.
+package struct KeyFinder {
+  package let path: String
+  /// The key that the command line names.
+  package let argument: KeyArgument?
+  package let interaction: InteractionOptions
+
+  package init(path: String, argument: KeyArgument?, interaction: InteractionOptions) {
+    self.path = path
+    self.argument = argument
+    self.interaction = interaction
+  }
+
+  private var keys: KeySearch {
+    KeySearch(
+      store: path, argument: argument, interaction: interaction
+    ) { () throws(StoreError) in
+      try SealedFileStore.keySlots(at: path)
+    }
+  }
+
+  /// Opens the store with the first key in the order, and also returns the key.
+  ///
+  /// If a key was named and does not open the store, that is an error. The file that `init` made
+  /// and a key in the Secret Service give way to the agent and to a passphrase, because the store's
+  /// slots may have been changed since, and a keyring may be locked.
+  ///
+  /// - Throws: As `SealedFileStore.open`, and `keyMissing` if there is no key.
+  package func open(
+    _ storeOptions: SealedFileStore.Options
+  ) throws -> (open: OpenStore, key: any KeySource) {
+    try search(asksAgent: true) { key throws(StoreError) in
+      let source = try key.source(waitingAtMost: storeOptions.lockTimeout)
+      let store = try SealedFileStore.open(at: path, key: source, options: storeOptions)
+      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
+    }
+  }
+
+  /// Returns the key of the slot that the first key in the order opens, without asking the agent.
+  ///
+  /// - Throws: As ``open(_:)``.
+  package func openingKey(
+    waitingAtMost timeout: Duration
+  ) throws -> (store: StoreIdentifier, key: WrappingKey) {
+    try search(asksAgent: false) { key throws(StoreError) in
+      try SealedFileStore.openingKey(at: path, from: try key.source(waitingAtMost: timeout))
+    }
+  }
+
+  /// A key that does not open the store, and why.
+  private struct Refusal {
+    let key: ChosenKey
+    let error: StoreError
+  }
+
+  private func search<Found>(
+    asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws -> Found {
+    if let found = try keys.openNamed(open) { return found }
+    let slots = try SealedFileStore.keySlots(at: path)
+    var refusal: Refusal?
+    if let key = try defaultKey(slots) {
+      switch keys.outcome(of: open, with: key) {
+      case .success(let found): return found
+      case .failure(let error):
+        guard key.givesWay(after: error) else { throw error }
+        refusal = Refusal(key: key, error: error)
+      }
+    }
+    if asksAgent, let found = try openWithAgent(open) { return found }
+    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
+      throw refusal?.error ?? keyMissing(slots, mayUnlock: asksAgent)
+    }
+    if let refusal {
+      StandardError.say("\(refusal.key.name) does not open \(path): \(refusal.error.reason)")
+    }
+    return try keys.openAsking(open)
+  }
+
+  /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
+  private func openWithAgent<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws(StoreError) -> Found? {
+    let key = AgentKey(forStoreAt: path)
+    do throws(StoreError) {
+      guard try key.keptKey() != nil else { return nil }
+    } catch {
+      // An agent that fails must not keep a person from typing the passphrase.
+      StandardError.complain("\(error)")
+      return nil
+    }
+    let kept = ChosenKey(key, name: "the key kept by unlock", place: nil)
+    switch keys.outcome(of: open, with: kept) {
+    case .success(let found): return found
+    // Its time ended just now.
+    case .failure(let error) where error.code == .locked: return nil
+    // Its slot was changed or removed since, so that it opens nothing any more.
+    case .failure(let error) where error.code == .wrongKey:
+      StandardError.say("The key kept by unlock no longer opens \(path), and is forgotten.")
+      _ = try? KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
+      return nil
+    case .failure(let error): throw error
+    }
+  }
+
+  private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
+    let file = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
+    if slots.contains(where: \.isRawKey), Files.exists(file.path) {
+      return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
+    }
+    guard let key = slots.lazy.compactMap(\.serviceKey).first else { return nil }
+    return try KeyArgument.secretService(key).choose(keys.prompt)
+  }
+
+  private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
+    var remedies = KeySearch.remedies(for: slots)
+    var reason = "no key was given"
+    // Without an identifier, the error that follows says what is wrong with the store.
+    if slots.contains(where: \.isRawKey),
+      let identifier = try? SealedFileStore.identifier(at: path)
+    {
+      let file = KeyFile.standard(forStore: identifier).path
+      reason += ", and the key file \(file) is not there"
+      remedies.append(
+        "put that file back from a backup"
+          + (slots.count == 1 ? ", since nothing else opens the store" : ""))
+    }
+    if mayUnlock, slots.contains(where: \.isPassphrase) {
+      remedies.append("first run session-tools unlock \(path.shellQuoted) on a terminal")
+    }
+    return StoreError(
+      .keyMissing, store: path, reason: reason,
+      remedy: "Give " + (remedies.isEmpty ? "its key" : remedies.joined(separator: ", or ")))
+  }
+}
+
+extension ChosenKey {
+  /// Returns the source, which waits for the Secret Service no longer than for other writers.
+  ///
+  /// - Throws: `unavailable` if the library for the Secret Service is not installed.
+  fileprivate func source(waitingAtMost timeout: Duration) throws(StoreError) -> any KeySource {
+    guard let key = source as? SecretServiceKey else { return source }
+    try SharedLibrary.secret.check()
+    var options = SecretServiceStore.Options()
+    options.timeout = timeout
+    return key.with(options)
+  }
+
+  /// Returns whether a passphrase may be asked for instead, after an error.
+  fileprivate func givesWay(after error: StoreError) -> Bool {
+    error.code == .wrongKey || source is SecretServiceKey
+  }
+}

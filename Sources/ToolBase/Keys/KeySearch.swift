@@ -1,0 +1,146 @@
+import Foundation
+package import SealedStore
+package import SessionTools
+import SessionToolsBase
+
+/// The part of a search for a key that is the same for stores of all kinds: the key that the
+/// options name, the file that `SESSION_TOOLS_KEY_FILE` names, a passphrase asked for on the
+/// terminal.
+package struct KeySearch {
+  private static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
+  /// How often a person may type a passphrase.
+  private static let largestTryCount = 3
+
+  /// The store, as messages and questions name it.
+  private let store: String
+  /// The key that the command line names.
+  private let argument: KeyArgument?
+  let interaction: InteractionOptions
+  /// Reads the slots of the store.
+  private let slots: () throws(StoreError) -> [KeySlot]
+
+  package init(
+    store: String, argument: KeyArgument?, interaction: InteractionOptions,
+    slots: @escaping () throws(StoreError) -> [KeySlot]
+  ) {
+    self.store = store
+    self.argument = argument
+    self.interaction = interaction
+    self.slots = slots
+  }
+
+  var prompt: PassphrasePrompt { PassphrasePrompt(path: store, interaction: interaction) }
+
+  /// The key file that the environment names.
+  package static var keyFileOfEnvironment: String? {
+    guard let path = ProcessInfo.processInfo.environment[environmentVariable], !path.isEmpty
+    else { return nil }
+    return path
+  }
+
+  /// Opens the store with the key that the options or the environment name; `nil` if neither names
+  /// one.
+  ///
+  /// - Throws: `wrongKey` if the key does not open the store, and what the closure throws.
+  package func openNamed<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws -> Found? {
+    if case .passphrasePrompt? = argument { return try openAsking(open) }
+    if let argument { return try attempt(open, with: argument.choose(prompt)) }
+    guard let path = Self.keyFileOfEnvironment else { return nil }
+    return try attempt(
+      open,
+      with: ChosenKey(
+        KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path))
+  }
+
+  /// Asks for a passphrase until one opens the store, three times at most.
+  ///
+  /// - Throws: As ``openNamed(_:)``, and `promptDismissed`.
+  package func openAsking<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws -> Found {
+    // What follows a wrong passphrase in a script's input is not another one.
+    var triesLeft = StandardInput.isTerminal ? Self.largestTryCount : 1
+    while true {
+      let key = try KeyArgument.passphrasePrompt.choose(prompt)
+      triesLeft -= 1
+      switch outcome(of: open, with: key) {
+      case .success(let found): return found
+      case .failure(let error):
+        guard error.code == .wrongKey, triesLeft > 0 else { throw error }
+        StandardError.say("The passphrase does not open \(store). Try again.")
+      }
+    }
+  }
+
+  /// Opens the store with a key.
+  func outcome<Found>(
+    of open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
+  ) -> Result<Found, StoreError> {
+    do throws(StoreError) {
+      return .success(try attempt(open, with: key))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func attempt<Found>(
+    _ open: (ChosenKey) throws(StoreError) -> Found, with key: ChosenKey
+  ) throws(StoreError) -> Found {
+    do throws(StoreError) {
+      return try open(key)
+    } catch let error where error.code == .wrongKey {
+      throw StoreError(
+        .wrongKey, store: store, reason: "\(key.name) does not open it",
+        remedy: onlyWayToOpen ?? error.remedy)
+    }
+  }
+
+  /// What opens a store with a single key slot, about which a list of slots says no more.
+  private var onlyWayToOpen: String? {
+    guard let slots = try? slots(), slots.count == 1 else { return nil }
+    return switch slots[0].parameters {
+    case .passphrase: "Only the passphrase that was chosen for it opens it"
+    case .rawKey: "Only the key that it was made with opens it"
+    case .namedKey(let reference): "Only the key \(reference) opens it"
+    case nil: nil
+    }
+  }
+
+  /// Returns the options that name a key for one of some slots.
+  ///
+  /// - Parameters:
+  ///   - slots: The slots.
+  ///   - start: What the options begin with, as those of a migration do.
+  /// - Returns: Alternatives, in words.
+  package static func remedies(for slots: [KeySlot], start: String = "--") -> [String] {
+    var remedies: [String] = []
+    if slots.contains(where: \.isRawKey) {
+      remedies.append("\(start)key-file or \(start)credential")
+    }
+    if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
+    if slots.contains(where: \.isPassphrase) {
+      remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
+    }
+    return remedies
+  }
+}
+
+extension KeySlot {
+  /// Whether a key file or a credential may open it.
+  var isRawKey: Bool {
+    if case .rawKey = parameters { true } else { false }
+  }
+
+  /// The key in the Secret Service that opens it.
+  package var serviceKey: SecretServiceKey? {
+    guard case .namedKey(let reference) = parameters else { return nil }
+    return SecretServiceKey(reference: reference)
+  }
+
+  /// Whether a passphrase may open it.
+  package var isPassphrase: Bool {
+    if case .passphrase = parameters { true } else { false }
+  }
+}

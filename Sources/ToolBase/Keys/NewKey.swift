@@ -1,0 +1,100 @@
+import ArgumentParser
+package import SealedStore
+import SessionTools
+import SessionToolsBase
+
+/// A key for a new slot, either existing or made for it.
+package struct NewKey {
+  package let source: any KeySource
+  /// The file the key is in, if it is in one.
+  package let place: String?
+  /// The length below which a passphrase is remarked on.
+  private static let fewestCharacters = 8
+
+  /// Whether the file was made here.
+  package let isMade: Bool
+
+  /// Takes or makes the key that an argument names.
+  ///
+  /// - Parameters:
+  ///   - argument: A key file, or a key in the Secret Service, is made if it does not exist.
+  ///   - cost: The cost of guessing a passphrase.
+  ///   - prompt: Asks for a passphrase.
+  ///   - directory: The store's own directory, if it is in one.
+  /// - Throws: As the key sources, and a usage failure for a key file inside the store.
+  package init(
+    _ argument: KeyArgument, cost: Passphrase.Cost, _ prompt: PassphrasePrompt,
+    outside directory: String?
+  ) throws {
+    var isMade = false
+    switch argument {
+    case .keyFile(let path):
+      if let directory, Files.isPath(path, in: directory) {
+        throw Failure(
+          .usage, "\(path) is in the store's own directory, where a key protects nothing")
+      }
+      isMade = !Files.exists(path)
+      source = isMade ? try KeyFile.create(at: path) : KeyFile(path)
+      place = path
+    case .credential(let name):
+      source = SystemdCredential(name)
+      place = nil
+    case .secretService(let key):
+      try SharedLibrary.secret.check()
+      source = key.makingIfAbsent
+      place = nil
+    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
+      let bytes = try argument.readPassphrase { try prompt.askForNew() }
+      if 1..<Self.fewestCharacters ~= bytes.characterCount {
+        StandardError.complain(
+          "the passphrase has fewer than \(Self.fewestCharacters) characters: "
+            + "anyone with a copy of \(prompt.path) can find it by trying")
+      }
+      source = try Passphrase(utf8: bytes, cost: cost)
+      place = nil
+    }
+    self.isMade = isMade
+  }
+
+  /// Runs an operation that gives the key its slot, and removes a file made for it if that fails.
+  ///
+  /// The file stays if the store may open with the key: a change that failed may still have been
+  /// made.
+  ///
+  /// - Parameters:
+  ///   - store: The store, as messages name it.
+  ///   - mayOpen: Returns whether the store may open with the file after the operation has failed.
+  ///   - operation: The operation.
+  /// - Returns: What the operation returns.
+  /// - Throws: What the operation throws.
+  package func using<Result>(
+    on store: String, mayOpen: (KeyFile) -> Bool, _ operation: () throws -> Result
+  ) throws -> Result {
+    do {
+      return try operation()
+    } catch {
+      if isMade, let place {
+        if mayOpen(KeyFile(place)) {
+          StandardError.say("\(place) was kept: \(store) may need it")
+        } else {
+          Files.remove(place)
+        }
+      }
+      throw error
+    }
+  }
+
+  /// Runs an operation as ``using(on:mayOpen:_:)`` does, for a sealed store at a path.
+  package func using<Result>(on path: String, _ operation: () throws -> Result) throws -> Result {
+    try using(
+      on: path,
+      mayOpen: { key in
+        do throws(StoreError) {
+          _ = try SealedFileStore.open(at: path, key: key)
+          return true
+        } catch {
+          return ![StoreError.wrongKey, StoreError.unavailable].contains(error.code)
+        }
+      }, operation)
+  }
+}

@@ -1,0 +1,82 @@
+package import SessionToolsBase
+
+/// The question for a passphrase.
+package struct PassphrasePrompt {
+  /// The store, as the question names it.
+  package let path: String
+  package let interaction: InteractionOptions
+
+  package init(path: String, interaction: InteractionOptions) {
+    self.path = path
+    self.interaction = interaction
+  }
+
+  /// Asks once.
+  ///
+  /// - Throws: `promptDismissed`, or `keyMissing` if no person can be asked.
+  package func ask() throws -> SecretBytes {
+    try ask("Passphrase for \(path): ")
+  }
+
+  /// Asks twice, so that a typing error does not lock the person out.
+  ///
+  /// - Throws: As ``ask()``, and a usage failure if the two differ or no person can be asked.
+  package func askForNew() throws -> SecretBytes {
+    guard interaction.canAsk else {
+      throw Failure(
+        .usage,
+        "there is no terminal to ask for a new passphrase; name a file with a key or passphrase")
+    }
+    let first = try ask("New passphrase for \(path): ")
+    guard try ask("Repeat the passphrase: ") == first else {
+      throw Failure(.usage, "the two passphrases differ; nothing was changed")
+    }
+    return first
+  }
+
+  private func ask(_ question: String) throws -> SecretBytes {
+    guard interaction.canAsk else {
+      throw StoreError(
+        .keyMissing, store: path, reason: "there is no terminal to ask for a passphrase",
+        remedy: "Give it with --passphrase-file or --passphrase-fd")
+    }
+    return try Question.ask(question, about: path, isHidden: true)
+  }
+}
+
+/// Questions on the terminal.
+package enum Question {
+  /// Asks for a line.
+  ///
+  /// - Throws: `promptDismissed` if the person ends the input, a usage failure if the line is
+  ///   longer than a terminal takes, or `io`.
+  package static func ask(_ question: String, about store: String, isHidden: Bool) throws
+    -> SecretBytes
+  {
+    let answer: SecretBytes?
+    do throws(SystemCallError) {
+      answer = try System.askAtTerminal(question.escapingControls(), isHidden: isHidden)
+    } catch {
+      throw StoreError(error, path: "/dev/tty")
+    }
+    guard let answer else {
+      throw StoreError(
+        .promptDismissed, store: store, reason: "the question was dismissed")
+    }
+    guard answer.byteCount <= System.longestTerminalLine else {
+      throw Failure(
+        .usage,
+        "a terminal takes lines of at most \(System.longestTerminalLine) bytes; "
+          + "nothing was changed")
+    }
+    return answer
+  }
+
+  /// Asks for confirmation; any answer but yes means no.
+  ///
+  /// - Throws: As ``ask(_:about:isHidden:)``.
+  package static func confirm(_ question: String, about store: String) throws -> Bool {
+    let answer = try ask("\(question) [y/N] ", about: store, isHidden: false)
+    return ["y", "yes"].contains(String(decoding: answer.copyBytes(), as: UTF8.self).lowercased())
+  }
+}

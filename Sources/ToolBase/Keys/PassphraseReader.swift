@@ -1,0 +1,40 @@
+import SealedStore
+package import SessionToolsBase
+
+/// Passphrases from files and descriptors; one newline at the end is ignored.
+package enum PassphraseReader {
+  /// Reads a file that no other user may read, or a descriptor with a path such as `/dev/fd/3`.
+  ///
+  /// - Throws: As `KeyFile` for files.
+  package static func read(file path: String) throws(StoreError) -> SecretBytes {
+    if let number = descriptor(in: path) { return try read(descriptor: number) }
+    return try SecretFile.read(
+      path, largestByteCount: Passphrase.largestByteCount + 1, rule: .privateFile
+    ).withoutNewline
+  }
+
+  /// Reads a descriptor to its end.
+  ///
+  /// - Throws: `invalidKey` if it is too long for a passphrase, `io` if it cannot be read.
+  package static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
+    let name = "file descriptor \(number)"
+    do throws(SystemCallError) {
+      let largest = Passphrase.largestByteCount + 1
+      if let passphrase = try System.readAll(number, atMost: largest) {
+        return passphrase.withoutNewline
+      }
+    } catch {
+      throw StoreError(error, path: name)
+    }
+    throw StoreError(
+      .invalidKey, store: name, reason: "the passphrase is too long",
+      remedy: "Give one of at most \(Passphrase.largestByteCount) bytes")
+  }
+
+  /// Returns the number in `/dev/fd/3`, the form that a shell gives to `<(command)`.
+  package static func descriptor(in path: String) -> Int32? {
+    if path == "/dev/stdin" { return 0 }
+    let prefix = "/dev/fd/"
+    return path.hasPrefix(prefix) ? Int32(path.dropFirst(prefix.count)) : nil
+  }
+}

@@ -1,0 +1,55 @@
+package import SealedStore
+package import SessionToolsBase
+
+/// A store with key slots, wherever its header is.
+package protocol SlottedStore {
+  /// The store, as messages name it.
+  var name: String { get }
+
+  func revoke(
+    keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
+    confirm: (SealedFileStore.RevocationPlan) -> Bool
+  ) throws(StoreError) -> Bool
+}
+
+extension SealedFileStore: SlottedStore {
+  package var name: String { path }
+}
+
+extension SlottedStore {
+  /// Returns what a revocation would keep and drop, without making it.
+  ///
+  /// - Throws: As revoking.
+  package func revocationPlan(
+    keeping sources: [any KeySource]
+  ) throws(StoreError) -> SealedFileStore.RevocationPlan {
+    var found: SealedFileStore.RevocationPlan?
+    _ = try revoke(keeping: sources, progress: nil) { plan in
+      found = plan
+      return false
+    }
+    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
+    return found
+  }
+
+  /// Refuses a new key that opens a slot already.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - argument: The store, as the command line named it.
+  /// - Throws: `alreadyExists`, before anything is written.
+  package func refuse(_ key: any KeySource, argument: String) throws(StoreError) {
+    let slots: [KeySlot]
+    do throws(StoreError) {
+      slots = try revocationPlan(keeping: [key]).kept
+    } catch {
+      // It opens no slot, or cannot be read, which adding it reports.
+      return
+    }
+    guard let slot = slots.first else { return }
+    throw StoreError(
+      .alreadyExists, store: name, reason: "this key opens slot \(slot.number) already",
+      remedy: "Give another key, or run \(ToolName.current) slots change "
+        + "\(argument.shellQuoted) \(slot.number) to change that slot")
+  }
+}

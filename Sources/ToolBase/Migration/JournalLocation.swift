@@ -1,0 +1,105 @@
+import Foundation
+package import SealedStore
+import SessionTools
+import SessionToolsBase
+import StoreMigration
+
+/// The sealed store that holds a migration's journal.
+///
+/// It opens with the key of the target, or else of the source. If neither has a key, as between two
+/// collections of the Secret Service, the journal's key is stored in the Secret Service.
+package struct JournalLocation {
+  package let path: String
+  private let key: any KeySource
+  private let stores: [any MigratableStore]
+  private let timeout: Duration
+
+  /// Whether the path is the default one.
+  let isStandard: Bool
+
+  package init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration) {
+    self.path = path ?? Self.path(source.location, target.location)
+    isStandard = path == nil
+    self.timeout = timeout
+    stores = [source.store, target.store]
+    key = target.key ?? source.key ?? SecretServiceKey("migration", makeIfAbsent: true)
+  }
+
+  /// Returns the default path: beside a sealed target, else beside a sealed source, else in the
+  /// user's data directory.
+  private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
+    for case .sealed(let path) in [target, source].compactMap(\.self) {
+      return Self.path(beside: path)
+    }
+    return pathOfServices
+  }
+
+  /// Returns the default path for a migration to a sealed store, or from one.
+  package static func path(beside store: String) -> String { "\(store).migration" }
+
+  /// The default path for a migration between two collections of the Secret Service.
+  package static var pathOfServices: String { "\(UserDirectory.data.path)/session-tools/migration" }
+
+  /// Checks that a journal has no migration.
+  ///
+  /// - Throws: A usage failure that says how far the migration is and how to go on with it.
+  func checkClosed(_ journal: SealedFileStore) throws {
+    guard let open = try OpenMigration(inJournal: journal) else { return }
+    throw Failure(
+      .usage,
+      "a migration was begun and not closed: \(open.progress); its journal is \(path). "
+        + "\(MigrationRemedy.of(open)).")
+  }
+
+  /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.
+  package func open() throws -> SealedFileStore {
+    guard try SealedFileStore.exists(at: path) else {
+      throw Failure(.unavailable, "\(path): there is no migration journal")
+    }
+    let journal = try SealedFileStore.open(at: path, key: key, options: options)
+    // Never a store with a user's items: the journal would be mixed with them.
+    let isOther = try stores.contains { try $0.identity() == journal.identity() }
+    guard !isOther, try journal.keys(in: nil).allSatisfy(Migration.isOfJournal) else {
+      throw Failure(.usage, "\(path): this is a store with items, not a migration journal")
+    }
+    return journal
+  }
+
+  /// - Returns: The journal, and whether it is new.
+  /// - Throws: As ``open()`` and `SealedFileStore.create`.
+  func openOrMake() throws -> (journal: SealedFileStore, isNew: Bool) {
+    if try SealedFileStore.exists(at: path) { return (try open(), false) }
+    try FileManager.default.createDirectory(
+      atPath: path.parentPath, withIntermediateDirectories: true)
+    return (try SealedFileStore.create(at: path, key: key, options: options), true)
+  }
+
+  /// Removes an empty journal; if that fails, the journal stays, and the next migration uses it.
+  ///
+  /// - Parameter journal: The journal, open.
+  package func remove(_ journal: SealedFileStore) {
+    do {
+      // No other process can begin a migration in it meanwhile.
+      try Migration.withExclusiveAccess(toJournal: journal) {
+        let files = FileManager.default
+        let names = Set(try files.contentsOfDirectory(atPath: path))
+        guard try journal.keys(in: nil).isEmpty,
+          names.isSubset(of: ["header", "header.copy", "journal", "lock", "mark"])
+        else { return }
+        // From here on it is no longer a store, whatever happens.
+        let removed = "\(path).\(UUID().uuidString).removed"
+        try files.moveItem(atPath: path, toPath: removed)
+        for name in names { try files.removeItem(atPath: "\(removed)/\(name)") }
+        if try files.contentsOfDirectory(atPath: removed).isEmpty {
+          try files.removeItem(atPath: removed)
+        }
+      }
+    } catch {
+      StandardError.complain("\(path): the empty journal could not be removed: \(error)")
+    }
+  }
+
+  private var options: SealedFileStore.Options {
+    SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell)
+  }
+}

@@ -1,0 +1,212 @@
+import ArgumentParser
+package import SessionToolsBase
+package import StoreMigration
+
+/// The output about a migration, planned or done, for a person or a program.
+package struct MigrationOutput {
+  package let format: JSONOption
+
+  package init(format: JSONOption) {
+    self.format = format
+  }
+
+  /// Runs a step that Ctrl-C stops cleanly, and then reports how to continue.
+  static func interruptibly<Result>(
+    _ migration: Migration, canResume: Bool = true,
+    _ step: (Migration, Migration.Progress?) throws -> Result
+  ) throws -> Result {
+    var migration = migration
+    migration.isCancelled = { Interruption.signal != nil }
+    do {
+      return try Interruption.during(announcing: stopping) {
+        try MigrationLine.during { try step(migration, $0) }
+      }
+    } catch MigrationError.store(let error) where error.code == .cancelled {
+      switch canResume ? try migration.state() : nil {
+      case nil where !canResume: StandardError.complain("stopped")
+      case nil: StandardError.complain("stopped; nothing was changed")
+      case .undoing: StandardError.complain("stopped; continue with --undo")
+      default:
+        StandardError.complain(
+          "stopped; continue with --resume, or undo it with --undo")
+      }
+      throw error
+    }
+  }
+
+  private static let stopping =
+    "\(ToolName.current): stopping after the present item; once more ends it at once"
+
+  /// Checks that a migration within one store gives the items other names.
+  ///
+  /// - Throws: A usage failure, before anything is written; as reading the identities.
+  static func checkNames(_ migration: Migration) throws {
+    guard migration.options.mapping == MigrationOptions.Mapping(),
+      try migration.isWithinOneStore()
+    else { return }
+    throw Failure(
+      .usage,
+      "source and target are the same store; to give its items other names, use rename, or "
+        + "--rename-service, --to-install or --drop-install")
+  }
+
+  /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
+  package static func copy(
+    from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
+  ) throws -> MigrationReport {
+    let migration = Migration(from: source, to: target, journal: MemoryStore(), options: options)
+    try checkNames(migration)
+    return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
+  }
+
+  package func tell(plan: MigrationPlan) throws {
+    if format.json {
+      try format.write(
+        PlanOutput(
+          after: plan.after.description, before: plan.before.description, isWeaker: plan.isWeaker,
+          items: plan.entries.map { entry in
+            PlanOutput.Item(
+              action: entry.action.name, reason: entry.action.reason,
+              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
+          }))
+    } else {
+      try tellTable(of: plan)
+    }
+    if let damage = plan.damage {
+      StandardError.complain("the source may have more items: \(damage)")
+    }
+  }
+
+  private func tellTable(of plan: MigrationPlan) throws {
+    var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
+    table.rows = plan.entries.map { entry in
+      [entry.action.name] + entry.source.columns
+        + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""]
+    }
+    try table.write()
+    StandardError.say("from: \(plan.before.description)")
+    StandardError.say("to: \(plan.after.description)")
+  }
+
+  /// - Throws: Exit status 9 when something is missing.
+  package func tell(_ report: MigrationReport, canUndo: Bool = false) throws {
+    if format.json {
+      try format.write(
+        ReportOutput(
+          after: report.after.description, before: report.before.description,
+          isComplete: report.isComplete,
+          items: report.entries.map { entry in
+            ReportOutput.Item(
+              outcome: entry.outcome.name, reason: entry.outcome.reason,
+              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
+          }, sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
+    } else {
+      var table = Table(["OUTCOME"] + StoreKey.columnNames + ["REASON"])
+      table.rows = report.entries.filter { !$0.outcome.isPlain }.map { entry in
+        [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
+      }
+      try table.write()
+      try StandardOutput.write(Self.summary(of: report) + "\n")
+      StandardError.say("before: \(report.before.description)")
+      StandardError.say("now: \(report.after.description)")
+    }
+    if let damage = report.damage {
+      StandardError.complain("the source may have more items: \(damage)")
+    }
+    if canUndo {
+      StandardError.complain("undo it with --undo, or forget it with --close")
+    }
+    guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private static func summary(of report: MigrationReport) -> String {
+    let count = report.migratedCount
+    let (same, replaced) = (report.sameCount, report.replacedCount)
+    return "\(Size.count(count, "item")) migrated and compared, \(report.failedCount) failed"
+      // Where all are new there is nothing to tell them from.
+      + (same + replaced > 0
+        ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
+  }
+
+  package func tell(undone report: Migration.UndoReport) throws {
+    if format.json {
+      try format.write(
+        UndoOutput(
+          left: report.left.map {
+            UndoOutput.Item(item: ItemOutput($0.key), reason: $0.reason.reason)
+          },
+          restored: report.restoredCount, returned: report.returnedCount))
+    } else {
+      var table = Table(["LEFT"] + StoreKey.columnNames + ["REASON"])
+      table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
+      try table.write()
+      try StandardOutput.write(
+        "\(Size.count(report.removedCount, "item")) removed from the target, "
+          + "\(report.restoredCount - report.removedCount) restored in it, "
+          + "\(report.returnedCount) returned to the source, \(report.left.count) left\n")
+    }
+    StandardError.complain("forget the migration with --close")
+    guard report.left.isEmpty else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+}
+
+private struct PlanOutput: Encodable {
+  struct Item: Encodable {
+    let action: String
+    @Nullable var reason: String?
+    let source: ItemOutput
+    let target: ItemOutput
+  }
+
+  let after: String
+  let before: String
+  let isWeaker: Bool
+  let items: [Item]
+}
+
+private struct ReportOutput: Encodable {
+  struct Item: Encodable {
+    let outcome: String
+    @Nullable var reason: String?
+    let source: ItemOutput
+    let target: ItemOutput
+  }
+
+  let after: String
+  let before: String
+  let isComplete: Bool
+  let items: [Item]
+  let sourceDigest: String
+  let targetDigest: String
+}
+
+private struct UndoOutput: Encodable {
+  struct Item: Encodable {
+    let item: ItemOutput
+    let reason: String
+  }
+
+  let left: [Item]
+  let restored: Int
+  let returned: Int
+}
+
+extension MigrationPlan.Action {
+  fileprivate var reason: String? {
+    if case .impossible(let error) = self { error.reason } else { nil }
+  }
+}
+
+extension MigrationReport.Outcome {
+  fileprivate var reason: String? {
+    if case .failed(let error) = self { error.reason } else { nil }
+  }
+
+  /// Whether the outcome needs no line of its own.
+  fileprivate var isPlain: Bool {
+    switch self {
+    case .migrated, .moved: true
+    case .skipped, .left, .failed: false
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import ArgumentParser
+import SealedStore
+import SessionToolsBase
+package import StoreMigration
+
+/// A migration between two stores, or what is done instead.
+package struct MigrationRun {
+  package let source: MigratedStore
+  package let target: MigratedStore
+  package let options: MigrationOptions
+  package let place: JournalLocation
+  package let output: MigrationOutput
+
+  package init(
+    source: MigratedStore, target: MigratedStore, options: MigrationOptions,
+    place: JournalLocation, output: MigrationOutput
+  ) {
+    self.source = source
+    self.target = target
+    self.options = options
+    self.place = place
+    self.output = output
+  }
+
+  /// Migrates, or does what a mode says.
+  ///
+  /// - Throws: As migrating, and exit status 9 when something is missing.
+  package func run(_ mode: MigrationMode?) throws {
+    switch mode {
+    case .dryRun: try plan(migration(MemoryStore()))
+    case nil: try begin()
+    case .resume:
+      try output.tell(
+        MigrationOutput.interruptibly(migration(place.open())) { try $0.resume(progress: $1) },
+        canUndo: true)
+    case .undo:
+      try output.tell(
+        undone: MigrationOutput.interruptibly(migration(place.open())) {
+          try $0.undo(progress: $1)
+        })
+    case .close:
+      let journal = try place.open()
+      let migration = migration(journal)
+      // An empty store at a path that was given may be meant for something else.
+      let isJournal = try place.isStandard || migration.state() != nil
+      try migration.close()
+      if isJournal { place.remove(journal) }
+      if StandardError.isTerminal { StandardError.say("the migration is closed") }
+    }
+  }
+
+  private func migration(_ journal: any SecretStore) -> Migration {
+    Migration(from: source.store, to: target.store, journal: journal, options: options)
+  }
+
+  /// Shows the plan, and ends as the migration would.
+  private func plan(_ migration: Migration) throws {
+    try MigrationOutput.checkNames(migration)
+    let plan = try MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) }
+    try output.tell(plan: plan)
+    if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
+    try migration.check(plan)
+    guard plan.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private func begin() throws {
+    try MigrationOutput.checkNames(migration(MemoryStore()))
+    let (journal, isNew) = try place.openOrMake()
+    try place.checkClosed(journal)
+    let migration = migration(journal)
+    do {
+      try output.tell(
+        MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }, canUndo: true)
+    } catch {
+      // The migration did not begin, so there is nothing to resume.
+      if isNew, try migration.state() == nil { place.remove(journal) }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,12 @@
+import ArgumentParser
+
+/// The option that decides whether a person may be asked.
+package struct InteractionOptions: ParsableArguments {
+  @Flag(name: .long, help: "Never ask; fail instead.")
+  var noInput = false
+
+  /// Whether questions are allowed and there is a terminal to ask at.
+  package var canAsk: Bool { !noInput && System.hasTerminal }
+
+  package init() {}
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import SessionTools
+
+/// The keys that still open a store after all others are revoked.
+package struct KeepOptions: ParsableArguments {
+  @Option(
+    name: .long, help: ArgumentHelp("Keep the slots of a key file.", valueName: "file"),
+    completion: .file())
+  var keepKeyFile: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Keep the slots of the passphrase in a file.", valueName: "file"),
+    completion: .file())
+  var keepPassphraseFile: [String] = []
+
+  @Option(
+    name: .customLong("keep-passphrase-fd"),
+    help: ArgumentHelp(
+      "Keep the slots of the passphrase read from a file descriptor.", valueName: "number"))
+  var keepPassphraseDescriptor: [Int32] = []
+
+  @Flag(name: .long, help: "Keep the slots of a passphrase asked for on the terminal.")
+  var keepPassphrase = false
+
+  @Option(
+    name: .long, help: ArgumentHelp("Keep the slots of a systemd credential.", valueName: "name"))
+  var keepCredential: [String] = []
+
+  @Option(
+    name: .customLong("keep-key"),
+    help: ArgumentHelp(
+      "Keep the slots of a key in the Secret Service.", valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  var keepServiceKey: [SecretServiceKey] = []
+
+  /// All keys that were given.
+  package var arguments: [KeyArgument] {
+    keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
+      + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
+      + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
+      + keepServiceKey.map(KeyArgument.secretService)
+  }
+
+  package init() {}
+}

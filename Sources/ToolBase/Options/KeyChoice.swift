@@ -1,0 +1,35 @@
+package import ArgumentParser
+package import SessionTools
+
+/// Options that name the key of a store, at most one of which may be given.
+package protocol KeyChoice: ParsableArguments {
+  /// The owner of the key, for messages; empty if there is only one store.
+  static var owner: String { get }
+
+  var keyFile: String? { get }
+  var passphraseFile: String? { get }
+  var passphraseDescriptor: Int32? { get }
+  var passphrase: Bool { get }
+  var credential: String? { get }
+  var serviceKey: SecretServiceKey? { get }
+}
+
+extension KeyChoice {
+  /// The key that was given, if any.
+  package var argument: KeyArgument? { arguments.first }
+
+  private var arguments: [KeyArgument] {
+    [
+      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
+      passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
+      passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
+      serviceKey.map(KeyArgument.secretService),
+    ].compactMap(\.self)
+  }
+
+  package func validate() throws {
+    guard arguments.count <= 1 else {
+      throw ValidationError("Give \(Self.owner)one key or passphrase, not several.")
+    }
+  }
+}

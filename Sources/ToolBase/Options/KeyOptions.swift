@@ -1,0 +1,43 @@
+package import ArgumentParser
+package import SessionTools
+
+/// The key of a store, or of its first key slot.
+package struct KeyOptions: KeyChoice {
+  package static let owner = ""
+
+  @Option(
+    name: .long, help: ArgumentHelp("A file of 32 bytes, mode 0600.", valueName: "file"),
+    completion: .file())
+  package var keyFile: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A file with a passphrase, mode 0600; one newline at its end is ignored.",
+      valueName: "file"), completion: .file())
+  package var passphraseFile: String?
+
+  @Option(
+    name: .customLong("passphrase-fd"),
+    help: ArgumentHelp(
+      "A file descriptor to read a passphrase from, to its end.", valueName: "number"))
+  package var passphraseDescriptor: Int32?
+
+  @Flag(name: .long, help: "Ask for a passphrase on the terminal.")
+  package var passphrase = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A systemd credential of 32 bytes ($CREDENTIALS_DIRECTORY).", valueName: "name"))
+  package var credential: String?
+
+  @Option(
+    name: .customLong("key"),
+    help: ArgumentHelp(
+      "A key in the Secret Service, the desktop's keyring.", valueName: "secret-service:name"),
+    transform: KeyArgument.serviceKey)
+  package var serviceKey: SecretServiceKey?
+
+  package init() {}
+}

@@ -1,0 +1,43 @@
+package import SealedStore
+
+extension KeySlot {
+  /// A description of what the slot opens with, for a person.
+  package var means: String { parameters?.description ?? "a kind of key from a newer version" }
+}
+
+/// A key slot as JSON.
+package struct SlotOutput: Encodable {
+  private let kind: String
+  @Nullable private var label: String?
+  @Nullable private var memoryByteCount: Int?
+  private let number: Int
+  @Nullable private var passes: Int?
+  @Nullable private var reference: String?
+
+  package init(_ slot: KeySlot) {
+    number = slot.number
+    switch slot.parameters {
+    case .rawKey(let label):
+      kind = "rawKey"
+      self.label = label
+    case .passphrase(let parameters):
+      kind = "passphrase"
+      memoryByteCount = parameters.memoryByteCount
+      passes = parameters.passes
+    case .namedKey(let reference):
+      kind = "namedKey"
+      self.reference = reference
+    case nil:
+      kind = "unknown"
+    }
+  }
+}
+
+extension SlotOutput {
+  /// Writes slots for a person, or a line for each for a program.
+  package static func writeTable(of slots: [KeySlot]) throws {
+    var table = Table(["SLOT", "OPENS WITH"])
+    table.rows = slots.map { ["\($0.number)", $0.means] }
+    try table.write()
+  }
+}

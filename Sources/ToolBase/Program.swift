@@ -1,0 +1,98 @@
+package import ArgumentParser
+import Glibc
+import SessionToolsBase
+
+/// A tool, from its arguments to its exit status.
+package enum Program<Root: RootToolCommand> {
+  /// Parses the arguments, runs the command, and reports any error.
+  package static func run(_ arguments: [String]) -> ExitStatus {
+    ToolName.current = Root.name
+    do {
+      guard System.areArgumentsUTF8 else {
+        throw Failure(.usage, "an argument is not UTF-8")
+      }
+      try CommandNames.check(arguments, of: Root.self)
+      var command = try Root.parseAsRoot(arguments)
+      try command.run()
+      return .done
+    } catch {
+      let outcome = Root.outcome(of: error)
+      if let signal = Interruption.signal,
+        error is CancellationError || outcome?.isCancellation ?? false
+      {
+        // Ends the process as the signal alone would have, now that everything is tidied up.
+        raise(signal)
+      }
+      return report(error, outcome)
+    }
+  }
+
+  private static func report(_ error: any Error, _ outcome: ErrorOutcome?) -> ExitStatus {
+    if let outcome {
+      StandardError.complain(outcome.text)
+      return outcome.status
+    }
+    switch error {
+    case let failure as Failure:
+      StandardError.complain(failure.message)
+      return failure.status
+    case let code as ExitCode:
+      // The command has reported the reason.
+      return ExitStatus(rawValue: code.rawValue) ?? .failure
+    default:
+      return answerOfParser(error)
+    }
+  }
+
+  /// Writes help, the version or a completion script, or reports an error in the arguments.
+  private static func answerOfParser(_ error: any Error) -> ExitStatus {
+    let code = Root.exitCode(for: error)
+    let text = Root.fullMessage(for: error)
+    if code == .success {
+      do throws(StoreError) {
+        try StandardOutput.write(text + "\n")
+        return .done
+      } catch {
+        return report(error, Root.outcome(of: error))
+      }
+    }
+    // Only the error and where to read more: the usage between them fills half a screen.
+    let pointer = text.split(separator: "\n").last { $0.hasPrefix("  See '") } ?? ""
+    let message = Root.message(for: error).trimmed
+    StandardError.complain(message)
+    if !pointer.isEmpty { StandardError.say(String(pointer)) }
+    return code == .validationFailure ? .usage : .failure
+  }
+}
+
+/// The first command of a tool, whose subcommands are all others.
+package protocol RootToolCommand: ParsableCommand {
+  /// The name of the tool.
+  static var name: String { get }
+
+  /// Returns what becomes of an error that a library threw; `nil` for errors of the tool itself.
+  static func outcome(of error: any Error) -> ErrorOutcome?
+}
+
+/// What a person reads about an error, and the exit status.
+package struct ErrorOutcome {
+  let text: String
+  let status: ExitStatus
+  /// Whether the work was given up, as a person or a signal wanted.
+  let isCancellation: Bool
+
+  package init(_ text: String, _ status: ExitStatus, isCancellation: Bool = false) {
+    self.text = text
+    self.status = status
+    self.isCancellation = isCancellation
+  }
+}
+
+extension String {
+  /// The text without whitespace and newlines at its end.
+  fileprivate var trimmed: String {
+    var text = self
+    while let last = text.last, last.isWhitespace { text.removeLast() }
+    return text
+  }
+}

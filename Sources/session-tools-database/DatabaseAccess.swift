@@ -1,0 +1,92 @@
+import DatabaseStore
+import SealedStore
+import SessionToolsBase
+import ToolBase
+
+/// A database that could be connected to.
+struct DatabaseAccess {
+  let address: String
+  let options: SealedDatabaseStore.Options
+  let inspector: DatabaseInspector
+
+  /// The store, as messages name it.
+  var name: String { inspector.place.name }
+
+  /// Opens the store with the key that the options or the environment name, or with a passphrase
+  /// that is asked for; also returns the key.
+  ///
+  /// - Parameters:
+  ///   - argument: The key that the options name.
+  ///   - interaction: Whether a person may be asked.
+  ///   - start: What the names of the options begin with.
+  /// - Returns: The open store, and its key.
+  /// - Throws: As `SealedDatabaseStore.open`, and `keyMissing` if there is no key.
+  func open(
+    _ argument: KeyArgument?, _ interaction: InteractionOptions, keyOptions start: String = "--"
+  ) throws -> OpenDatabase {
+    let search = KeySearch(
+      store: name, argument: argument, interaction: interaction
+    ) { () throws(StoreError) in
+      try inspector.header().keySlots
+    }
+    // Says that there is no store before it says that there is no key.
+    let slots = try inspector.header().keySlots
+    func open(with key: ChosenKey) throws(StoreError) -> OpenDatabase {
+      OpenDatabase(
+        store: try SealedDatabaseStore.open(address, key: key.source, options: options), key: key)
+    }
+    if let found = try search.openNamed(open) { return found }
+    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
+      throw StoreError(
+        .keyMissing, store: name, reason: "no key was given",
+        remedy: "Give "
+          + KeySearch.remedies(for: slots, start: start).joined(separator: ", or "))
+    }
+    return try search.openAsking(open)
+  }
+
+  /// Takes or makes the key for a new slot.
+  ///
+  /// - Throws: As `NewKey`.
+  func newKey(
+    _ argument: KeyArgument, _ cost: Passphrase.Cost, _ interaction: InteractionOptions
+  ) throws -> NewKey {
+    let prompt = PassphrasePrompt(path: name, interaction: interaction)
+    return try NewKey(argument, cost: cost, prompt, outside: nil)
+  }
+
+  /// Returns whether the store may open with a key after a change that failed.
+  func mayOpen(with key: KeyFile) -> Bool {
+    do throws(StoreError) {
+      _ = try SealedDatabaseStore.open(address, key: key, options: options)
+      return true
+    } catch {
+      return !(error.code == .wrongKey || error.isWithoutStore)
+    }
+  }
+}
+
+/// An open store, and the key that opened it.
+struct OpenDatabase {
+  let store: SealedDatabaseStore
+  let key: ChosenKey
+}
+
+extension SealedDatabaseStore: SlottedStore {}
+
+extension StoreError {
+  /// Whether a database has certainly no store in a schema.
+  var isWithoutStore: Bool {
+    ["3F000", "42P01"].contains((underlying as? SQLState)?.code)
+  }
+}
+
+/// The protection of a store, in one line.
+enum Protection {
+  /// Writes how a store is protected, and where its key is.
+  static func say(of store: SealedDatabaseStore, keyPlace: String?) {
+    // A store that does not know reports the reason when it is used.
+    guard let protection = try? store.protection() else { return }
+    StandardError.say("\(store.name): \(protection)\(keyPlace.map { "; key in \($0)" } ?? "")")
+  }
+}

@@ -1,0 +1,7 @@
+import Glibc
+import ToolBase
+
+System.occupyStandardDescriptors()
+System.forbidCoreDumps()
+System.ignoreSignalsOfWriting()
+exit(Program<RootCommand>.run(Array(CommandLine.arguments.dropFirst())).rawValue)

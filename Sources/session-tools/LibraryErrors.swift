@@ -1,0 +1,31 @@
+import SessionToolsBase
+import StoreMigration
+import ToolBase
+import WebLogin
+
+extension RootCommand {
+  static func outcome(of error: any Error) -> ErrorOutcome? {
+    switch error {
+    case let error as StoreError:
+      ErrorOutcome(
+        "\(Remedy.typed(error))", ExitStatus(error.code),
+        isCancellation: error.code == .cancelled)
+    case let error as MigrationError:
+      ErrorOutcome(MigrationRemedy.text(of: error), ExitStatus(error))
+    case let error as WebLoginError:
+      ErrorOutcome(
+        "\(error)", ExitStatus(error), isCancellation: error.code == WebLoginError.cancelled)
+    case let error as SessionError: ErrorOutcome("\(error)", ExitStatus(error))
+    default: nil
+    }
+  }
+
+  /// Returns the text of an error of a command, for other programs.
+  static func text(of error: any Error) -> String {
+    switch error {
+    case let error as StoreError: "\(Remedy.typed(error))"
+    case let failure as Failure: failure.message
+    default: "\(error)"
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import DatabaseServer
+import Foundation
+import SealedStore
+import SessionToolsBase
+import TestSupport
+import TestThreads
+import Testing
+
+/// `session-tools-database migrate`, killed at any moment.
+@Suite(.onOwnThread) struct DatabaseMigrationTests {
+  private static let itemCount = TestSize.choose(small: 200, medium: 1000, large: 1_000_000)
+  private static let killCount = TestSize.choose(small: 2, medium: 4, large: 8)
+
+  private let stage: DatabaseTool
+  private let key: KeyFile
+
+  init() async throws {
+    stage = try await DatabaseTool(
+      on: DatabaseServer.shared(), database: "migration-\(UUID().uuidString)")
+    key = try KeyFile.create(at: stage.tool["key"])
+  }
+
+  /// Makes a store in a directory.
+  private func makeStore(_ name: String, itemCount: Int) throws {
+    let store = try SealedFileStore.create(at: stage.tool[name], key: key)
+    for start in stride(from: 0, to: itemCount, by: 1000) {
+      try store.apply(
+        (start..<min(start + 1000, itemCount)).map { number in
+          .put(
+            SecretBytes(utf8: String(repeating: "value \(number) ", count: number % 30)),
+            for: try StoreKey(
+              "item \(number)", in: StoreNamespace(service: "service \(number % 100)")))
+        })
+    }
+  }
+
+  private func contents(of name: String) throws -> [StoreKey: SecretBytes] {
+    let store = try SealedFileStore.open(at: stage.tool[name], key: key)
+    var contents: [StoreKey: SecretBytes] = [:]
+    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    return contents
+  }
+
+  private func start(_ words: [String]) throws -> Child {
+    try Child(
+      DatabaseTool.program, ["migrate", "--schema", "migration"] + words,
+      environment: stage.tool.environment)
+  }
+
+  /// Migrates, and kills the tool several times.
+  ///
+  /// - Returns: How often it was killed after the migration had begun.
+  private func migrate(_ words: [String], journal: String) throws -> Int {
+    let files = FileManager.default
+    var (killed, hasBegun) = (0, false)
+    for number in 0... {
+      let child = try start(words + (hasBegun ? ["--resume"] : []))
+      if number < Self.killCount {
+        while child.isRunning, !files.fileExists(atPath: stage.tool[journal]) { usleep(1000) }
+        // About a third of the time that a migration takes.
+        usleep(UInt32.random(in: 0..<500_000 + 100 * UInt32(Self.itemCount)))
+        child.kill()
+      }
+      let status = child.waitUntilExit()
+      if status == 0 { break }
+      let wasKilled = status & 0x7f == SIGKILL
+      // 4: it was killed before the journal had anything in it.
+      #expect(wasKilled || hasBegun && status >> 8 == 4, "it ended with \(status)")
+      hasBegun = wasKilled && files.fileExists(atPath: stage.tool[journal])
+      if hasBegun { killed += 1 }
+    }
+    #expect(try start(words + ["--close"]).waitUntilExit() == 0)
+    return killed
+  }
+
+  @Test func `items that move to a database and back are the same, wherever it is killed`()
+    async throws
+  {
+    let address = stage.address(user: "postgres")
+    try makeStore("from", itemCount: Self.itemCount)
+    try makeStore("back", itemCount: 0)
+    let keyFile = stage.tool["key"]
+    let made = try stage.tool.run(
+      "session-tools-database init '\(address)' --schema migration --key-file key")
+    try #require(made.status == 0, "\(made.complaint)")
+    let there = [
+      "--from", stage.tool["from"], "--from-key-file", keyFile, "--to", address, "--to-key-file",
+      keyFile,
+    ]
+    let back = [
+      "--from", address, "--from-key-file", keyFile, "--to", stage.tool["back"], "--to-key-file",
+      keyFile,
+    ]
+    let killed = [
+      try migrate(there, journal: "from.migration"), try migrate(back, journal: "back.migration"),
+    ]
+    #expect(try contents(of: "back") == contents(of: "from"))
+    // Otherwise the moments were badly chosen.
+    #expect(killed.reduce(0, +) > 0)
+  }
+}
