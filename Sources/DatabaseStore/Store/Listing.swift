@@ -62,23 +62,33 @@ extension SealedDatabaseStore {
     let addresses = try self.keys.use { keys throws(StoreError) in
       try asked.map { key throws(StoreError) in try keys.address(of: key) }
     }
+    let known = addresses.map { versions[$0] }
     var parameters = StatementParameters(addresses)
     parameters.append(Self.excerptByteCount)
     let answer = try database.read(database.statements.values, parameters, until: deadline)
     var values = [SecretBytes?](repeating: nil, count: asked.count)
+    var isFound = [Bool](repeating: false, count: asked.count)
     for number in 0..<answer.rowCount {
       guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
         asked.indices.contains(position)
       else { throw corrupt(nil) }
+      isFound[position] = true
       // Behind what is enough, the server returns no values: those are read by themselves.
       guard answer.isPresent(number, 6) else { continue }
       let key = asked[position]
       guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .value) else {
         throw corrupt(key)
       }
+      guard !SeenVersions.isOlder(row.fields.version, than: known[position]) else {
+        throw older(key)
+      }
       values[position] = try self.keys.useNewest(until: deadline) { keys throws(StoreError) in
         try RowOpener(keys: keys, of: database.name).value(of: row, for: key)
       }
+      note(row)
+    }
+    for position in asked.indices where !isFound[position] {
+      guard !SeenVersions.isOlder(nil, than: known[position]) else { throw older(asked[position]) }
     }
     return values
   }

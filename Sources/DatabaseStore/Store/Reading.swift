@@ -78,7 +78,7 @@ extension SealedDatabaseStore {
   }
 
   /// Notes a row that has been opened, so that its version is known to be true.
-  private func note(_ row: SealedRow) {
+  func note(_ row: SealedRow) {
     let fields = row.fields
     versions.note(fields.address, version: fields.version, isGone: fields.isGone)
   }
@@ -87,7 +87,7 @@ extension SealedDatabaseStore {
     RowOpener.corrupt(key, in: database.name)
   }
 
-  private func older(_ key: StoreKey) -> StoreError {
+  func older(_ key: StoreKey) -> StoreError {
     StoreError(
       .corrupt, store: database.name,
       reason: "\(key) is older than this process has seen it: a failover without a synchronous "
