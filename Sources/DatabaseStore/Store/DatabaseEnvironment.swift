@@ -7,13 +7,16 @@ package struct DatabaseEnvironment: Sendable {
   package var leaseDuration: Duration
   /// Whether exclusive access is renewed, which a stopped process does not do.
   package var renewsLeases: Bool
+  /// How long an open transaction may hide changes, before listeners read everything again.
+  package var hidingLimit: Duration
 
   package init(
     random: any RandomSource = SystemRandomSource(), leaseDuration: Duration = .seconds(30),
-    renewsLeases: Bool = true
+    renewsLeases: Bool = true, hidingLimit: Duration = .seconds(10)
   ) {
     self.random = random
     self.leaseDuration = leaseDuration
     self.renewsLeases = renewsLeases
+    self.hidingLimit = hidingLimit
   }
 }
