@@ -34,7 +34,7 @@ import Testing
     let process = Process()
     let (output, input) = (Pipe(), Pipe())
     process.executableURL = URL(filePath: BuildDirectory.program("DatabaseWorker"))
-    process.arguments = ["\(Self.seed)"]
+    process.arguments = ["memory", "\(Self.seed)"]
     process.standardOutput = output
     process.standardInput = input
     try process.run()

@@ -1,42 +1,64 @@
-// A process that has keys and a value in memory, wipes and releases them, and waits after each step
-// for a line of its input, so that a test can search its memory meanwhile.
-//
-// Its argument is the seed of its randomness.
 import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
 
-func pause(_ state: String) {
-  KeyMemory.wipeStack()
-  FileHandle.standardOutput.write(Data("\(state)\n".utf8))
-  _ = readLine()
+// One process of a fleet, in the tests of the database store. It reports what it did on its
+// standard output, a line at a time, and takes its orders from its arguments and from lines on its
+// standard input. A STORE is five arguments: the address of the database, the schema, the key file,
+// and in milliseconds the longest time of an operation and the duration of leases.
+//
+//   memory SEED                  has keys in its memory
+//   hold STORE                   has exclusive access to a name, and puts an item when it is told to
+//   count STORE                  counts up until its input ends, with exclusive access
+//   put STORE                    puts increasing numbers until its input ends
+//   history STORE CLIENT OUTPUT  makes random operations until its input ends
+//   renew STORE URL FIRST COUNT STOP
+//                                asks for a valid token of users, and stops at a moment
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func argument(_ position: Int) -> String {
+  guard position < arguments.count else { fail("argument \(position) is missing") }
+  return arguments[position]
 }
 
-func show(_ random: SeededRandom) throws {
-  let buffer = ByteBuffer(byteCount: 4000, isSecret: true)
-  random.fill(buffer, 0..<4000)
-  let source = try RawKey(RawKey.random())
-  let key = try StoreKey("item", in: "svc")
-  let (header, keys) = try DatabaseHeader.make(for: source.makeSlot(), random: random)
-  let row = try RowSealer(1, keys: keys, of: "database", random: random)
-    .seal(buffer.secret(0..<4000), for: key, version: 1)
-  pause("made")
-  keys.wipe()
-  pause("wiped")
-
-  let opened = try header.header(of: "database").open(with: source, of: "database").keys
-  let newer = try header.header(of: "database").open(with: opened, of: "database")
-  opened.wipe()
-  var reader = CanonicalKeyReader()
-  let item = try RowOpener(keys: newer, of: "database").item(of: row, by: &reader)
-  pause("opened")
-  withExtendedLifetime((item, newer, buffer)) {}
+func number(_ position: Int) -> Int {
+  guard let number = Int(argument(position)) else { fail("\(argument(position)) is not a number") }
+  return number
 }
 
-guard let seed = CommandLine.arguments.dropFirst().first.flatMap({ UInt64($0) }) else {
+/// Prints a line at once, with one call, so that a test that reads it knows that it happened.
+func say(_ line: String) {
+  FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+}
+
+func fail(_ reason: String) -> Never {
+  say("failed: \(reason)")
   exit(2)
 }
-try show(SeededRandom(seed: seed))
-pause("released")
+
+/// Opens the store of the arguments behind the first one.
+func openStore() throws -> SealedDatabaseStore {
+  let options = SealedDatabaseStore.Options(
+    schema: argument(2), allowsPlaintext: true, largestConnectionCount: 2,
+    operationTimeout: .milliseconds(number(4)))
+  var environment = DatabaseEnvironment()
+  environment.leaseDuration = .milliseconds(number(5))
+  return try SealedDatabaseStore.open(
+    argument(1), key: KeyFile(argument(3)), options: options, environment: environment)
+}
+
+do {
+  switch argument(0) {
+  case "memory": try showMemory()
+  case "hold": try hold()
+  case "count": try countUntilInputEnds()
+  case "put": try putUntilInputEnds()
+  case "history": try recordHistory()
+  case "renew": try await renew()
+  default: fail("there is no command \(argument(0))")
+  }
+} catch {
+  fail("\(error)")
+}
