@@ -10,6 +10,7 @@ import Testing
 /// A primary that dies, and a standby that takes its place.
 @Suite(.onOwnThread) struct `a failover` {
   private static let roundCount = TestSize.choose(small: 1, medium: 2, large: 20)
+  private static let putCount = TestSize.choose(small: 100, medium: 200, large: 3000)
 
   /// Each standby becomes the primary of the next round.
   @Test func `to a synchronous standby loses nothing that was confirmed, and decides the rest`()
@@ -27,7 +28,7 @@ import Testing
       let hasty = try (0..<2).map { _ in try fleet.opened(at: address) }
       let items = try (0..<16).map { try StoreKey("\(round) \($0)", in: "fleet") }
       let writers = Writers(of: items, in: patient + hasty, patientCount: patient.count)
-      try await wait(until: "the writers are at work") { writers.confirmedCount > 200 }
+      try await wait(until: "the writers are at work") { writers.confirmedCount > Self.putCount }
       primary.crash()
       let countBefore = writers.confirmedCount
       try await standby.promote()

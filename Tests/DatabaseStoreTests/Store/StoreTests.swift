@@ -89,6 +89,17 @@ import Testing
     #expect(try await made.store.text(for: item) == "old")
   }
 
+  @Test func `is newer for everyone when it is made again after its removal was deleted`()
+    async throws
+  {
+    let made = try await StoreOnServer()
+    try await made.store.put("old", for: item)
+    try await made.store.remove(item)
+    try await made.ask("DELETE FROM $.item")
+    try await made.reopened().put("new", for: item)
+    #expect(try await made.store.text(for: item) == "new")
+  }
+
   @Test func `is read as it is again when it was put after a restore`() async throws {
     let made = try await StoreOnServer()
     for _ in 0..<3 { try await made.store.put("old", for: item) }
