@@ -45,7 +45,7 @@ private final class Wire: Sendable {
 
   func cut() async throws { try await Self.run("-n \(name) link set end down") }
 
-  func mend() async throws { try await Self.run("-n \(name) link set end up") }
+  func repair() async throws { try await Self.run("-n \(name) link set end up") }
 
   private static func run(_ line: String) async throws {
     try await Program.run(
@@ -81,7 +81,7 @@ private final class Wire: Sendable {
     try await wait(until: "an operation fails") {
       writer.said.contains { $0.hasPrefix("timedOut") || $0.hasPrefix("unavailable") }
     }
-    try await wire.mend()
+    try await wire.repair()
     let cutCount = writer.said.count
     try await wait(until: "puts are made again") {
       writer.said.dropFirst(cutCount).contains { $0.hasPrefix("stored") }

@@ -150,7 +150,7 @@ import Testing
         lostCount += isLost ? 1 : 0
         #expect(lines.contains { $0.hasPrefix(isLost ? "rejected" : "renewed") }, "\(place)")
         #expect(try stage.server.revoked().contains(user) == isLost, "\(place)")
-        // Whoever may send a spent token is told so.
+        // A handler that may send a spent token is told so.
         let hint = lines.first { $0.hasPrefix("sending") }?.words[2]
         #expect(hint == (stored == 1 ? nil : isLost ? "perhaps" : hint), "\(place)")
         #expect(try isLost || stage.hasNewestToken(of: user), "\(place)")

@@ -9,7 +9,7 @@ import SessionToolsBase
 // and in milliseconds the longest time of an operation and the duration of leases.
 //
 //   memory SEED                  has keys in its memory
-//   hold STORE                   has exclusive access to a name, and puts an item when it is told to
+//   hold STORE                   has exclusive access to a name, and puts numbers from its input
 //   count STORE                  counts up until its input ends, with exclusive access
 //   put STORE                    puts increasing numbers until its input ends
 //   history STORE CLIENT OUTPUT  makes random operations until its input ends
