@@ -93,8 +93,8 @@ private final class Wire: Sendable {
       try await wait(until: "the holder says what became of its put") {
         holder.said.count > count
       }
-      #expect(holder.said.last != "stored")
-    } while holder.said.last != "exclusionLost"
+      #expect(holder.last != "stored")
+    } while holder.last != "exclusionLost"
     #expect(try holder.end().status == 0)
     let lines = try writer.end().lines
     let puts = lines.compactMap { $0.wholeMatch(of: /(\w+) (\d+) (\d+)/) }

@@ -47,6 +47,9 @@ final class FleetWorker: Sendable {
   /// All lines so far.
   var said: [String] { lines.withLock { $0 } }
 
+  /// The last line so far.
+  var last: String? { lines.withLock { $0.last } }
+
   /// Waits until it has said something.
   func waitFor(_ what: String, _ isIt: @Sendable (String) -> Bool) async throws {
     do {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.onOwnThread) struct `a follower of changes` {
   @Test func `misses none of those that take unequally long`() async throws {
     let made = try await StoreOnServer()
-    try await made.pauseChanges("PERFORM pg_sleep(random() ^ 4 * 0.1)")
+    try await made.runInChanges("PERFORM pg_sleep(random() ^ 4 * 0.1)")
     let listener = Listener(made.store.changes())
     try await listener.waitForBegin()
     let roundCount = TestSize.choose(small: 20, medium: 50, large: 2000)

@@ -78,22 +78,14 @@ import Testing
     let made = try await StoreOnServer(environment: Self.short)
     let (item, name) = (item, name)
     try await made.store.put("0", for: item)
-    let lock = Int64.random(in: 1...Int64(Int32.max))
-    try await made.pauseChanges("PERFORM pg_advisory_xact_lock_shared(\(lock))")
-    let server = try await DatabaseServer.shared()
-    let observer = try server.open()
-    try observer.run("SELECT pg_advisory_lock(\(lock))")
+    let held = try await HeldChanges(of: made)
     let change = Task.detached {
       try await made.store.withExclusiveAccess(to: name, timeout: patience) {
         let number = Int(try await made.store.text(for: item) ?? "") ?? -1
         try await made.store.put("\(number + 1)", for: item)
       }
     }
-    func isWaiting(_ count: Int) throws -> Bool {
-      let text = "SELECT FROM pg_locks WHERE objid = \(lock) AND NOT granted"
-      return try observer.run(text).rowCount == count
-    }
-    try await wait(until: "the change is under way") { try isWaiting(1) }
+    try await held.waitForOne()
     let other = try made.reopened()
     let hasAccess = Mutex(false)
     let second = Task.detached {
@@ -104,9 +96,9 @@ import Testing
       }
     }
     // Longer than the lease, by the server's clock.
-    try observer.run("SELECT pg_sleep(1.5)")
+    try held.connection.run("SELECT pg_sleep(1.5)")
     #expect(!hasAccess.withLock { $0 })
-    try observer.run("SELECT pg_advisory_unlock(\(lock))")
+    try held.end()
     try await change.value
     try await second.value
     #expect(try await other.text(for: item) == "2")
@@ -129,8 +121,9 @@ import Testing
     var stoppedCount = 0
     let end = ContinuousClock.now + duration
     while ContinuousClock.now < end {
-      guard let number = workers.firstIndex(where: { $0.said.last == "held" }) else { continue }
-      usleep(UInt32.random(in: 0...20_000))
+      usleep(UInt32.random(in: 1000...20_000))
+      guard let number = workers.firstIndex(where: { $0.last == "held" }) else { continue }
+      usleep(UInt32.random(in: 0...10_000))
       if Bool.random() {
         workers[number].signal(SIGSTOP)
         stoppedCount += 1
@@ -163,18 +156,5 @@ import Testing
     print(
       "12 processes counted to \(last), \(stored.count) of which were reported, \(refusedCount) "
         + "refused; \(stoppedCount) stopped, \(killedCount) killed: 0 lost")
-  }
-}
-
-extension StoreOnServer {
-  /// Runs a statement within each change, when its row is written and before it is committed.
-  func pauseChanges(_ statement: String) async throws {
-    try await ask(
-      """
-      CREATE FUNCTION $.pause() RETURNS trigger LANGUAGE plpgsql AS
-        'BEGIN \(statement); RETURN NULL; END';
-      CREATE TRIGGER pause AFTER INSERT OR UPDATE ON $.item
-        FOR EACH ROW EXECUTE FUNCTION $.pause();
-      """)
   }
 }

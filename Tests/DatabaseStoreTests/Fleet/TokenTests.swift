@@ -179,7 +179,7 @@ import Testing
     var count = 0
     while workers.contains(where: \.isRunning) {
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...60)))
-      let sender = workers.firstIndex { $0.said.last?.hasPrefix("sending") ?? false }
+      let sender = workers.firstIndex { $0.last?.hasPrefix("sending") ?? false }
       let number = sender ?? Int.random(in: 0..<workers.count)
       guard workers[number].isRunning else { continue }
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...100)))

@@ -11,39 +11,30 @@ import Testing
     let made = try await StoreOnServer()
     let (item, other) = (try StoreKey("item", in: "svc"), try StoreKey("other", in: "svc"))
     try await made.store.put("old", for: item)
-    let lock = Int64.random(in: 1...Int64(Int32.max))
-    try await made.pauseChanges(
-      """
-      IF current_setting(''application_name'') = ''held'' THEN
-        PERFORM pg_advisory_xact_lock_shared(\(lock));
-      END IF
-      """)
-    let observer = try await DatabaseServer.shared().open()
-    try observer.run("SELECT pg_advisory_lock(\(lock))")
+    let held = try await HeldChanges(of: made, by: "lister")
     func opened(_ name: String) throws -> SealedDatabaseStore {
       var place = made.place
       place.address += " application_name='\(name)'"
       return try place.reopened()
     }
-    let (lister, putter) = (try opened("held"), try opened("other \(lock)"))
+    let putterName = "putter \(UInt64.random(in: 0...(.max)))"
+    let (lister, putter) = (try opened("lister"), try opened(putterName))
     let list = Task.detached {
       try await lister.apply([.put(SecretBytes(utf8: "new"), for: item), .remove(other)])
     }
-    try await wait(until: "the list is under way") {
-      try observer.run("SELECT FROM pg_locks WHERE objid = \(lock) AND NOT granted").rowCount == 1
-    }
+    try await held.waitForOne()
     let put = Task.detached { try await putter.put("x", for: other) }
     // The put waits for the list, or it is made.
     try await wait(until: "the put has been tried") {
       let waiting = """
         SELECT FROM pg_stat_activity
-        WHERE application_name = 'other \(lock)' AND wait_event_type = 'Lock'
+        WHERE application_name = '\(putterName)' AND wait_event_type = 'Lock'
         """
-      return try await made.store.contains(other) || observer.run(waiting).rowCount == 1
+      return try await made.store.contains(other) || held.connection.run(waiting).rowCount == 1
     }
     let values = try made.store.values(ofFirst: [item, other])
     #expect(values == [SecretBytes(utf8: "old"), nil])
-    try observer.run("SELECT pg_advisory_unlock(\(lock))")
+    try held.end()
     try await list.value
     try await put.value
     #expect(try await made.store.text(for: item) == "new")
