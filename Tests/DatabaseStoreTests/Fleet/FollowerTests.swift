@@ -27,7 +27,11 @@ import Testing
       }
       try await group.waitForAll()
     }
-    try await wait(until: "all changes are reported") { listener.count == 16 * roundCount }
+    // When the last one was reported, nothing before it follows.
+    let last = try StoreKey("last", in: "svc")
+    try await made.reopened().put("x", for: last)
+    try await wait(until: "the last change is reported") { listener.told.contains(last) }
+    #expect(listener.count == 16 * roundCount + 1)
     // That anything may have changed would hide what was missed.
     #expect(listener.resynchronizationCount == 1)
     print("of \(16 * roundCount) changes by 16 writers with pauses, 0 were missed")
