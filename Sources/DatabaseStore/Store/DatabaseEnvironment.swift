@@ -13,13 +13,16 @@ package struct DatabaseEnvironment: Sendable {
   package var sweepInterval: Duration = .seconds(300)
   /// How long after its first change a process begins to take part in that.
   package var sweepDelay: Duration = .seconds(10)
+  /// How long an open transaction may hide changes, before listeners read everything again.
+  package var hidingLimit: Duration
 
   package init(
     random: any RandomSource = SystemRandomSource(), leaseDuration: Duration = .seconds(30),
-    renewsLeases: Bool = true
+    renewsLeases: Bool = true, hidingLimit: Duration = .seconds(10)
   ) {
     self.random = random
     self.leaseDuration = leaseDuration
     self.renewsLeases = renewsLeases
+    self.hidingLimit = hidingLimit
   }
 }

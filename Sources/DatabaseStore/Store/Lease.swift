@@ -10,6 +10,8 @@ final class Lease: Sendable {
   let holder: [UInt8]
   private let ended = Atomic(false)
   private let lastRead = Mutex<ReadItem?>(nil)
+  /// Until when it certainly lasts.
+  private let end = Mutex(ContinuousClock.now)
 
   /// The leases of the closures around the caller, in its task or its thread.
   @TaskLocal static var all: [Lease] = []
@@ -25,7 +27,7 @@ final class Lease: Sendable {
   var isEnded: Bool { ended.load(ordering: .acquiring) }
 
   /// Marks the closure as over, and forgets what was read in it.
-  func end() {
+  func finish() {
     ended.store(true, ordering: .releasing)
     lastRead.withLock { $0 = nil }
   }
@@ -40,6 +42,15 @@ final class Lease: Sendable {
   /// Returns the item that was read last in the closure, if it is the one at an address.
   func lastRead(at address: RowAddress) -> ReadItem? {
     lastRead.withLock { $0.flatMap { $0.address == address ? $0 : nil } }
+  }
+
+  /// How long it certainly lasts yet, by a clock that does not stand still with the machine.
+  var rest: Duration { end.withLock { $0 - .now } }
+
+  /// Notes that the server was asked at a moment, and has given the lease for a time from then on,
+  /// or from later on.
+  func last(for duration: Duration, from start: ContinuousClock.Instant) {
+    end.withLock { $0 = max($0, start + duration) }
   }
 
   /// The leases around the caller that are on names of a store, by whichever object.

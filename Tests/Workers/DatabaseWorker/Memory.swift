@@ -4,17 +4,17 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
-private func pause(_ state: String) {
-  KeyMemory.wipeStack()
-  say(state)
-  _ = readLine()
-}
-
 /// Has keys and a value in memory, wipes and releases them, and waits after each step for a line of
 /// its input, so that a test can search its memory meanwhile.
 func showMemory() throws {
   try show(SeededRandom(seed: UInt64(number(1))))
   pause("released")
+}
+
+private func pause(_ state: String) {
+  KeyMemory.wipeStack()
+  say(state)
+  _ = readLine()
 }
 
 private func show(_ random: SeededRandom) throws {
