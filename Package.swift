@@ -281,3 +281,12 @@ where target.type != .system && target.name != "CompatibilityTests" {
       .treatWarning("StrictMemorySafety", as: .error),
     ]
 }
+
+// Tests/run sets this variable: what its long campaigns spend their time in is optimized, and
+// everything else is built in half the time.
+if Context.environment["SESSION_TOOLS_OPTIMIZED_TESTS"] != nil {
+  let optimized = ["SealedStore", "SessionToolsBase", "StoreModel", "StoreTestSupport"]
+  for target in package.targets where optimized.contains(target.name) {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+  }
+}
