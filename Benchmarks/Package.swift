@@ -35,8 +35,7 @@ let package = Package(
     .executableTarget(
       name: "database-workload", dependencies: ["Items", base, database, sealed]),
     .executableTarget(
-      name: "database-limit", dependencies: ["CLibPQ", "LimitStore"], path: "Limit",
-      sources: ["database.c", "postgres.c", "row.c"]),
+      name: "database-limit", dependencies: ["CLibPQ", "LimitStore"], path: "DatabaseLimit"),
   ]
 )
 

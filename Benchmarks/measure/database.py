@@ -114,7 +114,7 @@ class DatabaseComparison:
             if limit.get(name) is None or limit.get(name) != ours.get(name):
                 raise Failure(
                     f"the statement \"{name}\" of database-limit is not that of the library: "
-                    "write it into Limit/postgres.c as it is in StoreStatements.swift")
+                    "write it into DatabaseLimit/postgres.c as it is in StoreStatements.swift")
 
     # Operations
 
