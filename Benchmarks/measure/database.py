@@ -106,8 +106,8 @@ class DatabaseComparison:
                         program, operation, FEW, FEW, 2, 0, address=self.server.logged)
                 self.work(program, "list", FEW, FEW, 1, address=self.server.logged)
             return dict(
-                statement for list in self.server.statements(run).values() for statement in list
-                if statement[0] not in ("", "<unnamed>"))
+                statement for connection in self.server.statements(run).values()
+                for statement in connection if statement[0] not in ("", "<unnamed>"))
 
         limit, ours = sent(self.limit), sent(self.ours)
         for name in ("value", "page", "replace", "write"):

@@ -35,7 +35,7 @@ public enum Items {
 }
 
 /// A pseudorandom series that is the same every time: that of `Limit/main.c` and
-/// `Limit/database.c`.
+/// `DatabaseLimit/database.c`.
 public struct Xorshift {
   private var state: UInt64 = 88_172_645_463_325_252
 

@@ -6,7 +6,7 @@ import SealedStore
 import SessionToolsBase
 import Synchronization
 
-/// The operations of `Limit/database.c` through the public interface, each timed by itself.
+/// The operations of `DatabaseLimit/database.c` through the public interface, each timed by itself.
 ///
 /// What is there before the time begins is the same as in C: a connection with its prepared
 /// statements, the versions of the items that are put, and the first of the operations.
