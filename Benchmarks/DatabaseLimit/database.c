@@ -280,6 +280,7 @@ static void list_once(database *database, size_t item_count) {
   put_bytes(sent, namespace.namespace, 16);
   put_int2(sent, INT16_MIN);
   put_bytes(sent, "", 0);
+  put_bool(sent, 0);
   put_int8(sent, 1000);
   PGresult *result = database_run(database, PAGE);
   require((size_t)PQntuples(result) == item_count, "the number of items");

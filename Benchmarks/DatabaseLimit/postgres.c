@@ -15,8 +15,8 @@ static const char value_text[] =
 
 static const char page_text[] =
   "SELECT ns, place, tag, version, epoch, gone, write, nonce, name FROM $.item"
-  " WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND NOT gone"
-  " ORDER BY ns, place, tag LIMIT $6";
+  " WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)"
+  " ORDER BY ns, place, tag LIMIT $7";
 
 static const char replace_text[] =
   "WITH f AS MATERIALIZED ("

@@ -143,13 +143,14 @@ struct StoreStatements: Sendable {
       ) AS u(ns, place, tag, new, nonce, name, value)
       WHERE (SELECT least_epoch FROM \(schema).header) <= $8
     ), o AS MATERIALIZED (
-      SELECT i.ns, i.place, i.tag FROM \(schema).item i JOIN u USING (ns, place, tag)
-      WHERE i.version = u.new - 1 ORDER BY i.ns, i.place, i.tag FOR UPDATE OF i
+      SELECT u.* FROM u
+      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+      WHERE i.version = u.new - 1 ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
     )
-    UPDATE \(schema).item i SET version = u.new, epoch = $8, xid = pg_current_xact_id(),
-      nonce = u.nonce, name = u.name, value = u.value
-    FROM u JOIN o USING (ns, place, tag)
-    WHERE i.ns = u.ns AND i.place = u.place AND i.tag = u.tag AND i.version = u.new - 1
+    UPDATE \(schema).item i SET version = o.new, epoch = $8, xid = pg_current_xact_id(),
+      nonce = o.nonce, name = o.name, value = o.value
+    FROM o
+    WHERE i.ns = o.ns AND i.place = o.place AND i.tag = o.tag AND i.version = o.new - 1
     """
   }
 
