@@ -7,7 +7,8 @@ import StoreTestSupport
 /// Has keys and a value in memory, wipes and releases them, and waits after each step for a line of
 /// its input, so that a test can search its memory meanwhile.
 func showMemory() throws {
-  try show(SeededRandom(seed: UInt64(number(1))))
+  guard let seed = UInt64(argument(1)) else { fail("no seed") }
+  try show(SeededRandom(seed: seed))
   pause("released")
 }
 
