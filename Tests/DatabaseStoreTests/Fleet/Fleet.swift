@@ -46,8 +46,16 @@ struct Fleet: Sendable {
     if let timeout { options.operationTimeout = timeout }
     var environment = DatabaseEnvironment()
     environment.leaseDuration = leaseDuration
-    return try SealedDatabaseStore.open(
-      address ?? self.address, key: key, options: options, environment: environment)
+    // To open it may take longer on a busy machine than an operation may take afterwards.
+    for _ in 0..<100 {
+      do throws(StoreError) {
+        return try SealedDatabaseStore.open(
+          address ?? self.address, key: key, options: options, environment: environment)
+      } catch {
+        guard error.code == .timedOut else { throw error }
+      }
+    }
+    throw NeverHappened(what: "the store is opened")
   }
 
   /// Starts a process with a command and its arguments behind those of the store, perhaps by

@@ -90,7 +90,10 @@ import Testing
   @Test func `reads everything again, once, when removals were deleted that it has not seen`()
     async throws
   {
-    let made = try await StoreOnServer()
+    var environment = DatabaseEnvironment()
+    // Otherwise the transaction that is open meanwhile would be a reason.
+    environment.hidingLimit = patience
+    let made = try await StoreOnServer(environment: environment)
     let item = try StoreKey("item", in: "svc")
     try await made.store.put("x", for: item)
     let listener = Listener(made.store.changes())

@@ -61,6 +61,8 @@ import Testing
     try await listener.waitForBegin()
     try await store.put("before", for: item)
     try await wait(until: "the change is reported") { listener.count == 1 }
+    // The numbers of transactions then go on where they were.
+    try await server.ask("CHECKPOINT")
     server.crash()
     try await server.restart()
     try await wait(until: "the listener is told") {

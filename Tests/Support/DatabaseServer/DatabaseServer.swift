@@ -22,6 +22,8 @@ package final class DatabaseServer: Sendable {
   /// The certificate of the authority that the server's own is from, for `sslrootcert`.
   package let authority: String
   private let program: Mutex<KeptProgram>
+  /// The server that this one is a copy of, with whose certificate it proves who it is.
+  private let original: DatabaseServer?
 
   private static let one = Task { try await DatabaseServer() }
 
@@ -55,8 +57,10 @@ package final class DatabaseServer: Sendable {
 
   /// Starts a server whose files are there.
   private init(
-    startingIn directory: String, settings: [String], authority: String, network: String? = nil
+    startingIn directory: String, settings: [String], authority: String, network: String? = nil,
+    asCopyOf original: DatabaseServer? = nil
   ) async throws {
+    self.original = original
     self.directory = directory
     self.authority = authority
     port = try LocalPort.free()
@@ -76,6 +80,12 @@ package final class DatabaseServer: Sendable {
       toFile: "\(directory)/data/pg_hba.conf", atomically: false, encoding: .utf8)
     program = Mutex(try Self.program(in: directory))
     try await waitUntilReady()
+  }
+
+  deinit {
+    program.withLock { $0.end() }
+    // A server that has crashed has left its directory, so that it can be started again.
+    try? FileManager.default.removeItem(atPath: directory)
   }
 
   private static func program(in directory: String) throws -> KeptProgram {
@@ -174,7 +184,7 @@ package final class DatabaseServer: Sendable {
       ])
     let standby = try await DatabaseServer(
       startingIn: directory, settings: ["unix_socket_directories = '\(directory)'"],
-      authority: authority)
+      authority: authority, asCopyOf: self)
     var state = "async"
     if following == .synchronously {
       state = "sync"
