@@ -201,8 +201,8 @@ let package = Package(
       name: "DatabaseStoreTests",
       dependencies: [
         "CSodium", "DatabaseServer", "DatabaseStore", "DatabaseWorker", "SealedStore",
-        "SessionToolsBase", "SessionToolsTesting", "StoreTestSupport", "TestStores",
-        "TestSupport", "TestThreads",
+        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "StoreTestSupport",
+        "TestStores", "TestSupport", "TestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",

@@ -12,9 +12,9 @@ extension SealedDatabaseStore {
   /// before the first audit.
   ///
   /// A removal stays for an hour, so an item that vanished less than 50 minutes after an audit was
-  /// not removed by anyone with the keys. After that, it may have been: such items are only counted.
+  /// not removed by anyone with the keys. After that, it may have been: then it is only counted.
   ///
-  /// What was found is found again by the next audit, until the item is put anew or the findings
+  /// What was found is found again by the next audit, until the item is put again or the findings
   /// are accepted. Blocks for a round trip for each 1,000 rows, and uses 40 bytes of memory and of
   /// the file store for a row.
   ///

@@ -4,8 +4,8 @@ import SessionToolsBase
 
 /// What the last audit of a database found, in a sealed file store on another machine.
 ///
-/// One item has `SSNTDBA1 ‖ time in µs since 1970 8 ‖ number of the header 8 ‖ number of entries 8`,
-/// and others have up to 100,000 entries each, by ascending tag. All are replaced together.
+/// One item has `SSNTDBA1 ‖ time in µs since 1970 8 ‖ header number 8 ‖ number of entries 8`, and
+/// others have up to 100,000 entries each, by ascending tag. All are replaced together.
 struct AuditAnchor {
   struct Head {
     /// When the audit began.
@@ -92,6 +92,6 @@ struct AuditAnchor {
   private var damaged: StoreError {
     StoreError(
       .corrupt, store: "audit", reason: "what the last audit wrote is not complete",
-      remedy: "Remove the store that has it, and begin anew with an audit")
+      remedy: "Remove the store that has it, and begin with a first audit again")
   }
 }

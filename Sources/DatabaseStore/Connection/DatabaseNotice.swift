@@ -11,6 +11,8 @@ public enum DatabaseNotice: Hashable, Sendable {
   case notReplicated
   /// Someone on the way to the server may read what is sent, or take the server's place.
   case exposedConnection
+  /// A transaction has been open for long, and changes that were begun after it are reported late.
+  case delayedChanges
   /// The system did not lock the pages with the keys, so they may reach swap.
   case keyMemoryNotLocked
 }
@@ -27,6 +29,10 @@ extension DatabaseNotice: CustomStringConvertible {
     case .exposedConnection:
       "The connection to the database is not protected by TLS with a checked certificate; "
         + "remove sslmode from the address."
+    case .delayedChanges:
+      "A transaction on the server has been open for long and delays the reports of changes; find "
+        + "it with: SELECT pid, usename, xact_start FROM pg_stat_activity "
+        + "WHERE backend_xid IS NOT NULL ORDER BY xact_start."
     case .keyMemoryNotLocked:
       "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
     }

@@ -13,6 +13,17 @@ struct ChangePoll {
     var transaction: UInt64
     let system: Int64
     let startTime: Int64
+    /// The table of the header, which is another one after a restore.
+    let table: Int64
+    /// The newest transaction whose removals are deleted.
+    let swept: UInt64
+
+    /// Whether this cursor is of the same history as an earlier one, and nothing between the two
+    /// was deleted.
+    func continues(_ last: Cursor) -> Bool {
+      system == last.system && startTime == last.startTime && table == last.table
+        && transaction >= last.transaction && (swept == last.swept || swept <= last.transaction)
+    }
   }
 
   let cursor: Cursor
@@ -33,7 +44,7 @@ struct ChangePoll {
         )
         SELECT i.ns, i.place, i.tag, i.version, i.epoch, i.gone, i.write, i.nonce, i.name,
           t.top, t.next, h.swept, c.system_identifier,
-          (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8
+          (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, h.tableoid::int8
         FROM t CROSS JOIN \(schema).header h CROSS JOIN pg_control_system() c
         LEFT JOIN (
           SELECT * FROM \(schema).item WHERE xid >= $1 AND xid < (SELECT top FROM t)
@@ -64,13 +75,13 @@ struct ChangePoll {
       let next = answer.integer(UInt64.self, 0, 10),
       let swept = answer.integer(UInt64.self, 0, 11),
       let system = answer.integer(Int64.self, 0, 12),
-      let startTime = answer.integer(Int64.self, 0, 13)
+      let startTime = answer.integer(Int64.self, 0, 13),
+      let table = answer.integer(Int64.self, 0, 14)
     else { return nil }
-    cursor = Cursor(transaction: top, system: system, startTime: startTime)
+    cursor = Cursor(
+      transaction: top, system: system, startTime: startTime, table: table, swept: swept)
     isBehind = top < next
-    guard let last, last.system == system, last.startTime == startTime,
-      last.transaction >= swept, last.transaction <= top, answer.rowCount <= Self.largestCount
-    else {
+    guard let last, cursor.continues(last), answer.rowCount <= Self.largestCount else {
       rows = nil
       return
     }

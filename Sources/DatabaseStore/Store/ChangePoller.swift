@@ -12,6 +12,7 @@ final class ChangePoller: Sendable {
   private let keys: StoreKeys
   private let statement: DatabaseStatement
   private let channel: String
+  private let hidingLimit: Duration
   private let observers = Observers()
   private let waker = Waker()
   private let state = Mutex(State())
@@ -28,10 +29,9 @@ final class ChangePoller: Sendable {
   /// The shortest time from one look to the next.
   private static let shortestPause = Duration.milliseconds(20)
   private static let longestPause = Duration.seconds(1)
-  /// How long an open transaction may hide changes, before listeners read everything again.
-  private static let hidingLimit = Duration.seconds(10)
 
-  init(_ database: Database, _ keys: StoreKeys) {
+  init(_ database: Database, _ keys: StoreKeys, _ environment: DatabaseEnvironment) {
+    hidingLimit = environment.hidingLimit
     self.database = database
     self.keys = keys
     statement = ChangePoll.statement(database.statements.schema)
@@ -177,8 +177,9 @@ final class ChangePoller: Sendable {
     }
     let since = progress.hiddenSince ?? .now
     progress.hiddenSince = since
-    if since + Self.hidingLimit < .now {
+    if since + hidingLimit < .now {
       observers.tell(.resynchronize)
+      database.tell(.delayedChanges)
       progress.hiddenSince = .now
     }
   }

@@ -7,6 +7,8 @@ package struct DatabaseEnvironment: Sendable {
   package var leaseDuration: Duration
   /// Whether exclusive access is renewed, which a stopped process does not do.
   package var renewsLeases: Bool
+  /// How long an open transaction may hide changes, before listeners read everything again.
+  package var hidingLimit: Duration
   /// How long removals stay.
   package var retention: Duration = Sweeper.retention
   /// How often removals are swept, by all machines together.
@@ -16,10 +18,11 @@ package struct DatabaseEnvironment: Sendable {
 
   package init(
     random: any RandomSource = SystemRandomSource(), leaseDuration: Duration = .seconds(30),
-    renewsLeases: Bool = true
+    renewsLeases: Bool = true, hidingLimit: Duration = .seconds(10)
   ) {
     self.random = random
     self.leaseDuration = leaseDuration
     self.renewsLeases = renewsLeases
+    self.hidingLimit = hidingLimit
   }
 }

@@ -83,9 +83,31 @@ extension SealedDatabaseStore {
       store: keys.store, address: address, holder: environment.random.bytes16().bytes)
   }
 
+  var exclusionLost: StoreError {
+    StoreError(
+      .exclusionLost, store: database.name,
+      reason: "exclusive access ended before its closure did, and nothing was changed",
+      remedy: "Read the items again, and repeat the work")
+  }
+
   private var isHeld: StoreError {
     StoreError(
       .timedOut, store: database.name,
       reason: "exclusive access to a name was not available in time")
+  }
+}
+
+extension SealedDatabaseStore: LeasingStore {
+  /// Makes sure that the exclusive access around the caller lasts for a third of its duration yet.
+  ///
+  /// - Throws: `exclusionLost`, or as any read.
+  package func confirmExclusion() async throws(StoreError) {
+    let leases = Lease.held(in: self)
+    let third = environment.leaseDuration / 3
+    guard leases.contains(where: { $0.rest < third }) else { return }
+    try await writeQueues.next.blocking { () throws(StoreError) in
+      try self.leases.renew(leases, until: self.database.deadline)
+    }
+    guard leases.allSatisfy({ $0.rest >= third }) else { throw exclusionLost }
   }
 }

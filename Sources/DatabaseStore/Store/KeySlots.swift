@@ -13,8 +13,8 @@ extension SealedDatabaseStore {
     try header(at: address, options).keySlots
   }
 
-  /// Returns the store's identifier, 32 hexadecimal digits, which anyone who can read its tables may
-  /// know.
+  /// Returns the store's identifier, 32 hexadecimal digits, which anyone who can read its tables
+  /// may know.
   ///
   /// It never changes. Blocks while it connects.
   ///
@@ -53,8 +53,8 @@ extension SealedDatabaseStore {
   /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
   ///   than `Passphrase.Limits` allow; `locked`; `wrongKey` when the store's keys were replaced,
   ///   `corrupt`, `unavailable`, `accessDenied`, `noSpace`, `timedOut`, `io` or an error of the key
-  ///   source, and nothing was changed; `outcomeUnknown` when no server said in time whether it made
-  ///   the change.
+  ///   source, and nothing was changed; `outcomeUnknown` when no server said in time whether it
+  ///   made the change.
   @discardableResult
   public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
     let slot = try key.makeSlot()

@@ -9,6 +9,8 @@ final class Lease: Sendable {
   /// 16 random bytes, which no other access has.
   let holder: [UInt8]
   private let ended = Atomic(false)
+  /// Until when it certainly lasts.
+  private let end = Mutex(ContinuousClock.now)
 
   /// The leases of the closures around the caller, in its task or its thread.
   @TaskLocal static var all: [Lease] = []
@@ -23,7 +25,16 @@ final class Lease: Sendable {
   /// to it any more.
   var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  func end() { ended.store(true, ordering: .releasing) }
+  func finish() { ended.store(true, ordering: .releasing) }
+
+  /// How long it certainly lasts yet, by a clock that does not stand still with the machine.
+  var rest: Duration { end.withLock { $0 - .now } }
+
+  /// Notes that the server was asked at a moment, and has given the lease for a time from then on,
+  /// or from later on.
+  func last(for duration: Duration, from start: ContinuousClock.Instant) {
+    end.withLock { $0 = max($0, start + duration) }
+  }
 
   /// The leases around the caller that are on names of a store, by whichever object.
   static func held(in store: SealedDatabaseStore) -> [Lease] {

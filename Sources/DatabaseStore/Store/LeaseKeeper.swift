@@ -46,6 +46,7 @@ final class LeaseKeeper: Sendable {
         UPDATE \(lease) AS l SET until = clock_timestamp() + $4 * interval '1 microsecond'
         FROM s, unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
         WHERE l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+        RETURNING l.holder
         """)
     release = DatabaseStatement(
       name: "release",
@@ -65,8 +66,10 @@ final class LeaseKeeper: Sendable {
     var parameters = Self.parameters(lease)
     parameters.append(microseconds)
     do throws(StoreError) {
+      let start = ContinuousClock.now
       let answer = try database.read(take, parameters, until: database.deadline)
       guard answer.rowCount > 0 else { return false }
+      lease.last(for: environment.leaseDuration, from: start)
     } catch {
       release(lease)
       throw error
@@ -78,7 +81,7 @@ final class LeaseKeeper: Sendable {
 
   /// Gives a lease back, if the server can be reached; otherwise it ends by itself.
   func release(_ lease: Lease) {
-    lease.end()
+    lease.finish()
     _ = state.withLock { $0.held.removeValue(forKey: ObjectIdentifier(lease)) }
     let deadline = min(database.deadline, .now + .seconds(1))
     _ = try? database.read(release, Self.parameters(lease), until: deadline)
@@ -116,10 +119,22 @@ final class LeaseKeeper: Sendable {
     }
     renewLater()
     guard !leases.isEmpty else { return }
+    // A lease that could not be renewed is noticed by the next change under it.
+    try? renew(leases, until: .now + environment.leaseDuration / 3)
+  }
+
+  /// Renews leases that are still there, whether or not they are over.
+  ///
+  /// - Throws: As any read.
+  func renew(_ leases: [Lease], until deadline: ContinuousClock.Instant) throws(StoreError) {
     var parameters = StatementParameters()
     parameters.append(leases)
     parameters.append(microseconds)
-    // A lease that could not be renewed is noticed by the next change under it.
-    _ = try? database.read(renew, parameters, until: .now + environment.leaseDuration / 3)
+    let start = ContinuousClock.now
+    let answer = try database.read(renew, parameters, until: deadline)
+    let renewed = Set((0..<answer.rowCount).map { answer.bytes($0, 0) })
+    for lease in leases where renewed.contains(lease.holder) {
+      lease.last(for: environment.leaseDuration, from: start)
+    }
   }
 }

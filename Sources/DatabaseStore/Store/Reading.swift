@@ -35,9 +35,9 @@ extension SealedDatabaseStore {
 
   /// Forgets which versions of items, and of the header, this process has seen.
   ///
-  /// For a database that was restored from a backup on purpose: otherwise items that are older than
-  /// they were before are reported as `corrupt` until they are put again, and an older header always
-  /// is.
+  /// For a database that was restored from a backup on purpose. Otherwise items that are older than
+  /// they were before are reported as `corrupt` until they are put again, and so is a header that
+  /// is older, always.
   public func forgetSeenVersions() {
     versions.forget()
     keys.forgetNumber()

@@ -3,8 +3,8 @@ import SessionToolsBase
 
 /// Sealing of rows with the newest data key that have an older one.
 ///
-/// A row that is changed meanwhile is left out: its change has the newest key, or the next pass finds
-/// it.
+/// A row that is changed meanwhile is left out: its change has the newest key, or the next pass
+/// finds it.
 struct Resealer {
   private let store: SealedDatabaseStore
   private let epoch: Epoch

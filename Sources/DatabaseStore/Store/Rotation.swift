@@ -157,8 +157,8 @@ extension SealedDatabaseStore {
 
   /// Waits until all changes of items that are under way have ended.
   ///
-  /// A statement locks the table before it looks at the header, and may not have a transaction
-  /// number until it writes: so it is the locks that are waited for, which keeps no one else waiting.
+  /// A statement locks the table before it looks at the header, and has no transaction number until
+  /// it writes: so it is the locks that are waited for, which keeps no one else waiting.
   private func waitForChanges() throws(StoreError) {
     let deadline = database.deadline
     var pause = RetryPause()

@@ -40,7 +40,7 @@ struct RowPages {
     end = RowAddress(namespace: first, place: RowAddress.first.place, tag: RowAddress.first.tag)
   }
 
-  /// Reads the next page; `nil` when there is none.
+  /// Reads the next page; `nil` behind the last one.
   ///
   /// - Throws: As a list; `corrupt` for a row that cannot even be told from others.
   mutating func next() throws(StoreError) -> [Row]? {

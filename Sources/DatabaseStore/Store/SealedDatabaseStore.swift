@@ -60,7 +60,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     let count = options.largestConnectionCount
     readQueues = BlockingQueues("session-tools.database.read", count: count)
     writeQueues = BlockingQueues("session-tools.database.write", count: count)
-    poller = ChangePoller(database, keys)
+    poller = ChangePoller(database, keys, environment)
     sweeper = Sweeper(database, environment)
   }
 

@@ -68,9 +68,8 @@ struct StoreWriter {
     while true {
       if let outcome = try compare() { return outcome }
       if !rows.allSatisfy(\.isKnown) { _ = try look() }
-      let sent = rows.filter(\.isNeeded)
-      guard sent.contains(where: \.isChanged) else { return .made }
-      let (plan, statement, parameters) = try seal(sent)
+      guard rows.contains(where: \.isReason) else { return .made }
+      let (plan, statement, parameters) = try seal(rows)
       if try send(statement, parameters) {
         note(plan)
         return .made
@@ -126,6 +125,8 @@ struct StoreWriter {
         let write = answer.bytes(number, 5).flatMap({ Bytes16(bytes: $0) })
       else { throw store.corrupt(rows[number].key) }
       rows[number].stored = .present(version: version, isGone: isGone)
+      rows[number].wasPutBack = SeenVersions.isOlder(
+        version, than: store.versions[rows[number].address])
       writes.append(WriteIdentifier(bytes: write))
     }
     return Look(writes: writes, leastEpoch: leastEpoch, areLeasesHeld: areLeasesHeld)
@@ -149,7 +150,7 @@ struct StoreWriter {
     if !look.areLeasesHeld {
       // Those whose closure is over do not bind the tasks that it has left behind.
       let bound = leases.filter { !$0.isEnded }
-      guard bound.count < leases.count else { throw exclusionLost }
+      guard bound.count < leases.count else { throw store.exclusionLost }
       leases = bound
     }
     let written = try store.keys.use { $0.written.number }
@@ -167,13 +168,6 @@ struct StoreWriter {
     return Traces(now, of: write)
   }
 
-  private var exclusionLost: StoreError {
-    StoreError(
-      .exclusionLost, store: database.name,
-      reason: "exclusive access ended before its closure did, and nothing was changed",
-      remedy: "Read the items again, and repeat the work")
-  }
-
   private func note(_ plan: [SentRow]) {
     for row in plan where row.isChanged {
       store.versions.noteWritten(row.address, version: row.newVersion, isGone: row.isGone)
@@ -183,28 +177,28 @@ struct StoreWriter {
   // MARK: - Sealing and sending
 
   private func seal(
-    _ sent: [WrittenRow]
+    _ rows: [WrittenRow]
   ) throws(StoreError) -> (
     plan: [SentRow], statement: DatabaseStatement, parameters: StatementParameters
   ) {
     try store.keys.use { keys throws(StoreError) in
       let sealer = RowSealer(
-        sent.count(where: \.isChanged), keys: keys, of: database.name,
+        rows.count(where: \.isChanged), keys: keys, of: database.name,
         random: store.environment.random, write: write)
       var plan: [SentRow] = []
       var sealed: [SealedRow?] = []
-      for row in sent {
+      for row in rows {
         let old = row.stored?.version ?? 0
-        let new = old == 0 ? serverTime : old + 1
+        let new = row.newVersion(at: serverTime)
         plan.append(
           SentRow(
             address: row.address, oldVersion: old, newVersion: new, isChanged: row.isChanged,
             isGone: row.isRemoval))
         switch row.change {
-        case .put(let value):
-          sealed.append(try sealer.seal(value, for: row.key, version: new))
-        case .remove: sealed.append(try sealer.seal(nil, for: row.key, version: new))
-        case .compare: sealed.append(nil)
+        case .put(let value): sealed.append(try sealer.seal(value, for: row.key, version: new))
+        case .remove where row.isChanged:
+          sealed.append(try sealer.seal(nil, for: row.key, version: new))
+        case .remove, .compare: sealed.append(nil)
         }
       }
       // Only a row that is changed is alone.

@@ -5,13 +5,13 @@ import Synchronization
 /// Deletes the rows of items that were removed long ago, once for all machines together.
 ///
 /// Each process that changes items takes part. A note of a time and of the oldest transaction that
-/// was under way then makes sure that a removal stays as long as it has to: what is deleted later was
-/// done before that transaction.
+/// was under way then makes sure that a removal stays as long as it has to: what is deleted later
+/// was done before that transaction.
 final class Sweeper: Sendable {
   /// How long a removal stays at least.
   static let retention = Duration.seconds(3600)
-  /// How long a row cannot have been deleted after it was read: less, for answers that were late and
-  /// for clocks that differ.
+  /// How long a row cannot have been deleted after it was read: less, because answers may be late
+  /// and clocks differ.
   static let certainty = Duration.seconds(3000)
 
   private static let pageCount: Int64 = 1000

@@ -16,6 +16,8 @@ struct WrittenRow {
   let change: Change
   /// `nil` when it is not known.
   var stored: State?
+  /// Whether the stored row is older than it was before: others may have seen newer ones, too.
+  var wasPutBack = false
 
   /// The state of a row before it is changed.
   enum State: Equatable {
@@ -31,11 +33,13 @@ struct WrittenRow {
     var version: Int64 { if case .present(let version, _) = self { version } else { 0 } }
   }
 
-  /// Whether the row has to be sent: there is nothing to remove where there is no item.
-  var isNeeded: Bool {
+  /// Whether the row is a reason to make a change: there is nothing to remove where there is no
+  /// item.
+  var isReason: Bool {
     switch change {
-    case .put, .compare: true
+    case .put: true
     case .remove: stored?.isItem ?? true
+    case .compare: false
     }
   }
 
@@ -49,7 +53,26 @@ struct WrittenRow {
     return true
   }
 
-  var isChanged: Bool { if case .compare = change { false } else { true } }
+  /// Returns the version to put over what is stored.
+  ///
+  /// - Parameter serverTime: The server's clock in microseconds since 1970. It is above every
+  ///   version that a row had, because that began with the clock and went up with each change.
+  /// - Returns: The version.
+  func newVersion(at serverTime: Int64) -> Int64 {
+    let old = stored?.version ?? 0
+    return old == 0 || wasPutBack ? max(serverTime, old + 1) : old + 1
+  }
+
+  /// Whether the row is written, and not only looked at.
+  ///
+  /// Beside other changes there has to be a removal even where there is no item: nothing else keeps
+  /// another machine from putting one at the same moment, so that both are seen.
+  var isChanged: Bool {
+    switch (change, stored) {
+    case (.compare, _), (.remove, .present(_, isGone: true)): false
+    default: true
+    }
+  }
   var isRemoval: Bool { if case .remove = change { true } else { false } }
 }
 

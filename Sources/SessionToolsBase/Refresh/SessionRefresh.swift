@@ -108,7 +108,7 @@ struct SessionRefresh<Item: Codable> {
       // Nothing is sent for a user who has just signed out.
       return .again(after: .zero)
     }
-    switch await answer(about: snapshot.item, mayBeSpent: hadNotice) {
+    switch try await answer(about: snapshot.item, mayBeSpent: hadNotice) {
     case .refreshed(let item, let serverTime):
       if let serverTime { shared.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
@@ -165,10 +165,16 @@ struct SessionRefresh<Item: Codable> {
   }
 
   /// Returns the handler's result; a handler that takes too long is asked to end.
-  private func answer(about item: Item, mayBeSpent: Bool) async -> RefreshOutcome<Item> {
+  ///
+  /// - Throws: `exclusionLost`, and the handler was not called.
+  private func answer(
+    about item: Item, mayBeSpent: Bool
+  ) async throws -> RefreshOutcome<Item> {
     let flight = flight
     let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
     defer { timer.cancel() }
+    // Last of all: if this process was stopped meanwhile, another one may have sent the token.
+    try await storage.confirmExclusion()
     do {
       return try await handler(
         RefreshRequest(

@@ -18,3 +18,14 @@ package protocol ConditionalStore: SecretStore {
     _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
   ) async throws(StoreError) -> ChangeOutcome
 }
+
+/// A store of this package whose exclusive access may end before its closure does.
+package protocol LeasingStore: SecretStore {
+  /// Makes sure that the exclusive access around the caller lasts for a while yet.
+  ///
+  /// For what no store can refuse, such as a request to another server. It asks the server only
+  /// when the access was not renewed lately.
+  ///
+  /// - Throws: `exclusionLost`, or as any read.
+  func confirmExclusion() async throws(StoreError)
+}

@@ -59,19 +59,19 @@ import Testing
     #expect(abs(try #require(second.lastTime).timeIntervalSince(start)) < 0.001)
 
     try made.store.rotate()
-    #expect(try made.store.sweep() == 1)
+    #expect(try await made.sweep() == 1)
     // It was removed in the audit before, so it may be gone at any time.
     let third = try audit(made, minutes: 2)
     #expect(third.findings.isEmpty && third.unexplainedCount == 0)
     // Removed and swept since: that takes an hour.
     try await made.store.remove(items[2])
-    #expect(try made.store.sweep() == 1)
+    #expect(try await made.sweep() == 1)
     let fourth = try audit(made, minutes: 65)
     #expect(fourth.findings.isEmpty && fourth.unexplainedCount == 1)
     #expect(try audit(made, minutes: 66).unexplainedCount == 0)
   }
 
-  @Test func `names items that are older than they were, until they are put anew`()
+  @Test func `names items that are older than they were, until they are put again`()
     async throws
   {
     let made = try await makeStore()
@@ -119,7 +119,7 @@ import Testing
     #expect(try audit(made, minutes: 35).findings == Set(items.map { .older($0) }))
   }
 
-  @Test func `notices what vanished, until it is put anew or accepted`() async throws {
+  @Test func `notices what vanished, until it is put again or accepted`() async throws {
     let made = try await makeStore()
     _ = try audit(made, minutes: 0)
     try await made.ask("DELETE FROM $.item")
@@ -129,7 +129,7 @@ import Testing
       report.findings.allSatisfy { if case .missing = $0 { true } else { false } })
     // It stays a finding however much time passes.
     #expect(try audit(made, minutes: 200).findings == report.findings)
-    try await made.reopened().put("anew", for: items[0])
+    try await made.reopened().put("again", for: items[0])
     #expect(try audit(made, minutes: 201).findings.count == 3)
     #expect(try audit(made, minutes: 202, accepting: true).findings.count == 3)
     #expect(try audit(made, minutes: 203).findings.isEmpty)

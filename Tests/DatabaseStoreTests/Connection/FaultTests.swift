@@ -9,7 +9,7 @@ import Testing
 /// Each fault at each message between a client and a server, in both directions.
 ///
 /// Whatever happens, an operation ends by its deadline, and what it says about a change is true.
-@Suite(.onOwnThread, .serialized) struct FaultTests {
+@Suite(.onOwnThread) struct FaultTests {
   enum Kind: String, CaseIterable {
     case delay, cut, answerLost, half, blackHole
 
@@ -25,7 +25,7 @@ import Testing
 
     /// Only a message that goes nowhere has to be waited for.
     var deadline: ContinuousClock.Instant {
-      self == .blackHole ? .now + .milliseconds(150) : later
+      self == .blackHole ? .now + .milliseconds(100) : later
     }
   }
 
@@ -36,12 +36,15 @@ import Testing
     let opening: ConnectionOpening
     /// Another connection, which sees what is true.
     let observer: DatabaseConnection
+    /// The name of the application in the server's list of connections, for this test alone.
+    private let name = "faults \(UInt64.random(in: 0...(.max)))"
 
     init(_ more: String, host: String = "127.0.0.1") async throws {
       server = try await DatabaseServer.shared()
       proxy = try FaultProxy(to: server.port)
       opening = try DatabaseStoreTests.opening(
-        server.address(user: "app", host: host, port: proxy.port, more))
+        server.address(
+          user: "app", host: host, port: proxy.port, "application_name='\(name)' \(more)"))
       observer = try server.open()
     }
 
@@ -58,7 +61,7 @@ import Testing
     func waitForEnd() async throws {
       try await wait(until: "the connections have ended") {
         guard proxy.isIdle else { return false }
-        let text = "SELECT FROM pg_stat_activity WHERE usename = 'app'"
+        let text = "SELECT FROM pg_stat_activity WHERE application_name = '\(name)'"
         return try observer.run(text).rowCount == 0
       }
     }

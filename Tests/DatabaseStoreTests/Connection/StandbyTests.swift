@@ -14,7 +14,7 @@ import Testing
     async throws
   {
     let primary = try await DatabaseServer()
-    let standby = try await primary.makeSynchronousStandby()
+    let standby = try await primary.makeStandby()
     // The standby accepts no changes.
     let opening = try opening(
       "host=127.0.0.1,127.0.0.1 port=\(standby.port),\(primary.port) user=postgres "
@@ -25,7 +25,7 @@ import Testing
     try connection.run("CREATE TABLE t (v int)", as: .write)
     let canceled = try opening.open(until: later)
 
-    standby.signal(SIGSTOP, process: try receiver(of: standby))
+    standby.signal(SIGSTOP, process: try standby.receiver())
     let process = try #require(connection.serverProcess)
     let deadline = ContinuousClock.now + .milliseconds(500)
     let error = failure(by: deadline) {
@@ -58,7 +58,7 @@ import Testing
     }
     #expect(try await primary.ask("SELECT v FROM t") == "2")
 
-    standby.signal(SIGCONT, process: try receiver(of: standby))
+    standby.signal(SIGCONT, process: try standby.receiver())
     try await wait(until: "the first change is there") {
       try await primary.ask("SELECT count(*) FROM t") == "2"
     }
@@ -71,7 +71,7 @@ import Testing
     async throws
   {
     let primary = try await DatabaseServer()
-    let standby = try await primary.makeSynchronousStandby()
+    let standby = try await primary.makeStandby()
     let key = try RawKey(RawKey.random())
     var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
     let patient = try SealedDatabaseStore.create(
@@ -82,7 +82,7 @@ import Testing
     let item = try StoreKey("item", in: "svc")
     try await hasty.put("first", for: item)
 
-    standby.signal(SIGSTOP, process: try receiver(of: standby))
+    standby.signal(SIGSTOP, process: try standby.receiver())
     let isOver = Flag()
     let cancelling = Task {
       while !isOver.isSet {
@@ -96,7 +96,7 @@ import Testing
     try await cancelling.value
     #expect(try await patient.text(for: item) == "second")
 
-    standby.signal(SIGCONT, process: try receiver(of: standby))
+    standby.signal(SIGCONT, process: try standby.receiver())
     try await patient.put("third", for: item)
     #expect(try await hasty.text(for: item) == "third")
   }
@@ -106,16 +106,5 @@ import Testing
 
     var isSet: Bool { value.load(ordering: .acquiring) }
     func set() { value.store(true, ordering: .releasing) }
-  }
-
-  /// The process of a standby that receives what the primary writes.
-  private func receiver(of standby: DatabaseServer) throws -> Int32 {
-    let root = "/proc/\(standby.process)/task/\(standby.process)/children"
-    let children = try String(contentsOfFile: root, encoding: .utf8).split(separator: " ")
-    for child in children.compactMap({ Int32($0) }) {
-      let title = try String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
-      if title.contains("walreceiver") { return child }
-    }
-    throw NeverHappened(what: "a process receives from the primary")
   }
 }

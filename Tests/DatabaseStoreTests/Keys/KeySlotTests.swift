@@ -34,7 +34,7 @@ import Testing
           == .wrongKey)
     }
     _ = try SealedDatabaseStore.open(address, key: third, options: options)
-    // Whoever had opened it goes on.
+    // A process that had opened it goes on.
     try await store.put("x", for: StoreKey("item", in: "svc"))
     try store.addSlot(second)
     let identifier = try SealedDatabaseStore.identifier(at: address, options: options)

@@ -92,7 +92,7 @@ import Testing
     let counts = proxy.counts
     place.options.operationTimeout = .milliseconds(300)
     var epoch = 2
-    let step = TestSize.choose(small: 19, medium: 9, large: 1)
+    let step = TestSize.choose(small: 29, medium: 15, large: 1)
     for direction in FaultProxy.Direction.allCases {
       for message in stride(from: 0, to: counts[direction], by: step) {
         // Every message from this one on is lost.
@@ -178,7 +178,7 @@ import Testing
     #expect(try await value == "value")
   }
 
-  @Test func `is not finished while a row does not open, and goes on when it is put anew`()
+  @Test func `is not finished while a row does not open, and goes on when it is put again`()
     async throws
   {
     let made = try await StoreOnServer()

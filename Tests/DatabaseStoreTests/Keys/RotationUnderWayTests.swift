@@ -13,11 +13,11 @@ import Testing
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()
     let key = try made.addKeyFile(in: directory)
-    let count = TestSize.choose(small: 500, medium: 2000, large: 50_000)
+    let count = TestSize.choose(small: 500, medium: 2000, large: 10_000)
     try made.fill(count)
     let writers = try (0..<20).map { try StoreProcess("fill", made.place, key, "\($0)") }
     for writer in writers { try await writer.wait(for: "opened") }
-    for round in 0..<TestSize.choose(small: 1, medium: 3, large: 200) {
+    for round in 0..<TestSize.choose(small: 1, medium: 3, large: 100) {
       if round.isMultiple(of: 2) {
         let process = try StoreProcess("rotate", made.place, key)
         try await process.wait(for: "opened")

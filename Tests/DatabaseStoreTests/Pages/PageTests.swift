@@ -118,8 +118,8 @@ import Testing
     try #require(words.count == 3, "\(lines)")
     #expect(words[0] == count && words[1] == count)
     if TestSize.current == .large { print("\(count) items: at most \(words[2]) KiB") }
-    // What a program of this size uses, a page, and 200 bytes for each name.
-    #expect(words[2] << 10 < 200 * count + (100 << 20))
+    // What a program of this size uses, a page, and 100 bytes for each name.
+    #expect(words[2] << 10 < 100 * count + (80 << 20))
   }
 }
 

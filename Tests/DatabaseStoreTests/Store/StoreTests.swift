@@ -42,10 +42,11 @@ import Testing
       .put(SecretBytes(utf8: "last"), for: item),
     ])
     #expect(try await made.store.text(for: item) == "last")
-    // What was not there leaves no removal behind.
-    #expect(try await made.ask("SELECT count(*) FROM $.item") == "1")
-    try await made.store.apply([.put(SecretBytes(utf8: "x"), for: other), .remove(other)])
-    #expect(try await made.ask("SELECT count(*) FROM $.item") == "1")
+    #expect(try await made.store.text(for: other) == nil)
+    // Alone, what is not there leaves no removal behind.
+    let third = try StoreKey("third", in: "svc")
+    try await made.store.apply([.put(SecretBytes(utf8: "x"), for: third), .remove(third)])
+    #expect(try await made.ask("SELECT count(*) FROM $.item") == "2")
   }
 
   @Test func `is changed once by each of many who change several in opposite orders`()
@@ -86,6 +87,17 @@ import Testing
     #expect(try await made.reopened().text(for: item) == "old")
     made.store.forgetSeenVersions()
     #expect(try await made.store.text(for: item) == "old")
+  }
+
+  @Test func `is newer for everyone when it is made again after its removal was deleted`()
+    async throws
+  {
+    let made = try await StoreOnServer()
+    try await made.store.put("old", for: item)
+    try await made.store.remove(item)
+    try await made.ask("DELETE FROM $.item")
+    try await made.reopened().put("new", for: item)
+    #expect(try await made.store.text(for: item) == "new")
   }
 
   @Test func `is read as it is again when it was put after a restore`() async throws {

@@ -17,6 +17,7 @@ final class StoreProcess: Sendable {
   ///   - place: Where the store is.
   ///   - key: A key file that opens it.
   ///   - arguments: What the command needs besides.
+  /// - Throws: When it cannot be started.
   init(
     _ command: String, _ place: StoreOnServer.Place, _ key: KeyFile, _ arguments: String...
   ) throws {
@@ -67,6 +68,16 @@ final class StoreProcess: Sendable {
 }
 
 extension StoreOnServer {
+  /// Sweeps when no other test's transaction keeps the server from knowing that all changes of this
+  /// store are over.
+  func sweep() async throws -> Int {
+    try await wait(until: "older transactions have ended") {
+      try await ask(
+        "SELECT count(*) FROM $.item WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())") == "0"
+    }
+    return try store.sweep()
+  }
+
   /// Makes a key file in a directory, and a slot for it.
   func addKeyFile(in directory: TemporaryDirectory) throws -> KeyFile {
     let key = try KeyFile.create(at: directory["key"])

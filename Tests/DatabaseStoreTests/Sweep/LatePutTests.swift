@@ -66,7 +66,7 @@ import Testing
     #expect(try await made.store.text(for: item) == "late")
     let version = try #require(Int64(try await made.ask("SELECT version FROM $.item")))
     try await made.store.remove(item)
-    #expect(try made.store.sweep() == 1)
+    #expect(try await made.sweep() == 1)
     try await made.store.put("new", for: item)
     let newVersion = try #require(Int64(try await made.ask("SELECT version FROM $.item")))
     #expect(newVersion > version)

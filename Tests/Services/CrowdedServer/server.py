@@ -1,8 +1,9 @@
 """A token endpoint for a crowd: each user has one refresh token, which can be used once.
 
 A token is spent when its request arrives; the answer follows after a delay, the argument in
-seconds. The server prints its address. `GET /counts` returns the numbers of requests, and
-`GET /tokens` the current refresh token of each user.
+seconds. A token that is used again revokes the user's current one. The server prints its address.
+`GET /counts` returns the numbers of requests, `GET /tokens` the current refresh token of each user,
+and `GET /revoked` the users whose token was revoked.
 """
 
 import asyncio
@@ -15,14 +16,16 @@ class Server:
     def __init__(self, delay: float):
         self.delay = delay
         self.current: dict[str, int] = {}
+        self.revoked: set[str] = set()
         self.counts = {"received": 0, "answered": 0, "reused": 0}
 
     def token_answer(self, form: str) -> tuple[int, dict]:
         token = urllib.parse.parse_qs(form).get("refresh_token", [""])[0]
         _, user, number = token.split("-")
         self.counts["received"] += 1
-        if int(number) != self.current.get(user, 0):
+        if user in self.revoked or int(number) != self.current.get(user, 0):
             self.counts["reused"] += 1
+            self.revoked.add(user)
             return 400, {"error": "invalid_grant"}
         self.current[user] = int(number) + 1
         return 200, {
@@ -40,6 +43,8 @@ class Server:
             elif head.startswith("GET /tokens"):
                 status, answer = 200, {
                     user: f"refresh-{user}-{number}" for user, number in self.current.items()}
+            elif head.startswith("GET /revoked"):
+                status, answer = 200, sorted(self.revoked)
             else:
                 status, answer = self.token_answer(form)
                 await asyncio.sleep(self.delay)

@@ -29,7 +29,10 @@ package final class DatabaseServer: Sendable {
   package static func shared() async throws -> DatabaseServer { try await one.value }
 
   /// Makes and starts a server, which offers TLS.
-  package convenience init() async throws {
+  ///
+  /// It also listens on another address of this machine, if one is given, and trusts everyone in
+  /// the network of that, of 24 bits.
+  package convenience init(on network: String? = nil) async throws {
     let directory = try KeptProgram.makeDirectory()
     try await KeptProgram.run(
       "\(Self.programs)/initdb",
@@ -41,17 +44,18 @@ package final class DatabaseServer: Sendable {
     try await self.init(
       startingIn: directory,
       settings: [
-        "listen_addresses = '127.0.0.1'", "unix_socket_directories = '\(directory)'",
+        "listen_addresses = '127.0.0.1\(network.map { ",\($0)" } ?? "")'",
+        "unix_socket_directories = '\(directory)'",
         "shared_buffers = 16MB", "max_connections = 300", "password_encryption = 'scram-sha-256'",
         "log_min_messages = warning", "ssl = on", "ssl_cert_file = '\(certificates.certificate)'",
         "ssl_key_file = '\(certificates.key)'",
-      ], authority: certificates.authority)
+      ], authority: certificates.authority, network: network)
     try await ask("CREATE ROLE app LOGIN PASSWORD '\(Self.password)'")
   }
 
   /// Starts a server whose files are there.
   private init(
-    startingIn directory: String, settings: [String], authority: String
+    startingIn directory: String, settings: [String], authority: String, network: String? = nil
   ) async throws {
     self.directory = directory
     self.authority = authority
@@ -67,6 +71,7 @@ package final class DatabaseServer: Sendable {
     local replication all trust
     host all postgres 127.0.0.1/32 trust
     host all app 127.0.0.1/32 scram-sha-256
+    \(network.map { "host all all \($0)/24 trust" } ?? "")
     """.appending("\n").write(
       toFile: "\(directory)/data/pg_hba.conf", atomically: false, encoding: .utf8)
     program = Mutex(try Self.program(in: directory))
@@ -148,8 +153,18 @@ package final class DatabaseServer: Sendable {
 
   // MARK: - Standby
 
-  /// Makes a standby of this server, which from then on confirms each of its commits.
-  package func makeSynchronousStandby() async throws -> DatabaseServer {
+  /// How a standby follows this server.
+  package enum Following: Sendable {
+    /// It confirms each commit.
+    case synchronously
+    /// It has a commit some time after it was confirmed.
+    case asynchronously
+  }
+
+  /// Makes a standby of this server.
+  package func makeStandby(
+    following: Following = .synchronously
+  ) async throws -> DatabaseServer {
     let directory = try KeptProgram.makeDirectory()
     try await KeptProgram.run(
       "\(Self.programs)/pg_basebackup",
@@ -160,11 +175,45 @@ package final class DatabaseServer: Sendable {
     let standby = try await DatabaseServer(
       startingIn: directory, settings: ["unix_socket_directories = '\(directory)'"],
       authority: authority)
-    try await ask("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
-    try await ask("SELECT pg_reload_conf()")
-    try await wait(until: "the standby confirms commits") {
-      try await ask("SELECT sync_state FROM pg_stat_replication") == "sync"
+    var state = "async"
+    if following == .synchronously {
+      state = "sync"
+      try await ask("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+      try await ask("SELECT pg_reload_conf()")
+    }
+    try await wait(until: "the standby follows") {
+      try await ask("SELECT sync_state FROM pg_stat_replication") == state
     }
     return standby
+  }
+
+  /// Waits until a standby has all that this server has written.
+  package func waitForStandby() async throws {
+    try await wait(until: "the standby has everything") {
+      try await ask(
+        "SELECT pg_current_wal_lsn() <= replay_lsn FROM pg_stat_replication") == "t"
+    }
+  }
+
+  /// Lets the standby receive nothing from now on.
+  package func stopSending() async throws {
+    let process = try await ask("SELECT pid FROM pg_stat_replication")
+    signal(SIGSTOP, process: Int32(process) ?? -1)
+  }
+
+  /// The process of a standby that receives what its primary writes.
+  package func receiver() throws -> Int32 {
+    let root = "/proc/\(process)/task/\(process)/children"
+    let children = try String(contentsOfFile: root, encoding: .utf8).split(separator: " ")
+    for child in children.compactMap({ Int32($0) }) {
+      let title = try String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
+      if title.contains("walreceiver") { return child }
+    }
+    throw NeverHappened(what: "a process receives from the primary")
+  }
+
+  /// Makes a primary of a standby.
+  package func promote() async throws {
+    try await ask("SELECT pg_promote(true, 300)")
   }
 }

@@ -20,6 +20,13 @@ final class ProxiedLink: Sendable {
 
   init(client: Int32, server: Int32) {
     (self.client, self.server) = (client, server)
+    for descriptor in [client, server] {
+      // Messages are passed on one by one: the kernel would hold back each second one until the
+      // first is acknowledged, which takes 40 ms.
+      var isOn: Int32 = 1
+      unsafe setsockopt(
+        descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+    }
   }
 
   var isClosed: Bool { state.withLock { $0.endCount == 2 } }

@@ -11,7 +11,7 @@ package final class Child: Sendable {
     case ended(status: Int32)
   }
 
-  private let identifier: pid_t
+  package let identifier: pid_t
   private let state = Mutex(State.running)
   private let isEnded = DispatchSemaphore(value: 0)
 
@@ -33,7 +33,10 @@ package final class Child: Sendable {
     }
     var strings = unsafe ([program] + arguments).map { unsafe strdup($0) }
     // The settings of a sanitizer are for every process: by default some report what is no error.
-    let settings = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+    // So is the mutant of the mutation check.
+    let settings = ProcessInfo.processInfo.environment.filter {
+      $0.key.hasSuffix("SAN_OPTIONS") || $0.key == "SESSION_TOOLS_MUTANT"
+    }
     var variables = unsafe settings.merging(environment) { $1 }.map {
       unsafe strdup("\($0)=\($1)")
     }

@@ -4,17 +4,18 @@ import SealedStore
 import SessionToolsBase
 import StoreTestSupport
 
+/// Has keys and a value in memory, wipes and releases them, and waits after each step for a line of
+/// its input, so that a test can search its memory meanwhile.
+func showMemory() throws {
+  guard let seed = UInt64(argument(1)) else { fail("no seed") }
+  try show(SeededRandom(seed: seed))
+  pause("released")
+}
+
 private func pause(_ state: String) {
   KeyMemory.wipeStack()
   say(state)
   _ = readLine()
-}
-
-/// Has keys and a value in memory, wipes and releases them, and waits after each step for a line of
-/// its input, so that a test can search its memory meanwhile.
-func showMemory() throws {
-  try show(SeededRandom(seed: UInt64(number(1))))
-  pause("released")
 }
 
 private func show(_ random: SeededRandom) throws {

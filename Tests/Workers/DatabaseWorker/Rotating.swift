@@ -1,7 +1,6 @@
 import DatabaseStore
 import Foundation
 import SessionToolsBase
-import Synchronization
 
 /// Seals everything again, and reports how far it is; then it waits for a line of its input, or its
 /// end.
@@ -15,21 +14,16 @@ func rotate() throws {
   say("rotated")
 }
 
-/// Puts increasing numbers into a few items that no other process changes, until its input ends, and
-/// reports the last number of each; every one of them must be read as it was put.
+/// Puts increasing numbers into a few items that no other process changes, until its input ends,
+/// and reports the last number of each; every one of them must be read as it was put.
 func fill() throws {
   let store = try openStore()
   let items = try (0..<3).map { try StoreKey("\(argument(6)) \($0)", in: "fleet") }
-  let isOver = Atomic(false)
-  let watcher = Thread {
-    while readLine() != nil {}
-    isOver.store(true, ordering: .releasing)
-  }
-  watcher.start()
+  Input.watch()
   say("opened")
   var number = 0
   var last = ["", "", ""]
-  while !isOver.load(ordering: .acquiring) || number < 3 {
+  while !Input.isOver || number < 3 {
     let position = number % 3
     let value = SecretBytes(utf8: "\(number)")
     try store.apply([.put(value, for: items[position])])

@@ -4,14 +4,20 @@ import SealedStore
 import SessionToolsBase
 
 // One process of a fleet, in the tests of the database store. It reports what it did on its
-// standard output, a line at a time. A STORE is five arguments: the address of the database, the
-// schema, the key file, and in milliseconds the longest time of an operation and the duration of
-// leases.
+// standard output, a line at a time, and takes its orders from its arguments and from lines on its
+// standard input. A STORE is five arguments: the address of the database, the schema, the key file,
+// and in milliseconds the longest time of an operation and the duration of leases.
 //
-//   memory SEED          has keys in its memory
-//   rotate STORE         seals everything again, and reports how far it is
-//   fill STORE CLIENT    puts items of its own, until its input ends
-//   read STORE           reads everything, as a migration does
+//   memory SEED                  has keys in its memory
+//   hold STORE                   has exclusive access to a name, and puts numbers from its input
+//   count STORE                  counts up until its input ends, with exclusive access
+//   put STORE                    puts increasing numbers until its input ends
+//   history STORE CLIENT OUTPUT  makes random operations until its input ends
+//   renew STORE URL FIRST COUNT STOP
+//                                asks for a valid token of users, and stops at a moment
+//   rotate STORE                 seals everything again, and reports how far it is
+//   fill STORE CLIENT            puts items of its own, until its input ends
+//   read STORE                   reads everything, as a migration does
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -49,6 +55,11 @@ func openStore() throws -> SealedDatabaseStore {
 do {
   switch argument(0) {
   case "memory": try showMemory()
+  case "hold": try hold()
+  case "count": try countUntilInputEnds()
+  case "put": try putUntilInputEnds()
+  case "history": try recordHistory()
+  case "renew": try await renew()
   case "rotate": try rotate()
   case "fill": try fill()
   case "read": try readEverything()

@@ -2,12 +2,11 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
-import TestSupport
 
 /// `history DIRECTORY KEYFILE CLIENT COUNT OUTPUT`: makes COUNT operations on the shared items and
 /// writes them, each with its two moments, to one file per group of items in the directory OUTPUT.
 func recordHistory() throws {
-  var recorder = HistoryRecorder(client: number(3), now: now)
+  var recorder = HistoryRecorder(client: number(3))
   var store = try openStore()
   for count in 0..<number(4) {
     // What the store holds after it is reopened is part of the history, too.
@@ -19,13 +18,6 @@ func recordHistory() throws {
       operations, to: URL(filePath: argument(5)).appending(path: "\(argument(3))-\(group)"))
   }
   say("done")
-}
-
-/// Reads the system's monotonic clock, which is the same for all processes, in nanoseconds.
-private func now() -> UInt64 {
-  var time = timespec()
-  guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { fail("no clock") }
-  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
 /// `rewrite DIRECTORY KEYFILE compact|rotate`: rewrites the journal again and again until its input

@@ -92,6 +92,8 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await body()
   }
 
+  func confirmExclusion() async throws {}
+
   // There are no notices: the items end with the process, or the container keeps them where a
   // notice cannot be stored.
   func hasSpentNotice() async throws -> Bool { false }

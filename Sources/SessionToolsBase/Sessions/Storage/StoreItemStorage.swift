@@ -99,6 +99,10 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     try await store.withExclusiveAccess(to: address.noticeKey, timeout: timeout, body)
   }
 
+  func confirmExclusion() async throws {
+    try await (store.innermost as? any LeasingStore)?.confirmExclusion()
+  }
+
   func hasSpentNotice() async throws -> Bool {
     try await store.contains(address.noticeKey)
   }

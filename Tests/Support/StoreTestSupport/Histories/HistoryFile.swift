@@ -5,9 +5,14 @@ import SessionToolsBase
 /// for each operation.
 package enum HistoryFile {
   private static let wordCount = 3 + GroupState.scalarCount
-  private static let byteCount = 8 * wordCount
+  /// The size of an operation.
+  static let byteCount = 8 * wordCount
 
   package static func write(_ operations: [HistoryOperation], to file: URL) throws {
+    try data(of: operations).write(to: file)
+  }
+
+  static func data(of operations: some Collection<HistoryOperation>) -> Data {
     let buffer = ByteBuffer(byteCount: operations.count * byteCount)
     for (number, operation) in operations.enumerated() {
       let words =
@@ -17,7 +22,7 @@ package enum HistoryFile {
         buffer.store(word, at: number * byteCount + 8 * position)
       }
     }
-    try Data(buffer.bytes(0..<buffer.byteCount)).write(to: file)
+    return Data(buffer.bytes(0..<buffer.byteCount))
   }
 
   package static func read(_ file: URL) throws -> [HistoryOperation] {

@@ -1,5 +1,5 @@
-package import SealedStore
-import SessionToolsBase
+import Glibc
+package import SessionToolsBase
 import TestSupport
 
 /// A maker of random operations on the shared items, which records each with its two moments.
@@ -17,6 +17,7 @@ package struct HistoryRecorder {
   package private(set) var operations = [[HistoryOperation]](
     repeating: [], count: SharedItems.groupCount)
   private let now: () -> UInt64
+  private let willChange: (Int, HistoryOperation) -> Void
   private var lastNumber: UInt64
   private var random: SeededGenerator
 
@@ -27,8 +28,14 @@ package struct HistoryRecorder {
   ///   - client: The client's number.
   ///   - seed: The seed of the random choices; by default, the client's number.
   ///   - now: A clock that all clients share.
-  package init(client: Int, seed: UInt64? = nil, now: @escaping () -> UInt64) {
+  ///   - willChange: A closure that is called before each change, with the group and the change as
+  ///     it is noted if it never ends.
+  package init(
+    client: Int, seed: UInt64? = nil, now: @escaping () -> UInt64 = monotonicTime,
+    willChange: @escaping (Int, HistoryOperation) -> Void = { _, _ in }
+  ) {
     self.now = now
+    self.willChange = willChange
     lastNumber = UInt64(client + 1) << 40
     random = SeededGenerator(seed: seed ?? UInt64(client))
   }
@@ -36,7 +43,7 @@ package struct HistoryRecorder {
   /// Makes the next operation.
   ///
   /// - Throws: What the store throws.
-  package mutating func makeOperation(with store: SealedFileStore) throws {
+  package mutating func makeOperation(with store: some SecretStore) throws {
     let group = Int.random(in: 0..<SharedItems.groupCount, using: &random)
     let item = Int.random(in: 0..<GroupState.scalarCount, using: &random)
     switch Int.random(in: 0..<1000, using: &random) {
@@ -69,7 +76,7 @@ package struct HistoryRecorder {
 
   /// Changes items, giving all values of the change the same number, which no other change has.
   private mutating func change(
-    _ group: Int, in store: SealedFileStore, putting: [Int], removing: [Int]
+    _ group: Int, in store: some SecretStore, putting: [Int], removing: [Int]
   ) throws {
     lastNumber += 1
     let number = lastNumber
@@ -80,6 +87,7 @@ package struct HistoryRecorder {
     let words = Dictionary(
       uniqueKeysWithValues: putting.map { ($0, number) } + removing.map { ($0, ItemWord.absent) })
     let invoked = now()
+    willChange(group, Self.operation(.change, words, invoked: invoked, responded: .max))
     do {
       try store.apply(changes)
       note(group, .change, words, invoked: invoked, responded: now())
@@ -101,9 +109,16 @@ package struct HistoryRecorder {
     _ group: Int, _ kind: HistoryOperation.Kind, _ words: [Int: UInt64], invoked: UInt64,
     responded: UInt64
   ) {
+    operations[group].append(
+      Self.operation(kind, words, invoked: invoked, responded: responded))
+  }
+
+  private static func operation(
+    _ kind: HistoryOperation.Kind, _ words: [Int: UInt64], invoked: UInt64, responded: UInt64
+  ) -> HistoryOperation {
     var items = GroupState(repeating: ItemWord.untouched)
     for (item, word) in words { items[item] = word }
-    operations[group].append(HistoryOperation(kind, items, invoked: invoked, responded: responded))
+    return HistoryOperation(kind, items, invoked: invoked, responded: responded)
   }
 
   private static func word(_ isPresent: Bool) -> UInt64 {
@@ -115,4 +130,13 @@ package struct HistoryRecorder {
     guard let number = SharedItems.number(of: value) else { throw ForeignValue() }
     return number
   }
+}
+
+/// Reads the system's monotonic clock, which is the same for all processes, in nanoseconds.
+package func monotonicTime() -> UInt64 {
+  var time = timespec()
+  guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else {
+    preconditionFailure("the system has a clock")
+  }
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

@@ -1,4 +1,3 @@
-package import SealedStore
 package import SessionToolsBase
 
 /// The items that the processes of a history share, and the values that they put there.
@@ -33,7 +32,7 @@ package enum SharedItems {
 
   /// Returns what a store holds of a group; `nil` when a value is not the value of any number.
   package static func state(
-    ofGroup group: Int, in store: SealedFileStore
+    ofGroup group: Int, in store: some SecretStore
   ) throws(StoreError) -> GroupState? {
     var items = GroupState.zero
     for item in 0..<GroupState.scalarCount {

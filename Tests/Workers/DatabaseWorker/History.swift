@@ -1,0 +1,29 @@
+import Foundation
+import SessionToolsBase
+import StoreTestSupport
+
+/// Makes operations on the shared items, and writes them, each with its two moments, to one file
+/// per group of items in the directory OUTPUT.
+func recordHistory() throws {
+  let client = number(6)
+  let log = try HistoryLog(in: URL(filePath: argument(7)), client: client)
+  let store = try openStore()
+  var recorder = HistoryRecorder(
+    client: client,
+    willChange: { group, change in
+      do { try log.begin(change, ofGroup: group) } catch { fail("\(error)") }
+    })
+  Input.watch()
+  say("opened")
+  while !Input.isOver {
+    do {
+      try recorder.makeOperation(with: store)
+    } catch let error as StoreError {
+      // What a server does to its clients while it dies; nothing else may happen.
+      let expected: Set<StoreError.Code> = [.timedOut, .unavailable, .outcomeUnknown]
+      guard expected.contains(error.code) else { throw error }
+    }
+    try log.update(recorder.operations)
+  }
+  say("ended")
+}
