@@ -112,15 +112,41 @@ extension MigrationEngine {
     // Last, for a journal that is not atomic: the header states that the batch is there.
     changes.append(try journal.change(of: header))
     try journal.store.apply(changes)
-    try change(migration.target, pending.items.filter { $0.entry.prior != .same }) {
-      item throws(StoreError) in
-      try isAsBefore(item.entry) ? .put(item.value, for: item.entry.target) : nil
+    let written = pending.items.filter { $0.entry.prior != .same }
+    let taken = try takenNames(of: written.map(\.entry))
+    try change(migration.target, written) { item throws(StoreError) in
+      try isAsBefore(item.entry, taken) ? .put(item.value, for: item.entry.target) : nil
     }
   }
 
+  /// Returns which of the names that were free have items by now.
+  ///
+  /// `nil` when each name has to be asked for by itself: right before it is written, if the target
+  /// is not atomic, or because one of the items is damaged.
+  private func takenNames(
+    of entries: [MigrationBatch.Entry]
+  ) throws(StoreError) -> Set<StoreKey>? {
+    guard migration.target.traits.isAtomic, let target = migration.target as? any MigratableStore
+    else { return nil }
+    let free = entries.filter { $0.prior == .absent }.map(\.target)
+    let taken = try reading { () throws(StoreError) in try target.present(among: free) }
+    return try? taken.get()
+  }
+
   /// Returns whether the target has what it had when the batch was written to the journal.
-  private func isAsBefore(_ entry: MigrationBatch.Entry) throws(StoreError) -> Bool {
-    if entry.prior == .absent { return try !migration.target.contains(entry.target) }
+  ///
+  /// - Parameters:
+  ///   - entry: The item.
+  ///   - taken: Which of the names that were free have items by now; `nil` to ask the target.
+  /// - Returns: Whether the item may be written.
+  /// - Throws: As reading the target.
+  private func isAsBefore(
+    _ entry: MigrationBatch.Entry, _ taken: Set<StoreKey>? = nil
+  ) throws(StoreError) -> Bool {
+    if entry.prior == .absent {
+      if let taken { return !taken.contains(entry.target) }
+      return try !migration.target.contains(entry.target)
+    }
     return entry.isAsBefore(try migration.target.value(for: entry.target), digester)
   }
 

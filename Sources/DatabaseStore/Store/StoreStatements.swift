@@ -13,6 +13,8 @@ struct StoreStatements: Sendable {
   let value: DatabaseStatement
   /// Reads the row of an item, with its name.
   let name: DatabaseStatement
+  /// Reads the rows of some items, with their names.
+  let names: DatabaseStatement
   /// Reads the rows of some items, with the values of the first few megabytes.
   let values: DatabaseStatement
   /// Reads the rows of a range of namespaces, with their names.
@@ -52,6 +54,13 @@ struct StoreStatements: Sendable {
       name: nil, text: "UPDATE \(schema).header SET number = number WHERE number = $1")
     value = DatabaseStatement(name: "value", text: Self.row(of: "value", schema))
     name = DatabaseStatement(name: "name", text: Self.row(of: "name", schema))
+    names = DatabaseStatement(
+      name: "names",
+      text: """
+        SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.name
+        FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
+        JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+        """)
     values = DatabaseStatement(name: "values", text: Self.values(schema))
     page = DatabaseStatement(name: "page", text: Self.page(schema))
     look = DatabaseStatement(name: "look", text: Self.look(schema))

@@ -238,7 +238,8 @@ struct DatabaseChecks {
   private var rows: [Check] {
     answer("contents") { () throws(StoreError) in
       let contents = try inspector.contents()
-      let items = Size.count(contents.itemCount, "item")
+      let count = contents.isEstimate ? rounded(contents.itemCount) : contents.itemCount
+      let items = Size.count(count, "item")
       return [
         .ok(
           "contents",
@@ -246,6 +247,13 @@ struct DatabaseChecks {
         .ok("removals", removals(contents)),
       ]
     }
+  }
+
+  /// Returns a number with two digits that are not zero at most.
+  private func rounded(_ count: Int) -> Int {
+    var unit = 1
+    while count / unit >= 100 { unit *= 10 }
+    return (count + unit / 2) / unit * unit
   }
 
   private func removals(_ contents: TableContents) -> String {

@@ -1,0 +1,62 @@
+import SealedStore
+package import SessionToolsBase
+
+extension SealedDatabaseStore {
+  private static let presenceCount = 1000
+
+  /// Returns which of some keys have items, without reading their values.
+  ///
+  /// Blocks for a round trip for each 1,000 keys.
+  ///
+  /// - Throws: As ``value(for:)``, also when only one of the items is damaged.
+  package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
+    var present: Set<StoreKey> = []
+    for start in stride(from: 0, to: keys.count, by: Self.presenceCount) {
+      let asked = Array(keys[start..<min(start + Self.presenceCount, keys.count)])
+      let deadline = database.deadline
+      let addresses = try self.keys.use { keys throws(StoreError) in
+        try asked.map { key throws(StoreError) in try keys.address(of: key) }
+      }
+      present.formUnion(
+        try self.keys.renewing(until: deadline) { () throws(StoreError) in
+          try self.present(among: asked, at: addresses, until: deadline)
+        })
+    }
+    return present
+  }
+
+  private func present(
+    among asked: [StoreKey], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> Set<StoreKey> {
+    let known = addresses.map { versions[$0] }
+    let answer = try database.read(
+      database.statements.names, StatementParameters(addresses), until: deadline)
+    var rows = [SealedRow?](repeating: nil, count: asked.count)
+    for number in 0..<answer.rowCount {
+      guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
+        asked.indices.contains(position)
+      else { throw corrupt(nil) }
+      guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .name) else {
+        throw corrupt(asked[position])
+      }
+      rows[position] = row
+    }
+    return try keys.use { keys throws(StoreError) in
+      let opener = RowOpener(keys: keys, of: database.name)
+      var reader = CanonicalKeyReader()
+      var present: Set<StoreKey> = []
+      for (position, row) in rows.enumerated() {
+        let key = asked[position]
+        guard !SeenVersions.isOlder(row?.fields.version, than: known[position]) else {
+          throw older(key)
+        }
+        guard let row else { continue }
+        // The name is opened, because both sealings bind whether the item is gone.
+        guard try opener.key(of: row, by: &reader) == key else { throw corrupt(key) }
+        note(row)
+        if !row.fields.isGone { present.insert(key) }
+      }
+      return present
+    }
+  }
+}
