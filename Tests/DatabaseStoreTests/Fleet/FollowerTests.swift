@@ -52,7 +52,7 @@ import Testing
     let server = try await DatabaseServer.shared()
     let holding = try await server.open().hold("SELECT pg_current_xact_id()", server.open())
     try await made.store.put("x", for: item)
-    try await wait(until: "the listener is told again") { listener.resynchronizationCount == 3 }
+    try await wait(until: "the listener is told again") { listener.resynchronizationCount >= 3 }
     #expect(listener.count == 0)
     #expect(notices.withLock { $0.count { $0 == .delayedChanges } } == 1)
     try await holding.end()
@@ -110,7 +110,7 @@ import Testing
     try await holding.end()
     let other = try StoreKey("other", in: "svc")
     try await made.store.put("x", for: other)
-    try await wait(until: "the change is reported") { listener.told == [other] }
+    try await wait(until: "the change is reported") { listener.told.contains(other) }
     #expect(listener.resynchronizationCount == 2)
   }
 
