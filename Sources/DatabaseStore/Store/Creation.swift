@@ -50,8 +50,9 @@ extension SealedDatabaseStore {
       address, key: NewSlotKey(slot: slot), options: options, environment: environment)
   }
 
-  /// Checks the name of a schema: PostgreSQL cuts names off after 63 bytes, and those of the roles are
-  /// longer.
+  /// Checks the name of a schema.
+  ///
+  /// PostgreSQL cuts names off after 63 bytes, and those of the roles are longer.
   ///
   /// - Throws: `invalidName`.
   package static func checkName(_ schema: String) throws(StoreError) {
