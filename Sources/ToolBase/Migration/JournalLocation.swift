@@ -100,6 +100,9 @@ package struct JournalLocation {
   }
 
   private var options: SealedFileStore.Options {
-    SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell)
+    // A large journal is compacted when it is closed, which fails once it is removed.
+    SealedFileStore.Options(lockTimeout: timeout) { [path] notice in
+      if Files.exists(path) { Notices.tell(notice) }
+    }
   }
 }
