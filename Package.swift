@@ -135,8 +135,9 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "BusTestSupport", "OAuthTestSupport", "SessionAuthentication", "SessionTools",
-        "SessionToolsTesting", "TestSupport", "TestThreads", "WebLogin", "session-tools",
+        "BusTestSupport", "DatabaseServer", "DatabaseStore", "OAuthTestSupport", "SealedStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "TestSupport",
+        "TestThreads", "WebLogin", "session-tools", "session-tools-database",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",

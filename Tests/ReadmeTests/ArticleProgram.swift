@@ -11,10 +11,14 @@ final class ArticleProgram: Sendable {
     let output: String
   }
 
-  /// The libraries that are linked; this is also the name of each one's directory of objects.
-  private static let libraries: Set = [
-    "DBus", "LinuxAuthentication", "SealedStore", "SecretServiceStore", "SessionAuthentication",
-    "SessionTools", "SessionToolsBase", "WebLogin",
+  /// The libraries that are linked, each with the program of this build that has its objects; a
+  /// library's name is also that of its directory of objects.
+  private static let libraries = [
+    "DBus": "session-tools", "LinuxAuthentication": "session-tools",
+    "SealedStore": "session-tools", "SecretServiceStore": "session-tools",
+    "SessionAuthentication": "session-tools", "SessionTools": "session-tools",
+    "SessionToolsBase": "session-tools", "WebLogin": "session-tools",
+    "DatabaseStore": "session-tools-database",
   ]
 
   private let directory: TemporaryDirectory
@@ -31,32 +35,35 @@ final class ArticleProgram: Sendable {
     let compiler = try ReadmeTests.run(
       ["swiftc", "-o", directory["program"]] + Self.compilerOptions() + sanitizerOptions
         + [directory["main.swift"]] + Self.objects()
-        + Self.flags("--libs-only-l", of: "libsodium", "libcurl", "libsecret-1", "gio-2.0", "pam"))
+        + Self.flags(
+          "--libs-only-l", of: "libsodium", "libcurl", "libsecret-1", "gio-2.0", "pam", "libpq"))
     guard compiler.status == 0 else { throw DoesNotBuild(output: compiler.output) }
   }
 
   /// Returns the compiler's options for a program that imports modules of this build.
   static func compilerOptions() throws -> [String] {
-    let modules = ["CCurl", "CGIO", "CLinux", "CPAM", "CSecret", "CSodium"].map {
+    let modules = ["CCurl", "CGIO", "CLinux", "CPAM", "CPQ", "CSecret", "CSodium"].map {
       "\(SourceDirectory.path)/Sources/\($0)"
     }
     return try ["-swift-version", "6", "-warnings-as-errors"]
       + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
-      + flags("--cflags-only-I", of: "libsecret-1").flatMap { ["-Xcc", $0] }
+      + flags("--cflags-only-I", of: "libsecret-1", "libpq").flatMap { ["-Xcc", $0] }
   }
 
-  /// Returns the objects of the libraries, from the list with which the tool was linked: their
-  /// directories may still have objects of sources that were removed.
+  /// Returns the objects of the libraries, from the lists with which the programs were linked:
+  /// their directories may still have objects of sources that were removed.
   private static func objects() throws -> [String] {
-    let list = "\(BuildDirectory.path)/session-tools.product/Objects.LinkFileList"
-    let objects = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
-      .map(String.init)
-      .filter { object in
-        let directory = URL(filePath: object).deletingLastPathComponent()
-        return libraries.contains(directory.deletingPathExtension().lastPathComponent)
-      }
-    guard !objects.isEmpty else { throw DoesNotBuild(output: "\(list) has no objects") }
-    return objects
+    try Set(libraries.values).sorted().flatMap { program in
+      let list = "\(BuildDirectory.path)/\(program).product/Objects.LinkFileList"
+      let objects = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
+        .map(String.init)
+        .filter { object in
+          let directory = URL(filePath: object).deletingLastPathComponent()
+          return libraries[directory.deletingPathExtension().lastPathComponent] == program
+        }
+      guard !objects.isEmpty else { throw DoesNotBuild(output: "\(list) has no objects") }
+      return objects
+    }
   }
 
   private static func flags(_ option: String, of packages: String...) throws -> [String] {

@@ -21,16 +21,8 @@ final class ServiceStage: Sendable {
   init() throws {
     server = try AuthlibServer()
     tool = try Tool()
-    var text = try #require(Self.blocks("swift").first)
-    for (shown, used) in [
-      ("https://login.example.com", server.address), (#"clientID: "mail""#, #"clientID: "app""#),
-      ("https://mail.example.com/inbox", server.address + "/me"),
-      ("pause = Duration.seconds(60)", "pause = Duration.milliseconds(200)"),
-    ] {
-      try #require(text.components(separatedBy: shown).count == 2, "\(shown) is there once")
-      text = text.replacing(shown, with: used)
-    }
-    program = try ArticleProgram(text)
+    let text = try #require(Self.blocks("swift").first)
+    program = try ArticleProgram(Self.adapted(text, to: server.address))
     for name in ["credentials", "state"] {
       try FileManager.default.createDirectory(
         atPath: tool[name], withIntermediateDirectories: false,
@@ -38,6 +30,20 @@ final class ServiceStage: Sendable {
     }
     // As systemd would, a file of 32 bytes.
     _ = try KeyFile.create(at: tool["credentials/store-key"])
+  }
+
+  /// Returns an article's program with an authorization server of a test's own.
+  static func adapted(_ program: String, to address: String) throws -> String {
+    var text = program
+    for (shown, used) in [
+      ("https://login.example.com", address), (#"clientID: "mail""#, #"clientID: "app""#),
+      ("https://mail.example.com/inbox", address + "/me"),
+      ("pause = Duration.seconds(60)", "pause = Duration.milliseconds(200)"),
+    ] {
+      try #require(text.components(separatedBy: shown).count == 2, "\(shown) is there once")
+      text = text.replacing(shown, with: used)
+    }
+    return text
   }
 
   private var environment: [String: String] {
@@ -52,24 +58,10 @@ final class ServiceStage: Sendable {
   @discardableResult
   func importUsers(_ users: Range<Int>) async throws -> [String] {
     var tokens: [String: String] = [:]
-    for user in users { tokens["user \(user)"] = try await logIn("user \(user)") }
+    for user in users { tokens["user \(user)"] = try await server.logIn("user \(user)") }
     let json = String(decoding: try JSONEncoder().encode(tokens), as: UTF8.self)
     try await Program.run(program.path, ["import"], input: json, environment: environment)
     return Array(tokens.values)
-  }
-
-  private func logIn(_ user: String) async throws -> String {
-    struct Answer: Decodable {
-      let refresh_token: String
-    }
-    var request = URLRequest(url: try #require(URL(string: server.address + "/token")))
-    request.httpMethod = "POST"
-    request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-    let name = user.replacing(" ", with: "+")
-    request.httpBody = Data(
-      "grant_type=password&username=\(name)&password=open+sesame&client_id=app".utf8)
-    let (data, _) = try await URLSession.shared.data(for: request)
-    return try JSONDecoder().decode(Answer.self, from: data).refresh_token
   }
 
   /// Seals everything again with the command that the article names.

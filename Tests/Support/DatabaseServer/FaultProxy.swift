@@ -47,6 +47,7 @@ package final class FaultProxy: Sendable {
   private let listener: Int32
   private let plan = Mutex(Plan())
   private let links = Mutex<[ProxiedLink]>([])
+  private let silent = Mutex(false)
 
   package init(to serverPort: UInt16) throws {
     self.serverPort = serverPort
@@ -86,6 +87,15 @@ package final class FaultProxy: Sendable {
   /// Whether no connection is open, so that no message is under way.
   package var isIdle: Bool { links.withLock { $0.allSatisfy(\.isClosed) } }
 
+  /// Whether the line is cut off: nothing passes, and connections of that time never recover.
+  package var isSilent: Bool {
+    get { silent.withLock(\.self) }
+    set {
+      silent.withLock { $0 = newValue }
+      if newValue { links.withLock { $0.forEach { $0.silence() } } }
+    }
+  }
+
   private static func onThread(_ body: @escaping @Sendable () -> Void) {
     let thread = Thread { body() }
     thread.stackSize = 1 << 18
@@ -94,6 +104,7 @@ package final class FaultProxy: Sendable {
 
   private func add(_ link: ProxiedLink) {
     links.withLock { $0.append(link) }
+    if isSilent { link.silence() }
     for direction in Direction.allCases {
       Self.onThread { [weak self] in
         var buffer: [UInt8] = []

@@ -31,6 +31,8 @@ final class ProxiedLink: Sendable {
 
   var isClosed: Bool { state.withLock { $0.endCount == 2 } }
 
+  func silence() { state.withLock { $0.isSilent = true } }
+
   func cut() {
     state.withLock { state in
       guard state.endCount < 2 else { return }
@@ -105,7 +107,7 @@ final class ProxiedLink: Sendable {
     case .half:
       pass(message.prefix(message.count / 2), direction)
       cut()
-    case .blackHole: state.withLock { $0.isSilent = true }
+    case .blackHole: silence()
     case .replacement(let old, let new):
       var changed = message
       if let range = message.firstRange(of: Array(old.utf8)) {

@@ -59,6 +59,27 @@ package final class AuthlibServer: Sendable {
     process.waitUntilExit()
   }
 
+  /// Logs a user in, and returns the refresh token.
+  package func logIn(_ user: String) async throws -> String {
+    struct Answer: Decodable {
+      let refresh_token: String
+    }
+    let name = user.replacing(" ", with: "+")
+    let data = try await post(
+      "grant_type=password&username=\(name)&password=open+sesame&client_id=app", to: "/token")
+    return try JSONDecoder().decode(Answer.self, from: data).refresh_token
+  }
+
+  @discardableResult
+  private func post(_ form: String, to path: String) async throws -> Data {
+    guard let url = URL(string: address + path) else { throw Failure(reason: address) }
+    var request = URLRequest(url: url)
+    request.httpMethod = "POST"
+    request.httpBody = Data(form.utf8)
+    request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+    return try await URLSession.shared.data(for: request).0
+  }
+
   package func counts() async throws -> Counts {
     guard let url = URL(string: address + "/test/counts") else { throw Failure(reason: address) }
     return try JSONDecoder().decode(Counts.self, from: await URLSession.shared.data(from: url).0)
@@ -66,12 +87,7 @@ package final class AuthlibServer: Sendable {
 
   /// Changes the server's settings, such as `uses=3`.
   package func set(_ settings: String) async throws {
-    guard let url = URL(string: address + "/test/settings") else { throw Failure(reason: address) }
-    var request = URLRequest(url: url)
-    request.httpMethod = "POST"
-    request.httpBody = Data(settings.utf8)
-    request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-    _ = try await URLSession.shared.data(for: request)
+    try await post(settings, to: "/test/settings")
   }
 
   /// Returns the status of a request with an access token: 200 if it is valid, 401 otherwise.

@@ -1,0 +1,83 @@
+import DatabaseServer
+import OAuthTestSupport
+import TestSupport
+import TestThreads
+import Testing
+
+/// The program of the article about several machines, at a real authorization server that ends the
+/// login of a user whose token was sent twice.
+@Suite(.serialized, .onOwnThread) struct FleetArticleTests {
+  @Test func `instances share users while they are stopped, cut off and killed`() async throws {
+    let count = TestSize.choose(small: 30, medium: 100, large: 10_000)
+    let stage = try await FleetStage()
+    try await stage.importUsers(0..<count)
+    // Each access token is accepted three times, so that all users are refreshed again and again.
+    try await stage.server.set("uses=3")
+    var instances = [try stage.start(), try stage.start(), try stage.start()]
+    try await waitForRound(of: count, by: instances)
+
+    // Shorter than a lease: nothing is sent twice.
+    instances[0].service.signal(SIGSTOP)
+    instances[1].line.isSilent = true
+    try await Task.sleep(for: .seconds(TestSize.choose(small: 3, medium: 5, large: 20)))
+    instances[0].service.signal(SIGCONT)
+    instances[1].line.isSilent = false
+    try await waitForRound(of: count, by: instances)
+    let before = try await stage.server.counts()
+    #expect(before.refreshes >= count)
+    #expect(before.reuses == 0 && before.rejected == 0)
+
+    // Killed while the server has tokens that it has not answered: those may be sent once more.
+    try await stage.server.set("hold=1")
+    try await wait(until: "the server has tokens") {
+      try await stage.server.counts().held > before.held
+    }
+    instances[2].service.signal(SIGKILL)
+    _ = instances[2].service.waitUntilExit()
+    let underWay = try await stage.server.counts().held - before.held
+    try await stage.server.set("hold=0")
+    instances[2] = try stage.start()
+    try await waitForEnd(of: instances, count: count, at: stage)
+
+    let after = try await stage.server.counts()
+    let signedOut = instances.map { instance in
+      instance.service.lines.count { $0.contains("the server ended the login") }
+    }.reduce(0, +)
+    print(
+      "\(count) users, \(after.refreshes) refreshes, \(underWay) under way at the kill,",
+      "\(after.reuses) sent twice, \(signedOut) signed out")
+    #expect(after.reuses <= underWay, "only what was under way is sent twice")
+    #expect(signedOut <= after.reuses, "only users whose token was sent twice are signed out")
+  }
+
+  /// Waits until each instance had a round in which each user got the status 200.
+  private func waitForRound(of count: Int, by instances: [FleetStage.Instance]) async throws {
+    for instance in instances {
+      let first = instance.service.lines.count
+      try await wait(until: "all users have an answer") {
+        instance.service.roundWithoutFailure(of: count, after: first)
+      }
+    }
+  }
+
+  /// Waits until each user was refreshed or signed out by all instances, also those whose lease the
+  /// killed instance had, and ends the instances.
+  private func waitForEnd(
+    of instances: [FleetStage.Instance], count: Int, at stage: FleetStage
+  ) async throws {
+    // The lease of the killed instance ends after 30 seconds.
+    try await Task.sleep(for: .seconds(35))
+    for instance in instances {
+      let first = instance.service.lines.count
+      try await wait(until: "all users that are left have an answer") {
+        let lines = instance.service.lines.dropFirst(first)
+        return lines.count { $0.hasPrefix("synchronized ") } >= 3
+          && lines.contains { $0.hasSuffix(": status 200") }
+      }
+    }
+    for instance in instances {
+      instance.service.signal(SIGTERM)
+      #expect(instance.service.waitUntilExit() == 0, "\(instance.service.lines.suffix(5))")
+    }
+  }
+}
