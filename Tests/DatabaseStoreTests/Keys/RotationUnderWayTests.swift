@@ -45,4 +45,36 @@ import Testing
       #expect(try await made.store.text(for: item) == "value \(number)")
     }
   }
+
+  /// A put and the rotation wait for the same row, in this order.
+  @Test func `seals no old version over a put that came before it`() async throws {
+    let made = try await StoreOnServer()
+    let item = try StoreKey("item", in: "svc")
+    try await made.store.put("old", for: item)
+    let other = try made.reopened()
+    let server = try await DatabaseServer.shared()
+    let held = try await server.open().hold(
+      "SELECT 1 FROM \(made.place.options.schema).item FOR UPDATE", server.open())
+    async let put: Void = other.put("new", for: item)
+    try await made.waitForRowLocks(1)
+    async let rotation: Void = onThread { try made.store.rotate() }
+    try await made.waitForRowLocks(2)
+    try await held.end()
+    try await put
+    try await rotation
+    #expect(try await made.store.text(for: item) == "new")
+  }
+}
+
+extension StoreOnServer {
+  /// Waits until a number of statements wait for a row of the store.
+  fileprivate func waitForRowLocks(_ count: Int) async throws {
+    try await wait(until: "\(count) statements wait for a row") {
+      try await ask(
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE wait_event IN ('transactionid', 'tuple') AND query LIKE '%$.item%'
+        """) == "\(count)"
+    }
+  }
 }
