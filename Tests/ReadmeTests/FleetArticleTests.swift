@@ -1,4 +1,5 @@
 import DatabaseServer
+import Glibc
 import OAuthTestSupport
 import TestSupport
 import TestThreads

@@ -73,7 +73,7 @@ extension StoreOnServer {
       try await ask(
         """
         SELECT count(*) FROM pg_stat_activity
-        WHERE wait_event IN ('transactionid', 'tuple') AND query LIKE '%$.item%'
+        WHERE wait_event IN ('transactionid', 'tuple') AND query LIKE '%$%item%'
         """) == "\(count)"
     }
   }
