@@ -4,12 +4,12 @@
 VECTORDIR/README.md describes their form.
 """
 
-import os
 import sys
 
 import database_rows
 from sealed_store import Credentials, StoreError
-from test_vectors import EXPECTATIONS, ONCE, Failure, Vector, matches, split_name
+from test_vectors import (
+    EXPECTATIONS, ONCE, Failure, Vector, check_list, matches, run_all, split_name)
 
 EXPECTED = {**EXPECTATIONS, "key missing": "key_missing"}
 MANY = {"named-key", "item", "read"}
@@ -71,7 +71,7 @@ class DatabaseVector:
             if self.fields.keys() & {"item", "read"}:
                 raise Failure(f"opening failed although more was expected: {problem}") from None
             return
-        self._check_list(database, wanted)
+        check_list(self.fields, database, wanted)
         for line in self.fields.get("read", []) + self.fields.get("item", []):
             name, answer = split_name(line)
             got = self._read(database, name)
@@ -85,38 +85,8 @@ class DatabaseVector:
         except StoreError as problem:
             return "absent" if problem.kind == "not_found" else problem.kind.replace("_", "-")
 
-    def _check_list(self, database, wanted):
-        try:
-            got = database.items()
-        except StoreError as problem:
-            if problem.kind != wanted:
-                raise Failure(f"listing gave {problem.kind}: {problem}") from None
-            return
-        if wanted:
-            raise Failure(f"listing gave {len(got)} items")
-        expected = [split_name(line) for line in self.fields.get("item", [])]
-        if [item.name for item in got] != [name for name, _ in expected]:
-            raise Failure(f"listing gave {[item.name for item in got]}")
-        for item, (_, value) in zip(got, expected):
-            if not matches(item.value, value):
-                raise Failure(f"listing gave another value for {item.name}")
-
-
-def main():
-    directory = sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__)
-    passed = failed = 0
-    for file_name in sorted(name for name in os.listdir(directory) if name.endswith(".txt")):
-        try:
-            with open(os.path.join(directory, file_name), encoding="ascii", newline="") as file:
-                DatabaseVector(file.read()).run()
-            passed += 1
-        except Exception as problem:      # a crash of the reader must not end the run
-            print(f"{file_name}: {type(problem).__name__}: {problem}")
-            failed += 1
-    print(f"{passed} passed, {failed} failed")
-    # A run without vectors must not look like a success.
-    return 1 if failed or not passed else 0
-
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(
+        sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__),
+        lambda text: DatabaseVector(text).run()))

@@ -110,7 +110,7 @@ class Vector:
             if self.fields.keys() & {"item", "read", "finding"}:
                 raise Failure(f"opening failed although more was expected: {problem}") from None
             return
-        self.check_list(store, wanted)
+        check_list(self.fields, store, wanted)
         for line in self.fields.get("read", []) + self.fields.get("item", []):
             name, answer = split_name(line)
             got = self.read(store, name)
@@ -125,32 +125,32 @@ class Vector:
                 if file.read() != self.files.get(name):
                     raise Failure(f"{name} was changed")
 
-    def check_list(self, store, wanted):
-        try:
-            got = store.items()
-        except sealed_store.StoreError as problem:
-            if problem.kind != wanted:
-                raise Failure(f"listing gave {problem.kind}: {problem}") from None
-            return
-        if wanted:
-            raise Failure(f"listing gave {len(got)} items")
-        expected = [split_name(line) for line in self.fields.get("item", [])]
-        if [item.name for item in got] != [name for name, _ in expected]:
-            raise Failure(f"listing gave {[item.name for item in got]}")
-        for item, (_, value) in zip(got, expected):
-            if not matches(item.value, value):
-                raise Failure(f"listing gave another value for {item.name}")
+
+def check_list(fields, store, wanted):
+    """Checks that a list of all items has those of the vector, or fails as it wants."""
+    try:
+        got = store.items()
+    except sealed_store.StoreError as problem:
+        if problem.kind != wanted:
+            raise Failure(f"listing gave {problem.kind}: {problem}") from None
+        return
+    if wanted:
+        raise Failure(f"listing gave {len(got)} items")
+    expected = [split_name(line) for line in fields.get("item", [])]
+    if [item.name for item in got] != [name for name, _ in expected]:
+        raise Failure(f"listing gave {[item.name for item in got]}")
+    for item, (_, value) in zip(got, expected):
+        if not matches(item.value, value):
+            raise Failure(f"listing gave another value for {item.name}")
 
 
-def main():
-    directory = sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__)
+def run_all(directory, run):
+    """Runs a check of the text of each vector, and returns the status of the program."""
     passed = failed = 0
     for file_name in sorted(name for name in os.listdir(directory) if name.endswith(".txt")):
         try:
             with open(os.path.join(directory, file_name), encoding="ascii", newline="") as file:
-                vector = Vector(file.read())
-            with tempfile.TemporaryDirectory() as place:
-                vector.run(place)
+                run(file.read())
             passed += 1
         except Exception as problem:      # a crash of the reader must not end the run
             print(f"{file_name}: {type(problem).__name__}: {problem}")
@@ -160,5 +160,11 @@ def main():
     return 1 if failed or not passed else 0
 
 
+def run_vector(text):
+    vector = Vector(text)
+    with tempfile.TemporaryDirectory() as place:
+        vector.run(place)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(sys.argv[1] if len(sys.argv) == 2 else sys.exit(__doc__), run_vector))
