@@ -10,7 +10,8 @@ import os
 import struct
 import sys
 
-from make_vectors import aead, blake, flip, name_bytes, name_hex, subkey, value_hex, value_size
+from make_vectors import (
+    SeededBuilder, aead, blake, flip, name_bytes, name_hex, subkey, value_hex, value_size)
 
 from nacl import bindings
 
@@ -40,26 +41,18 @@ def mark_of(name):
     return (service, group, install, MARK + "#" + format(fingerprint(name_bytes(name)), "x"))
 
 
-class Builder:
-    """One store. Every random byte is drawn from a sequence fixed by the store's seed."""
+class Builder(SeededBuilder):
+    """One store in a database."""
 
     def __init__(self, seed):
-        self.seed, self.drawn = seed.encode(), 0
+        super().__init__(seed)
         self.store_id, self.sk, self.ik, first, self.raw = (
             self.draw(size) for size in (16, 32, 32, 32, 32))
         self.slots, self.epochs = [(1, b"", self.raw)], [(1, 2, first)]
         self.number = self.least = 1
         self.rows, self.clock = [], CLOCK
 
-    def draw(self, size):
-        self.drawn += 1
-        return blake(size, self.drawn.to_bytes(8, "little"), key=self.seed[:64])
-
     # header
-
-    def wrap(self, key, wrapped, bound):
-        nonce = self.draw(24)
-        return nonce + aead(key, nonce, bound, wrapped)
 
     def header(self, version=1, magic=b"SSNTDBS1", zero=0, slot_count=None, epoch_count=None,
                extra=b"", number=None, slot_edit=None, index_edit=None, data_edit=None,

@@ -89,24 +89,31 @@ class Void(Remove):
         super().__init__(None, **{"key": b"", **odd})
 
 
-class Builder:
-    """One store. Every random byte is drawn from a sequence fixed by the store's seed."""
+class SeededBuilder:
+    """A store whose random bytes are all drawn from a sequence fixed by its seed."""
 
     def __init__(self, seed):
         self.seed, self.drawn = seed.encode(), 0
-        self.sk, self.mk, self.store_id, self.raw = (self.draw(size) for size in (32, 32, 16, 32))
-        self.slots = [(1, b"", self.raw)]
-        self.new_journal()
 
     def draw(self, size):
         self.drawn += 1
         return blake(size, self.drawn.to_bytes(8, "little"), key=self.seed[:64])
 
-    # header
-
     def wrap(self, key, wrapped, bound):
         nonce = self.draw(24)
         return nonce + aead(key, nonce, bound, wrapped)
+
+
+class Builder(SeededBuilder):
+    """One store in files."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.sk, self.mk, self.store_id, self.raw = (self.draw(size) for size in (32, 32, 16, 32))
+        self.slots = [(1, b"", self.raw)]
+        self.new_journal()
+
+    # header
 
     def header(self, version=1, magic=b"SSNTOOLS", zero=0, count=None, extra=b"", mac_flip=False,
                data_flip=False, slot_edit=None, attacker_edit=None, bind_commitment=True):
