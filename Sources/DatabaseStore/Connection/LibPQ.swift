@@ -4,6 +4,20 @@ import SessionToolsBase
 
 /// libpq's functions that need no connection.
 enum LibPQ {
+  /// Makes sure that OpenSSL stays usable until the process has ended.
+  ///
+  /// Otherwise `exit` takes OpenSSL apart while the threads of this library still use connections,
+  /// and a program that had done all its work would crash. It has no effect in a program that has
+  /// used OpenSSL before, and none on other builds of libpq.
+  static let keepsTLSUntilTheEnd: Void = {
+    // In openssl/crypto.h, since OpenSSL 1.1.1b.
+    let withoutExitHandler: UInt64 = 0x0008_0000
+    typealias Initialize = @convention(c) (UInt64, OpaquePointer?) -> Int32
+    // libpq has loaded it, if it uses it.
+    guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+    _ = unsafe unsafeBitCast(symbol, to: Initialize.self)(withoutExitHandler, nil)
+  }()
+
   /// Returns the keywords and values of a connection string; `nil` when it cannot be parsed.
   static func parse(connectionString text: String) -> [String: String]? {
     guard !text.utf8.contains(0) else { return nil }
@@ -52,6 +66,7 @@ enum LibPQ {
       unsafe values.append(UnsafePointer(copies[copies.count - 1]))
     }
     defer { unsafe copies.forEach { unsafe free($0) } }
+    LibPQ.keepsTLSUntilTheEnd
     if let password {
       unsafe copies.append(strdup("password"))
       unsafe names.append(UnsafePointer(copies[copies.count - 1]))

@@ -57,6 +57,11 @@ final class StoreProcess: Sendable {
     child.waitUntilExit()
   }
 
+  /// Returns its exit status.
+  func status() async throws -> Int32 {
+    try await onThread { self.child.waitUntilExit() }
+  }
+
   func closeInput() throws { try input.writer.close() }
 
   /// Ends its input, and returns what it reported until it ended.
