@@ -28,19 +28,22 @@ import Testing
     // Each start of the unit runs the next line of a test.
     try unit.1.replacing("User=mail-sync\n", with: "Type=oneshot\n")
       .replacing("/usr/local/bin/mail-sync", with: "/bin/sh -ec '. \(tool["line"])'")
+      .appending("Environment=PATH=\(BuildDirectory.path):/usr/bin:/bin\n")
       .appending("StandardOutput=append:\(output)\nStandardError=append:\(output)\n")
       .write(toFile: tool["units/mail-sync.service"], atomically: false, encoding: .utf8)
     let script = """
-      set -e
+      set -e; umask 077
       export TPM2TOOLS_TCTI=swtpm:path=$PWD/tpm/socket
       swtpm socket --tpm2 --tpmstate dir=tpm --server type=unixio,path=tpm/socket \\
-        --ctrl type=unixio,path=tpm/control --flags not-need-init,startup-clear &
+        --ctrl type=unixio,path=tpm/socket.ctrl --flags not-need-init,startup-clear > tpm/log 2>&1 &
       trap "kill -KILL $!" EXIT
       until [ -S tpm/socket ]; do sleep 0.01; done
-      mkdir -m 0700 state
+      mkdir state
       printf 'correct horse' > passphrase
       serve() {
         printf '%s\\n' "$1" > line
+        # As the kernel does for each program that used the TPM.
+        tpm2_flushcontext --loaded-session
         systemctl --user start mail-sync || true
         systemctl --user show --property ExecMainStatus mail-sync
       }
