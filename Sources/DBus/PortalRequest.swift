@@ -1,8 +1,7 @@
 /// A request to the desktop's portal, which every sandboxed program may reach, and its response.
 ///
 /// The method of the portal answers with the path of a request; the response is a signal of that
-/// object, because a person may be asked before. It is sent to the connection that made the request,
-/// which must make no other one at the same time
+/// object, because a person may be asked before. It is sent to the connection that made the request
 /// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Request.html).
 package struct PortalRequest: Sendable {
   /// What became of a request, by the number in the signal.
@@ -37,7 +36,7 @@ package struct PortalRequest: Sendable {
   /// - Parameters:
   ///   - interface: The last part of the interface's name, such as `Secret`.
   ///   - method: The method.
-  ///   - arguments: The arguments before the options, of which there are none.
+  ///   - arguments: The arguments before the options, which are left empty.
   ///   - descriptors: The descriptors that the arguments refer to.
   package init(
     _ interface: String, _ method: String, _ arguments: [Variant],
@@ -54,7 +53,7 @@ package struct PortalRequest: Sendable {
   /// If this throws, release the connection: the portal then closes the request.
   ///
   /// - Parameters:
-  ///   - connection: A connection without another request.
+  ///   - connection: The connection.
   ///   - timeout: How long to wait for the portal.
   ///   - responseTimeout: How long to wait for the response after that; `nil` for as long as a
   ///     person needs.

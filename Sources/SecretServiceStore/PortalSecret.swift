@@ -3,8 +3,8 @@ package import SessionToolsBase
 
 /// The secret that the desktop keeps for a sandboxed app: `org.freedesktop.portal.Secret`.
 ///
-/// Any app may ask for its own and for no other: the portal tells apps apart by their sandboxes. A
-/// program outside of one gets a secret that all such programs share, so that none should ask.
+/// An app gets its own secret and no other: the portal identifies it by its sandbox. Programs
+/// outside of a sandbox would share one secret.
 ///
 /// The desktop makes the secret when it is first asked for, and keeps it in the keyring
 /// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Secret.html).
@@ -46,7 +46,7 @@ package struct PortalSecret: Sendable {
     }
   }
 
-  /// Asks the portal for the secret, which makes it if there is none.
+  /// Asks the portal for the secret, which makes it when it is first asked.
   ///
   /// - Returns: 16 to 4,096 bytes.
   /// - Throws: `promptDismissed`; `unavailable` when there is no portal, or it gives no secret;
@@ -110,7 +110,7 @@ package struct PortalSecret: Sendable {
     case .failed:
       throw StoreError(
         .unavailable, store: Self.name,
-        reason: "the portal gave none: the keyring is locked, or there is none",
+        reason: "the portal gave none: the keyring is locked or absent",
         remedy: "Unlock the keyring, or start one, such as gnome-keyring; then try again")
     }
   }

@@ -5,7 +5,7 @@ package enum Sandbox: Hashable, Sendable {
   case flatpak
   case snap
 
-  /// The sandbox; `nil` when there is none.
+  /// The sandbox; `nil` outside of one.
   ///
   /// Flatpak puts the file there (https://docs.flatpak.org/en/latest/sandbox-permissions.html); snapd
   /// sets the variable (https://snapcraft.io/docs/environment-variables). A program that is started

@@ -53,8 +53,8 @@ public struct PortalKey: KeySource {
     return try key(for: slot)
   }
 
-  /// Returns a new slot with a random salt, and its key; the desktop makes the app's secret if
-  /// there is none.
+  /// Returns a new slot with a random salt, and its key; the desktop makes the app's secret when it
+  /// is first asked for it.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {

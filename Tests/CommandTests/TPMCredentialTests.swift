@@ -50,7 +50,8 @@ import Testing
       get="session-tools get $PWD/state/store --service mail token"
       \(commands[0])
       serve '\(commands[1])'
-      serve '\(commands[2]) --new-passphrase-file \(tool["passphrase"])'
+      serve '\(commands[2]) --new-passphrase-file \(tool["passphrase"]) \
+        --passphrase-memory 8 --passphrase-passes 1'
       serve "printf s3cret | session-tools set $PWD/state/store --service mail token \
         --credential store-key"
       serve "$get --credential store-key"
