@@ -19,9 +19,10 @@ package enum ReferencedKey: Hashable, Sendable {
     switch reference.scheme {
     case "secret-service": self = .keyring
     case SecurityKeySlot.scheme:
-      self = SecurityKeySlot(reference).map { .securityKey($0) } ?? .unknown
-    case RecipientSlot.scheme: self = RecipientSlot(reference).map { .recipient($0) } ?? .unknown
-    case PortalSlot.scheme: self = PortalSlot(reference).map { .portal($0) } ?? .unknown
+      self = SecurityKeySlot(reference).map(ReferencedKey.securityKey) ?? .unknown
+    case RecipientSlot.scheme:
+      self = RecipientSlot(reference).map(ReferencedKey.recipient) ?? .unknown
+    case PortalSlot.scheme: self = PortalSlot(reference).map(ReferencedKey.portal) ?? .unknown
     default: self = .unknown
     }
   }
@@ -49,7 +50,7 @@ package enum ReferencedKey: Hashable, Sendable {
 }
 
 extension ReferencedKey {
-  /// The longest part of an unknown reference in a description, in characters.
+  /// The longest part of an unknown reference in a description, in Unicode's scalars.
   private static let longestUnknownCount = 24
 
   /// Returns a description in one line, for people.
@@ -63,11 +64,13 @@ extension ReferencedKey {
     case .recipient(let slot):
       "recipient \(slot.label.text.isEmpty ? "" : "\(slot.label.text) ")(\(slot.shortKey))"
     case .portal: "secret of a sandboxed app, from the desktop's portal"
-    case .unknown:
-      reference.count <= Self.longestUnknownCount
-        ? "key kept at \(reference)"
-        : "key kept at \(reference.prefix(Self.longestUnknownCount))… "
-          + "(\(reference.count) characters)"
+    case .unknown: "key kept at \(Self.shortened(reference))"
     }
+  }
+
+  private static func shortened(_ reference: String) -> String {
+    let scalars = reference.unicodeScalars
+    guard scalars.count > longestUnknownCount else { return reference }
+    return "\(scalars.prefix(longestUnknownCount))… (\(scalars.count) characters)"
   }
 }
