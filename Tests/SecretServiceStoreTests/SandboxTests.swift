@@ -67,6 +67,10 @@ import Testing
     #expect(complaint.contains("flatpak run --command=PROGRAM APP"), "\(complaint)")
     #expect(try files() == before)
     #expect(try await flatpak.app("read") == "Ada\n")
+
+    try FileManager.default.removeItem(atPath: keychain)
+    #expect(try await flatpak.app("store-by-keyring", "Ada") == "stored\n")
+    #expect(try references().map { $0.hasPrefix("portal:") } == [true])
   }
 
   @Test func `a keyring that was deleted loses nothing, and opens the keychain when it is back`()
@@ -127,6 +131,9 @@ import Testing
 
     try FileManager.default.removeItem(atPath: bus["data/session-tools"])
     let plain = try await FlatpakApp("com.example.Plain", on: bus)
+    let refused = try await plain.app("store-by-keyring", "Ada")
+    #expect(refused.hasPrefix("unavailable: ") && refused.contains("--talk-name="), "\(refused)")
+    #expect(!FileManager.default.fileExists(atPath: bus["data/session-tools/com.example.mail"]))
     #expect(try await plain.app("store", "Ada") == "stored\n")
     #expect(try references() == ["no reference"])
     #expect(try await plain.app("read") == "Ada\n")
