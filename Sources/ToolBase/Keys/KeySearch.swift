@@ -123,6 +123,7 @@ package struct KeySearch {
       remedies.append("\(start)key-file or \(start)credential")
     }
     if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
+    if slots.contains(where: \.isRecipient) { remedies.append("\(start)recipient-key") }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
     }
@@ -135,6 +136,12 @@ extension KeySlot {
   var isRawKey: Bool {
     if case .rawKey = parameters { true } else { false }
   }
+
+  /// Whether a security key opens it.
+  var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
+
+  /// Whether it is sealed to a recipient.
+  var isRecipient: Bool { parameters.flatMap(RecipientSlot.init) != nil }
 
   /// The key in the Secret Service that opens it.
   package var serviceKey: SecretServiceKey? {
