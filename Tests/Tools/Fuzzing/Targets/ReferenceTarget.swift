@@ -9,8 +9,8 @@ enum ReferenceTarget {
     switch input.byte() % 4 {
     case 0: try check(String(decoding: input.remaining(), as: UTF8.self))
     case 1: try check("fido2:" + encoded(input.remaining()))
-    case 2: try check("portal:" + encoded(input.remaining()))
-    default: try check("x25519:" + encoded(input.remaining()))
+    case 2: try check("x25519:" + encoded(input.remaining()))
+    default: try check("portal:" + encoded(input.remaining()))
     }
   }
 
