@@ -52,7 +52,8 @@ let package = Package(
     .systemLibrary(
       name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(
-      name: "SecretServiceStore", dependencies: ["CSecret", "DBus", "SessionToolsBase"]),
+      name: "SecretServiceStore",
+      dependencies: ["CLinux", "CSecret", "DBus", "SessionToolsBase"]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SessionToolsBase"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
     .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
@@ -214,11 +215,13 @@ let package = Package(
     .testTarget(
       name: "SecretServiceStoreTests",
       dependencies: [
-        "BusTestSupport", "DBus", "SealedStore", "SecretServiceStore", "SessionTools",
-        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
+        "BusTestSupport", "DBus", "SandboxedApp", "SealedStore", "SecretServiceStore",
+        "SessionTools", "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
         "session-tools",
       ],
       exclude: ["Transcripts"]),
+    .executableTarget(
+      name: "SandboxedApp", dependencies: ["SessionTools"], path: "Tests/Workers/SandboxedApp"),
     .executableTarget(
       name: "AuthenticationWorker",
       dependencies: [

@@ -34,6 +34,7 @@ static inline int session_tools_column_count(int descriptor) {
 extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int memfd_create(const char *, unsigned);
+extern int pipe2(int[2], int);
 extern int execvpe(const char *, char *const *, char *const *);
 extern int sched_getcpu(void);
 extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);

@@ -54,6 +54,25 @@ import Synchronization
     unsafe g_source_attach(source, context)
     return unsafe DelayedCall(taking: source)
   }
+
+  /// Runs a closure on the thread once a descriptor can be read or its other end was closed, unless
+  /// the returned call is released before.
+  ///
+  /// The descriptor must stay open for as long as the call exists.
+  func perform(
+    whenReadable descriptor: Int32, _ body: @escaping @Sendable () -> Void
+  ) -> DelayedCall {
+    let condition = GIOCondition(G_IO_IN.rawValue | G_IO_HUP.rawValue | G_IO_ERR.rawValue)
+    let source = unsafe g_unix_fd_source_new(descriptor, condition)
+    let call = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+    let callback: @convention(c) (gint, GIOCondition, UnsafeMutableRawPointer?) -> gboolean = {
+      _, _, pointer in unsafe run(pointer)
+    }
+    unsafe g_source_set_callback(
+      source, unsafeBitCast(callback, to: GSourceFunc.self), call, release)
+    unsafe g_source_attach(source, context)
+    return unsafe DelayedCall(taking: source)
+  }
 }
 
 /// Runs the closure in a box, once.
@@ -69,7 +88,7 @@ private let release: GDestroyNotify = { pointer in
   unsafe Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(pointer).release()
 }
 
-/// A call that happens later, unless it is released before.
+/// A call that happens later, or when a descriptor can be read, unless it is released before.
 ///
 /// A `GSource` may be destroyed from any thread: this justifies the unchecked conformance.
 @safe package final class DelayedCall: @unchecked Sendable {

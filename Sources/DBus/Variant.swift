@@ -55,6 +55,11 @@ extension Variant {
     unsafe make(g_variant_new_int32(value))
   }
 
+  /// Makes a reference to a descriptor, by its position among those that are sent.
+  package static func handle(_ position: Int32) -> Variant {
+    unsafe make(g_variant_new_handle(position))
+  }
+
   package static func boolean(_ value: Bool) -> Variant {
     unsafe make(g_variant_new_boolean(value ? 1 : 0))
   }

@@ -92,7 +92,9 @@ extension SecretServiceStore {
       return StoreError(
         .unavailable, store: self.name,
         reason: "no program provides org.freedesktop.secrets on the session bus",
-        remedy: "Install and start one: gnome-keyring, KeePassXC or KWallet",
+        remedy: Sandbox.current.map {
+          "Either \($0.howToReachKeyring), or keep the items in a keychain"
+        } ?? "Install and start one: gnome-keyring, KeePassXC or KWallet",
         underlying: error)
     default:
       return StoreError(

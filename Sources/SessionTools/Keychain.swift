@@ -104,8 +104,26 @@ final class Keychain: BlockingSecretStore {
   private func existing() throws(StoreError) -> SealedFileStore? {
     try openedOr { () throws(StoreError) in
       guard try SealedFileStore.exists(at: path) else { return nil }
-      return try SealedFileStore.open(at: path, key: KeychainKey(forStoreAt: path, config))
+      do throws(StoreError) {
+        return try SealedFileStore.open(at: path, key: KeychainKey(forStoreAt: path, config))
+      } catch let error where error.code == .wrongKey {
+        throw otherSecret() ?? error
+      }
     }
+  }
+
+  /// Returns the error for a keychain that opens with the app's secret alone, when the desktop has
+  /// another one; `nil` for any other keychain.
+  private func otherSecret() -> StoreError? {
+    guard let slots = try? SealedFileStore.keySlots(at: path),
+      slots.allSatisfy({ $0.parameters.flatMap { PortalSlot($0) } != nil })
+    else { return nil }
+    return StoreError(
+      .wrongKey, store: path,
+      reason: "the desktop has another secret for this app than when the keychain was made: the "
+        + "keyring was deleted, or the app's identifier changed",
+      remedy: "Put the keyring back from a backup, or remove the keychain's directory, and all its "
+        + "items with it")
   }
 
   /// Returns the store; makes it if it does not exist.

@@ -16,6 +16,9 @@ public struct KeychainContainerConfig: Sendable {
   public let protection: KeychainProtection
   /// The options for the Secret Service, if the protection uses it: whether a person may be asked
   /// to unlock it, and how long to wait.
+  ///
+  /// In a sandbox they say how long to wait for the desktop's portal, which asks a person whenever
+  /// the keyring is locked.
   public var secretServiceOptions = SecretServiceStore.Options()
 
   /// Describes a keychain.

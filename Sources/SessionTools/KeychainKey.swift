@@ -30,7 +30,10 @@ final class KeychainKey: KeySource {
     case .rawKey:
       return try KeyFile.standard(forStore: identifier).wrappingKey(for: slot)
     case .namedKey(let reference):
-      return try SecretServiceKey(reference: reference, options: options)?.wrappingKey(for: slot)
+      if let key = SecretServiceKey(reference: reference, options: options) {
+        return try key.wrappingKey(for: slot)
+      }
+      return try PortalKey(options).wrappingKey(for: slot)
     case .passphrase:
       guard let provider else {
         throw StoreError(
@@ -48,6 +51,15 @@ final class KeychainKey: KeySource {
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     preconditionFailure("only opens existing keychains")
+  }
+}
+
+extension PortalKey {
+  /// A key that is waited for as long as the Secret Service.
+  init(_ options: SecretServiceStore.Options) {
+    self.init(
+      timeout: options.prompts == .ifNeeded
+        ? options.timeout + options.promptTimeout : options.timeout)
   }
 }
 

@@ -15,10 +15,16 @@ struct KeychainMaker {
   func make() throws(StoreError) -> SealedFileStore {
     switch config.protection.choice {
     case .automatic:
-      // Not `??`, which loses the type of the error that its right side throws.
-      if let store = try makeWithServiceKey() { return store }
-      return try makeWithKeyFile()
-    case .secretService: return try make(with: newServiceKey())
+      switch try keyring() {
+      case .service: return try make(with: newServiceKey())
+      case .portal: return try make(with: PortalKey(config.secretServiceOptions))
+      case nil: return try makeWithKeyFile()
+      }
+    case .secretService:
+      if Sandbox.current != nil, case .portal? = try keyring() {
+        return try make(with: PortalKey(config.secretServiceOptions))
+      }
+      return try make(with: newServiceKey())
     case .keyFile: return try makeWithKeyFile()
     case .passphrase(let provider):
       return try SealedFileStore.create(
@@ -31,15 +37,32 @@ struct KeychainMaker {
     try SealedFileStore.createWithStandardKeyFile(at: path).store
   }
 
-  /// Returns `nil` if there is certainly no service that could keep the key.
-  private func makeWithServiceKey() throws(StoreError) -> SealedFileStore? {
-    let service = SecretServiceStore(options: config.secretServiceOptions)
-    let availability = try service.waiting { service async throws(StoreError) in
-      try await service.availability()
+  /// What can keep the key.
+  private enum Keyring {
+    case service
+    /// The desktop's portal, for a sandboxed app that may not use the service.
+    case portal
+  }
+
+  /// Returns what can keep the key; `nil` if there is certainly nothing that could.
+  private func keyring() throws(StoreError) -> Keyring? {
+    switch try availability() {
+    case .locked, .unlocked: return .service
+    case .noCollection: return nil
+    case .noBus, .noProvider:
+      return try PortalKey(config.secretServiceOptions).isAvailable() ? .portal : nil
     }
-    switch availability {
-    case .noBus, .noProvider, .noCollection: return nil
-    case .locked, .unlocked: return try make(with: newServiceKey())
+  }
+
+  private func availability() throws(StoreError) -> SecretServiceStore.Availability {
+    let service = SecretServiceStore(options: config.secretServiceOptions)
+    do throws(StoreError) {
+      return try service.waiting { service async throws(StoreError) in
+        try await service.availability()
+      }
+    } catch let error where error.code == .accessDenied && Sandbox.current != nil {
+      // Flatpak hides the service; AppArmor, which confines snaps, refuses calls to it.
+      return .noProvider
     }
   }
 
@@ -48,6 +71,10 @@ struct KeychainMaker {
     let unique = String(UInt128.random(in: .min ... .max), radix: 16)
     return SecretServiceKey(
       "\(config.groupName) \(unique)", makeIfAbsent: true, options: config.secretServiceOptions)
+  }
+
+  private func make(with key: PortalKey) throws(StoreError) -> SealedFileStore {
+    try SealedFileStore.create(at: path, key: key)
   }
 
   private func make(with key: SecretServiceKey) throws(StoreError) -> SealedFileStore {

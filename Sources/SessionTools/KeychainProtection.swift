@@ -1,3 +1,4 @@
+import SecretServiceStore
 public import SessionToolsBase
 
 /// The protection of a keychain's items at rest.
@@ -18,9 +19,14 @@ public struct KeychainProtection: Sendable {
   /// The service is unavailable if there is no session bus, no provider on the bus, or no default
   /// collection. A service that is locked or does not answer counts as available: storing then
   /// fails, and no keychain is made.
+  ///
+  /// In a Flatpak or a Snap without permission to use the service, the key comes from the desktop's
+  /// portal, which needs none (``PortalKey``). A key file is then made only if there is no portal
+  /// for secrets; if the portal gives none, storing fails, and no keychain is made.
   public static let automatic = KeychainProtection(choice: .automatic)
 
-  /// A key in the Secret Service.
+  /// A key in the Secret Service, or, in a Flatpak or a Snap without permission to use the service,
+  /// from the desktop's portal, which keeps it in the keyring as well (``PortalKey``).
   ///
   /// It protects the items from someone who has the disk, as well as the keyring's password does.
   public static let secretService = KeychainProtection(choice: .secretService)
@@ -57,11 +63,16 @@ public struct KeychainProtection: Sendable {
   var intention: String {
     switch choice {
     case .automatic:
-      "opened with a key in the Secret Service, or with a key file if the service is unavailable"
-    case .secretService: "opened with a key in the Secret Service"
+      "opened with a key in \(keyring), or with a key file if that is unavailable"
+    case .secretService: "opened with a key in \(keyring)"
     case .keyFile: "opened with a key file"
     case .passphrase: "opened with a passphrase"
     case .secretServiceItems: "kept by the Secret Service"
     }
+  }
+
+  private var keyring: String {
+    Sandbox.current == nil
+      ? "the Secret Service" : "the Secret Service or from the desktop's portal"
   }
 }

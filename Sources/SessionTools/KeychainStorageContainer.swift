@@ -14,7 +14,8 @@ public import SessionToolsBase
 ///
 /// The store is made when the first item is stored. Its key is kept where the configuration says
 /// (``KeychainProtection``): by default in the Secret Service, or in a key file
-/// (`KeyFile.standard(forStore:)`) if the service is unavailable. ``protection()`` describes the
+/// (`KeyFile.standard(forStore:)`) if the service is unavailable; in a Flatpak or a Snap without
+/// permission to use the service it comes from the desktop's portal. ``protection()`` describes the
 /// result. It never changes by itself; if the key of a keychain is missing, that is an error, and
 /// the keychain is never replaced by a new one.
 ///

@@ -54,10 +54,10 @@ struct LogindManager: Sendable {
 
   /// Delays sleep for as long as the descriptor exists, commonly at most 5 s; `nil` when logind
   /// does not allow it.
-  func delaySleep(program: String, reason: String) async -> ReceivedDescriptor? {
+  func delaySleep(program: String, reason: String) async -> BusDescriptor? {
     let method = DBusMethod(Self.service, Self.path, Interface.manager.rawValue, "Inhibit")
     // Without the delay, events are still reported, but perhaps only after the machine has slept.
-    let answer = try? await connection.callForDescriptors(
+    let answer = try? await connection.callWithDescriptors(
       method, ["sleep", program, reason, "delay"].map(Variant.string),
       timeout: BusListening.timeout)
     return answer?.descriptor(0)

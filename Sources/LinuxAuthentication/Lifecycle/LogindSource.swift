@@ -89,7 +89,7 @@ private final class LogindState {
   private var lock = DesktopLock()
   private var isAsleep = false
   /// Sleep is delayed as long as this exists.
-  private var delay: ReceivedDescriptor?
+  private var delay: BusDescriptor?
 
   init(program: String, reason: String, receive: @escaping (SystemEvent) -> Void) {
     self.program = program

@@ -6,6 +6,8 @@ package enum ReferencedKey: Hashable, Sendable {
   case keyring
   case securityKey(SecurityKeySlot)
   case recipient(RecipientSlot)
+  /// The secret that the desktop's portal keeps for a sandboxed app.
+  case portal(PortalSlot)
   /// A key of a scheme, or in a form, that this library does not know.
   case unknown
 
@@ -20,6 +22,7 @@ package enum ReferencedKey: Hashable, Sendable {
       self = SecurityKeySlot(reference).map(ReferencedKey.securityKey) ?? .unknown
     case RecipientSlot.scheme:
       self = RecipientSlot(reference).map(ReferencedKey.recipient) ?? .unknown
+    case PortalSlot.scheme: self = PortalSlot(reference).map(ReferencedKey.portal) ?? .unknown
     default: self = .unknown
     }
   }
@@ -29,14 +32,15 @@ package enum ReferencedKey: Hashable, Sendable {
     switch self {
     case .securityKey(let slot): slot.label.text
     case .recipient(let slot): slot.label.text
-    case .keyring, .unknown: nil
+    case .keyring, .portal, .unknown: nil
     }
   }
 
   /// What someone with the disk needs to open the slot; `nil` if that is not known.
   package var atRest: AtRestProtection? {
     switch self {
-    case .keyring: .keyring
+    // The desktop keeps the app's secret in the keyring.
+    case .keyring, .portal: .keyring
     // A recipient's secret key is not kept with the store, so that no other slot is easier to open
     // because of it.
     case .securityKey, .recipient: .hardware
@@ -59,6 +63,7 @@ extension ReferencedKey {
         + (slot.isUserVerified ? "PIN or fingerprint, and touch)" : "touch alone)")
     case .recipient(let slot):
       "recipient \(slot.label.text.isEmpty ? "" : "\(slot.label.text) ")(\(slot.shortKey))"
+    case .portal: "secret of a sandboxed app, from the desktop's portal"
     case .unknown: "key kept at \(Self.shortened(reference))"
     }
   }

@@ -115,8 +115,8 @@ package enum Sodium {
     return out
   }
 
-  /// Computes BLAKE2b of a whole buffer with a key, into another key.
-  static func hash(_ buffer: ByteBuffer, key: KeyBytes, into target: KeyBytes) {
+  /// Computes BLAKE2b of a whole buffer, with or without a key, into another key.
+  static func hash(_ buffer: ByteBuffer, key: KeyBytes?, into target: KeyBytes) {
     let out = unsafe UnsafeMutableRawBufferPointer(
       start: target.mutablePointer, count: target.byteCount)
     unsafe hash(buffer, 0..<buffer.byteCount, key: key, into: out)

@@ -49,20 +49,6 @@ extension AsyncSecretStore {
   package func waiting<Result: Sendable>(
     _ operation: @escaping @Sendable (Self) async throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let answer = BlockingAnswer<Result, StoreError>()
-    Task.detached(executorPreference: waitingExecutor) {
-      do throws(StoreError) {
-        answer.give(.success(try await operation(self)))
-      } catch {
-        answer.give(.failure(error))
-      }
-    }
-    return try answer.wait().get()
+    try BlockingAnswer.wait { () async throws(StoreError) in try await operation(self) }
   }
 }
-
-/// The executor of operations that blocking calls wait for.
-///
-/// On the cooperative pool they might never run, because a program that makes such calls from tasks
-/// can block all threads of the pool.
-private let waitingExecutor = QueueExecutor("session-tools.async-store")

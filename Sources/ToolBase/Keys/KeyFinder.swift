@@ -6,8 +6,8 @@ import SessionToolsBase
 /// The search for the key that opens a store.
 ///
 /// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
-/// that `init` made; the key in the Secret Service that a slot names; the key that `unlock` gave to
-/// the agent; a passphrase asked for on the terminal.
+/// that `init` made; the key in the Secret Service that a slot names, or in an app's sandbox the
+/// app's secret; the key that `unlock` gave to the agent; a passphrase asked for on the terminal.
 package struct KeyFinder {
   package let path: String
   /// The key that the command line names.
@@ -31,8 +31,8 @@ package struct KeyFinder {
   /// Opens the store with the first key in the order, and also returns the key.
   ///
   /// If a key was named and does not open the store, that is an error. The file that `init` made
-  /// and a key in the Secret Service give way to the agent and to a passphrase, because the store's
-  /// slots may have been changed since, and a keyring may be locked.
+  /// and a key in the keyring give way to the agent and to a passphrase, because the store's slots
+  /// may have been changed since, and a keyring may be locked.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` if there is no key.
   package func open(
@@ -117,8 +117,11 @@ package struct KeyFinder {
     if slots.contains(where: \.isRawKey), Files.exists(file.path) {
       return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
     }
-    guard let key = slots.lazy.compactMap(\.serviceKey).first else { return nil }
-    return try KeyArgument.secretService(key).choose(keys.prompt)
+    if let key = slots.lazy.compactMap(\.serviceKey).first {
+      return try KeyArgument.secretService(key).choose(keys.prompt)
+    }
+    guard slots.contains(where: \.isOfSandboxedApp) else { return nil }
+    return ChosenKey(PortalKey(), name: "the app's secret", place: nil)
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
@@ -144,10 +147,14 @@ package struct KeyFinder {
 }
 
 extension ChosenKey {
-  /// Returns the source, which waits for the Secret Service no longer than for other writers.
+  /// Returns the source, which waits for the keyring no longer than for other writers.
   ///
-  /// - Throws: `unavailable` if the library for the Secret Service is not installed.
+  /// - Throws: `unavailable` if the library for the keyring is not installed.
   fileprivate func source(waitingAtMost timeout: Duration) throws(StoreError) -> any KeySource {
+    if source is PortalKey {
+      try SharedLibrary.gio.check()
+      return PortalKey(timeout: timeout)
+    }
     guard let key = source as? SecretServiceKey else { return source }
     try SharedLibrary.secret.check()
     var options = SecretServiceStore.Options()
@@ -157,6 +164,6 @@ extension ChosenKey {
 
   /// Returns whether a passphrase may be asked for instead, after an error.
   fileprivate func givesWay(after error: StoreError) -> Bool {
-    error.code == .wrongKey || source is SecretServiceKey
+    error.code == .wrongKey || source is SecretServiceKey || source is PortalKey
   }
 }

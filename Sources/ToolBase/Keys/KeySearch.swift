@@ -149,6 +149,9 @@ extension KeySlot {
     return SecretServiceKey(reference: reference)
   }
 
+  /// Whether the secret of a sandboxed app opens it.
+  var isOfSandboxedApp: Bool { parameters.flatMap { PortalSlot($0) } != nil }
+
   /// Whether a passphrase may open it.
   package var isPassphrase: Bool {
     if case .passphrase = parameters { true } else { false }

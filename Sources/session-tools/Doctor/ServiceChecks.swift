@@ -45,10 +45,7 @@ struct ServiceChecks {
     case .noProvider:
       return found(
         "no program provides it",
-        remedy: DesktopEnvironment.isKDE
-          ? "sudo apt-get install libpam-kwallet5, turn KWallet on in System Settings, and log in "
-            + "again"
-          : "sudo apt-get install gnome-keyring, and log in again")
+        remedy: Sandbox.current?.howToReachKeyring ?? DesktopEnvironment.howToInstallKeyring)
     case .noCollection:
       let program = try program
       return found(
@@ -129,8 +126,14 @@ extension ProviderProgram {
 }
 
 private enum DesktopEnvironment {
-  /// Whether the desktop is KDE, for which KWallet is the provider to install.
-  static var isKDE: Bool {
+  /// How a person installs the provider that belongs to the desktop.
+  static var howToInstallKeyring: String {
+    isKDE
+      ? "sudo apt-get install libpam-kwallet5, turn KWallet on in System Settings, and log in again"
+      : "sudo apt-get install gnome-keyring, and log in again"
+  }
+
+  private static var isKDE: Bool {
     let names = ProcessInfo.processInfo.environment["XDG_CURRENT_DESKTOP"] ?? ""
     return names.split(separator: ":").contains("KDE")
   }

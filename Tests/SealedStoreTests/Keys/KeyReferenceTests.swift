@@ -130,6 +130,7 @@ import Testing
       (slot("fido2", securityKey(flags: 0)), "security key (Ada's; touch alone)"),
       (recipient("recovery"), "recipient recovery (AgICAgIC)"),
       (recipient(""), "recipient (AgICAgIC)"),
+      (slot("portal", [1] + publicKey), "secret of a sandboxed app, from the desktop's portal"),
       (.namedKey(reference: "secret-service:a/b"), "key kept at secret-service:a/b"),
       (.namedKey(reference: "keyring:1"), "key kept at keyring:1"),
       (.namedKey(reference: long), "key kept at \(long.prefix(24))… (405 characters)"),
@@ -152,7 +153,8 @@ import Testing
       ([hardware], .hardware), ([recipient], .hardware), ([recipient, hardware], .hardware),
       ([hardware, passphrase, recipient], .passphrase), ([recipient, keyring], .keyring),
       ([keyring, passphrase, hardware], .keyring),
-      ([hardware, .rawKey(label: ""), passphrase], .keyFile),
+      ([hardware, slot("portal", [1] + [UInt8](repeating: 2, count: 32))], .keyring),
+      ([hardware, .rawKey(label: ""), passphrase], .keyFile), ([slot("portal", [1])], nil),
       ([hardware, .namedKey(reference: "kms:1")], nil), ([hardware, nil], nil),
       ([.rawKey(label: ""), slot("fido2", [2])], nil), ([slot("x25519", [1])], nil),
     ]

@@ -82,6 +82,8 @@ struct Vector: Sendable, CustomTestStringConvertible {
       keySource.recipientKey = SecretBytes(try Self.bytes(hex: value))
     case "security-key":
       keySource.securityKey = SecretBytes(try Self.bytes(hex: value))
+    case "app-secret":
+      keySource.appSecret = SecretBytes(try Self.bytes(hex: value))
     case "named-key":
       let parts = value.split(separator: " ")
       keySource.named[String(parts[0])] = SecretBytes(try Self.bytes(hex: parts[1]))
@@ -150,6 +152,7 @@ struct VectorKey: KeySource {
   var named: [String: SecretBytes] = [:]
   var recipientKey: SecretBytes?
   var securityKey: SecretBytes?
+  var appSecret: SecretBytes?
 
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     switch slot {
@@ -163,6 +166,8 @@ struct VectorKey: KeySource {
         try slot.wrappingKey(openedWith: WrappingKey(recipientKey))
       } else if let securityKey {
         try SecurityKeySlot(slot)?.wrappingKey(from: securityKey)
+      } else if let appSecret {
+        try PortalSlot(slot)?.wrappingKey(from: appSecret)
       } else {
         nil
       }

@@ -27,7 +27,14 @@ package final class PrivateBus: Sendable {
   private let daemon: Mutex<Daemon>
   package let address: String
 
-  package init(_ services: Services = .none) async throws {
+  /// Starts a bus.
+  ///
+  /// - Parameters:
+  ///   - services: The services that it starts on demand.
+  ///   - denied: The attributes of a rule that denies calls, in the language of the bus's
+  ///     configuration.
+  /// - Throws: An error if the bus does not start.
+  package init(_ services: Services = .none, denying denied: String? = nil) async throws {
     directory = try TemporaryDirectory()
     for name in ["home", "data", "config", "runtime", "temporary"] {
       try FileManager.default.createDirectory(
@@ -48,6 +55,7 @@ package final class PrivateBus: Sendable {
           <allow send_destination="*" eavesdrop="true"/>
           <allow eavesdrop="true"/>
           <allow own="*"/>
+          \(denied.map { "<deny \($0)/>" } ?? "")
         </policy>
         <limit name="max_message_size">134217728</limit>
       </busconfig>

@@ -694,6 +694,29 @@ def security_keys(write):
     vector("label_not_utf8", "a label that is not UTF-8", label=b"\xc3")
 
 
+def app_secrets(write):
+    """Slots of sandboxed apps; each bad one would open for a lenient reader."""
+    def vector(title, comment, items=None, version=1, salt=32, length=64, after=b"",
+               hashed=lambda secret: blake(32, secret), given=lambda secret: secret):
+        b = four("app secret " + title)
+        secret = (b.draw(64) * 64)[:length]
+        data = bytes([version]) + b.draw(64)[:salt] + after
+        key = blake(32, b"SSNTPORT" + data, key=hashed(secret))
+        b.slots = [(3, reference(b"portal", data), key)]
+        outcome = {"items": FOUR} if items else {"expect": "wrong key"}
+        write(("slot_app_secret_" + title).rstrip("_"), comment, b.files(),
+              key=["app-secret: " + given(secret).hex()], **outcome)
+
+    vector("", "the secret of a sandboxed app", items=FOUR)
+    vector("shortest", "a secret of 16 bytes", items=FOUR, length=16)
+    vector("longest", "a secret of 4096 bytes", items=FOUR, length=4096)
+    vector("other", "the secret of another app", given=lambda secret: flip(secret, 0))
+    vector("not_hashed", "the secret itself as the key", hashed=lambda secret: secret)
+    vector("version_2", "a version that does not exist", version=2)
+    vector("salt_too_short", "a salt of 31 bytes", salt=31)
+    vector("salt_too_long", "a salt of 33 bytes", salt=33)
+
+
 def slots(write):
     b = four("labelled")
     b.slots = [(1, "Schl\u00fcssel im Tresor".encode(), b.raw)]
@@ -748,6 +771,7 @@ def slots(write):
 
     recipients(write)
     security_keys(write)
+    app_secrets(write)
 
     b = four("two slots")
     b.slots = [(1, b"first", b.draw(32)), (1, b"second", b.raw)]

@@ -283,12 +283,21 @@ def security_key_slot_key(reference: str, output: bytes) -> Optional[bytes]:
     return keyed_hash(32, output, b"SSNTFID2" + data[:end])
 
 
+def portal_slot_key(reference: str, secret: bytes) -> Optional[bytes]:
+    """`secret` is what the desktop's portal keeps for the app."""
+    data = reference_bytes(reference, "portal")
+    if data is None or len(data) != 33 or data[0] != 1:
+        return None
+    return keyed_hash(32, hashlib.blake2b(secret, digest_size=32).digest(), b"SSNTPORT" + data)
+
+
 class Credentials:
     def __init__(self, raw_key=None, passphrase=None, named=None, recipient_key=None,
-                 security_key=None, max_passes=10, max_memory_kib=1 << 20,
+                 security_key=None, app_secret=None, max_passes=10, max_memory_kib=1 << 20,
                  max_total_kib=40 << 20):
         self.raw_key, self.passphrase, self.named = raw_key, passphrase, named or {}
         self.recipient_key, self.security_key = recipient_key, security_key
+        self.app_secret = app_secret
         self.max_passes, self.max_memory_kib, self.max_total_kib = (
             max_passes, max_memory_kib, max_total_kib)
         for key in [raw_key, recipient_key, security_key, *self.named.values()]:
@@ -321,6 +330,8 @@ class Credentials:
             return recipient_slot_key(reference, self.recipient_key)
         if self.security_key is not None:
             return security_key_slot_key(reference, self.security_key)
+        if self.app_secret is not None:
+            return portal_slot_key(reference, self.app_secret)
         return self.named.get(reference)
 
 

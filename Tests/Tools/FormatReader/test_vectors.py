@@ -15,7 +15,7 @@ EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt",
                 "not found": "not_found",
                 "refused": "refused_parameters", "unsupported version": "unsupported_version"}
 ONCE = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex", "recipient-key",
-        "security-key"}
+        "security-key", "app-secret"}
 MANY = {"named-key", "item", "read", "finding"}
 FINDINGS = {"header", "header copy", "rotation", "mark", "journal", "tail"}
 
@@ -77,7 +77,7 @@ class Vector:
             given["passphrase"] = fields["passphrase"][0]
         if "passphrase-hex" in fields:
             given["passphrase"] = bytes.fromhex(fields["passphrase-hex"][0]).decode()
-        for key in "recipient-key", "security-key":
+        for key in "recipient-key", "security-key", "app-secret":
             if key in fields:
                 given[key.replace("-", "_")] = bytes.fromhex(fields[key][0])
         if "named-key" in fields:

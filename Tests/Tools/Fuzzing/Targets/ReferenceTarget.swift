@@ -2,14 +2,15 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 
-/// A text that may or may not be the reference of a security key or of a recipient.
+/// A text that may or may not be the reference of a security key, a recipient or a sandboxed app.
 enum ReferenceTarget {
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
-    switch input.byte() % 3 {
+    switch input.byte() % 4 {
     case 0: try check(String(decoding: input.remaining(), as: UTF8.self))
     case 1: try check("fido2:" + encoded(input.remaining()))
-    default: try check("x25519:" + encoded(input.remaining()))
+    case 2: try check("x25519:" + encoded(input.remaining()))
+    default: try check("portal:" + encoded(input.remaining()))
     }
   }
 
@@ -19,7 +20,10 @@ enum ReferenceTarget {
     let recipient = RecipientSlot(parameters)
     try require((securityKey != nil) == isSecurityKey(text), "\(text): \(securityKey as Any)")
     try require((recipient != nil) == isRecipient(text), "\(text): \(recipient as Any)")
-    for written in [securityKey?.parameters, recipient?.parameters].compactMap(\.self) {
+    let app = PortalSlot(parameters)
+    try require((app != nil) == isApp(text), "\(text): \(app as Any)")
+    let all = [securityKey?.parameters, recipient?.parameters, app?.parameters]
+    for written in all.compactMap(\.self) {
       guard case .namedKey(let again) = written else { throw Finding("no named key: \(text)") }
       try require(again.utf8.elementsEqual(text.utf8), "\(text) is written as \(again)")
     }
@@ -43,6 +47,11 @@ enum ReferenceTarget {
       return false
     }
     return isLabel(bytes[113...])
+  }
+
+  private static func isApp(_ text: String) -> Bool {
+    guard let bytes = decoded(text, "portal:") else { return false }
+    return bytes.count == 33 && bytes[0] == 1
   }
 
   private static func isLabel(_ bytes: ArraySlice<UInt8>) -> Bool {
