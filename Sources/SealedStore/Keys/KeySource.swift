@@ -12,7 +12,7 @@ public import SessionToolsBase
 ///
 /// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` after a wrong
 /// guess, and `keyBlocked` when the token accepts no more guesses. Both end the search: no other
-/// slot is tried, so that opening a store once costs one guess.
+/// slot is tried, so that opening a store once costs one guess. So does `cancelled`.
 public protocol KeySource: Sendable {
   /// Returns the key that a slot was wrapped with, or `nil` when the slot is not for this source.
   ///
@@ -25,7 +25,7 @@ public protocol KeySource: Sendable {
 
   /// Checks that this source is willing to make the keys for all of these slots in one opening.
   ///
-  /// The store calls this before it asks for each key, with that slot and those tried before it,
+  /// The store calls this before it asks for each key, with that slot and those asked for before it,
   /// because the slots of a forged header cost as much as they may; and before it adds a slot, with
   /// all slots, because a store with too many of them would not open. Sources whose keys cost
   /// nothing need no check of their own; a source made of others forwards the call to them. This

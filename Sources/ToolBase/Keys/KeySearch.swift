@@ -90,7 +90,8 @@ package struct KeySearch {
   ) throws(StoreError) -> Found {
     do throws(StoreError) {
       return try open(key)
-    } catch let error where error.code == .wrongKey {
+    } catch let error where error.code == .wrongKey && error.store == store {
+      // Not of the key itself, such as a token with a PIN, which says more.
       throw StoreError(
         .wrongKey, store: store, reason: "\(key.name) does not open it",
         remedy: onlyWayToOpen ?? error.remedy)
@@ -103,7 +104,9 @@ package struct KeySearch {
     return switch slots[0].parameters {
     case .passphrase: "Only the passphrase that was chosen for it opens it"
     case .rawKey: "Only the key that it was made with opens it"
-    case .namedKey(let reference): "Only the key \(reference) opens it"
+    case .namedKey(let reference) where ReferencedKey(reference) == .keyring:
+      "Only the key \(reference) opens it"
+    case .namedKey: "Only this opens it: \(slots[0].means)"
     case nil: nil
     }
   }
