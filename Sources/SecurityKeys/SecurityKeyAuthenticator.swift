@@ -1,7 +1,7 @@
 import Dispatch
 public import SealedStore
 public import SessionAuthentication
-public import SessionToolsBase
+import SessionToolsBase
 import Synchronization
 
 /// An authenticator that opens a store with a security key.
@@ -22,7 +22,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   private let prompt: any AuthenticationPrompt
   /// How many PINs may be wrong within one evaluation.
   private static let largestTryCount = 3
-  /// With fewer tries left, a person is not asked again after a wrong PIN: they are for another day.
+  /// With fewer tries left, a person is not asked again after a wrong PIN.
   private static let fewestTriesLeft = 3
 
   /// Makes an authenticator for a store with a slot of a security key.
@@ -129,7 +129,7 @@ private final class Person: Sendable {
   }
 
   /// Why the person gave no PIN, if they did not.
-  var refusal: AuthenticationError? { state.withLock(\.refusal) }
+  var refusal: AuthenticationError? { state.withLock { $0.refusal } }
 
   /// Ends a question that is being asked, and all later ones.
   func leave() {
@@ -196,7 +196,7 @@ extension AuthenticationError {
   /// Converts an error of a store that was opened with a security key.
   fileprivate init(_ error: StoreError) {
     let isWithoutPIN = error.underlying as? FIDOError == .pinNotSet
-    let code = isWithoutPIN ? .passcodeNotSet : Self.codes[error.code] ?? .unlockFailed
+    let code: Code = isWithoutPIN ? .passcodeNotSet : Self.codes[error.code] ?? .unlockFailed
     self.init(code, error.reason, remedy: error.remedy, underlying: error)
   }
 }

@@ -1,4 +1,5 @@
 import CFIDO2
+import Foundation
 import SessionToolsBase
 
 /// A security key that is plugged in, open; only this file and that of ``FIDOError`` call libfido2.
@@ -6,8 +7,10 @@ import SessionToolsBase
 /// One thread uses it, and another may call ``cancel()``, which only sends the key a message: this
 /// makes the unchecked conformance correct.
 @safe final class FIDODevice: @unchecked Sendable {
-  /// The relying party that credentials are made for. No web site can ask a key for them, because
-  /// no site has a name that ends in "invalid" (RFC 6761, 6.4).
+  /// The relying party that credentials are made for.
+  ///
+  /// No web site can ask a key for them, because no site has a name that ends in "invalid"
+  /// (RFC 6761, 6.4).
   private static let relyingParty = "session-tools.invalid"
   /// How many keys are listed at most.
   private static let largestCount = 64
@@ -53,7 +56,7 @@ import SessionToolsBase
     defer { unsafe fido_dev_info_free(&list, largestCount) }
     var count = 0
     try FIDOError.check(unsafe fido_dev_info_manifest(list, largestCount, &count))
-    return unsafe (0..<count).compactMap { position in
+    return (0..<count).compactMap { position in
       guard let entry = unsafe fido_dev_info_ptr(list, position),
         let path = unsafe fido_dev_info_path(entry)
       else { return nil }
@@ -133,7 +136,7 @@ import SessionToolsBase
     return Int(count)
   }
 
-  /// Tells the key to stop waiting for its person; from any thread.
+  /// Orders the key to stop waiting for its person; from any thread.
   ///
   /// It has no effect when the key is not waiting.
   func cancel() {
@@ -161,7 +164,7 @@ import SessionToolsBase
     if case .reader = verification {
       try FIDOError.check(unsafe fido_cred_set_uv(made, FIDO_OPT_TRUE))
     }
-    try ask(verification, timeout) { pin in unsafe fido_dev_make_cred(device, made, pin) }
+    try unsafe ask(verification, timeout) { pin in unsafe fido_dev_make_cred(device, made, pin) }
     let byteCount = unsafe fido_cred_id_len(made)
     guard let identifier = unsafe fido_cred_id_ptr(made) else { return [] }
     return unsafe Array(UnsafeBufferPointer(start: identifier, count: byteCount))
@@ -179,11 +182,11 @@ import SessionToolsBase
   ///
   /// - Throws: An error of libfido2.
   func knowledge(of credential: [UInt8]) throws(FIDOError) -> Knowledge {
-    var assertion = try Self.assertion(for: credential)
+    var assertion = try unsafe Self.assertion(for: credential)
     defer { unsafe fido_assert_free(&assertion) }
     try FIDOError.check(unsafe fido_assert_set_up(assertion, FIDO_OPT_FALSE))
     do throws(FIDOError) {
-      try ask(.none, Self.answerTimeout) { pin in
+      try unsafe ask(.none, Self.answerTimeout) { pin in
         unsafe fido_dev_get_assert(device, assertion, pin)
       }
       return .known
@@ -209,7 +212,7 @@ import SessionToolsBase
   func secret(
     of credential: [UInt8], salt: [UInt8], _ verification: Verification, timeout: Duration
   ) throws(FIDOError) -> Answer {
-    var assertion = try Self.assertion(for: credential)
+    var assertion = try unsafe Self.assertion(for: credential)
     // libfido2 wipes the secret.
     defer { unsafe fido_assert_free(&assertion) }
     try FIDOError.check(unsafe fido_assert_set_extensions(assertion, FIDO_EXT_HMAC_SECRET))
@@ -217,7 +220,9 @@ import SessionToolsBase
     if case .reader = verification {
       try FIDOError.check(unsafe fido_assert_set_uv(assertion, FIDO_OPT_TRUE))
     }
-    try ask(verification, timeout) { pin in unsafe fido_dev_get_assert(device, assertion, pin) }
+    try unsafe ask(verification, timeout) { pin in
+      unsafe fido_dev_get_assert(device, assertion, pin)
+    }
     let flags = Int32(unsafe fido_assert_flags(assertion, 0))
     let bytes = unsafe UnsafeRawBufferPointer(
       start: fido_assert_hmac_secret_ptr(assertion, 0),
@@ -258,7 +263,7 @@ import SessionToolsBase
       code = unsafe call(
         text.pointer(to: 0..<text.byteCount).assumingMemoryBound(to: CChar.self))
     } else {
-      code = unsafe call(nil)
+      code = call(nil)
     }
     guard code == FIDO_ERR_RX, ContinuousClock.now - start >= timeout else {
       return try FIDOError.check(code)
@@ -268,7 +273,8 @@ import SessionToolsBase
     throw .personTooSlow
   }
 
-  private static func randomBytes(_ count: Int) -> [UInt8] {
+  /// Returns random bytes of the system's.
+  static func randomBytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
   }

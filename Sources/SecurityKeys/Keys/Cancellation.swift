@@ -8,7 +8,7 @@ final class Cancellation: Sendable {
     var waiting: [ObjectIdentifier: FIDODevice] = [:]
   }
 
-  /// How long a key may take to notice that it was cancelled before it is told again.
+  /// How long a key may take to notice the order to stop before it gets another one.
   private static let interval = DispatchTimeInterval.milliseconds(100)
   private static let queue = DispatchQueue(label: "session-tools.security-keys.cancel")
 
@@ -20,15 +20,15 @@ final class Cancellation: Sendable {
       defer { state.isCancelled = true }
       return !state.isCancelled
     }
-    if isFirst { Self.queue.async { self.tellWaiting() } }
+    if isFirst { Self.queue.async { self.stopWaiting() } }
   }
 
-  /// Tells each key until none waits, because a key forgets what it is told before it waits.
-  private func tellWaiting() {
+  /// Orders each key to stop until none waits, because a key ignores the order before it waits.
+  private func stopWaiting() {
     let waiting = state.withLock { Array($0.waiting.values) }
     guard !waiting.isEmpty else { return }
     for device in waiting { device.cancel() }
-    Self.queue.asyncAfter(deadline: .now() + Self.interval) { self.tellWaiting() }
+    Self.queue.asyncAfter(deadline: .now() + Self.interval) { self.stopWaiting() }
   }
 
   /// Calls a key in a way that can be cancelled.
@@ -47,7 +47,7 @@ final class Cancellation: Sendable {
     do throws(FIDOError) {
       return try call()
     } catch {
-      throw state.withLock(\.isCancelled) ? .cancelled : error
+      throw state.withLock { $0.isCancelled } ? .cancelled : error
     }
   }
 }

@@ -14,7 +14,7 @@ extension FIDODevice {
     } catch {
       throw StoreError(error, of: SecurityKey.name)
     }
-    if places.isEmpty, let path = devices.securityKeys().first { throw .noAccess(to: path) }
+    if places.isEmpty, let path = devices.securityKeys.first { throw .noAccess(to: path) }
     var opened: [FIDODevice] = []
     var refusal: StoreError?
     for place in places {

@@ -16,9 +16,8 @@ extension SecurityKey {
     let call = { (verification: FIDODevice.Verification) throws(FIDOError) in
       try device.makeCredential(verification, timeout: timeout)
     }
-    let credential =
-      verification == .required || device.verifiesForCredentials
-      ? try verifying.verified(call) : try verifying.touched(call)
+    let isVerified = verification == .required || device.verifiesForCredentials
+    let credential = try isVerified ? verifying.verified(call) : verifying.touched(call)
     guard SecurityKeySlot.credentialByteCounts ~= credential.count else {
       throw StoreError(
         .unavailable, store: verifying.name,
@@ -27,7 +26,7 @@ extension SecurityKey {
     }
     let slot = SecurityKeySlot(
       isUserVerified: verification == .required,
-      salt: SystemRandomSource().bytes(SecurityKeySlot.saltByteCount), credential: credential,
+      salt: FIDODevice.randomBytes(SecurityKeySlot.saltByteCount), credential: credential,
       label: label)
     return (
       slot.parameters, try slot.wrappingKey(from: secret(of: slot, verifying: &verifying))

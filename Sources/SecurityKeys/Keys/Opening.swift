@@ -28,8 +28,8 @@ extension SecurityKey {
       try device.secret(
         of: slot.credential, salt: slot.salt, verification, timeout: self.timeout)
     }
-    let answer = slot.isUserVerified
-      ? try verifying.verified(call) : try verifying.touched(call)
+    let answer =
+      try slot.isUserVerified ? verifying.verified(call) : verifying.touched(call)
     guard answer.isTouched, answer.isVerified == slot.isUserVerified,
       answer.secret.byteCount == FIDODevice.secretByteCount
     else {

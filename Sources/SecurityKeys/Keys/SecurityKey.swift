@@ -72,11 +72,20 @@ public struct SecurityKey: KeySource {
   /// - Throws: `accessDenied` when there are some and this process may open none, `unavailable`
   ///   when none of them answers.
   public static func connected() throws(StoreError) -> [SecurityKeyDevice] {
-    try FIDODevice.connected().map(SecurityKeyDevice.init)
+    try connected(deniedAmong: HIDDevices())
+  }
+
+  /// Returns the security keys, and looks for those that are denied among some devices.
+  package static func connected(
+    deniedAmong devices: HIDDevices
+  ) throws(StoreError) -> [SecurityKeyDevice] {
+    try FIDODevice.connected(deniedAmong: devices).map(SecurityKeyDevice.init)
   }
 
   /// Returns whether a security key that is plugged in made a slot, or will say so only after its
-  /// PIN; needs no touch. It is `false` for slots of other kinds.
+  /// PIN; needs no touch.
+  ///
+  /// It is `false` for slots of other kinds.
   ///
   /// - Throws: As ``connected()``.
   public static func isConnected(for slot: KeySlot.Parameters) throws(StoreError) -> Bool {

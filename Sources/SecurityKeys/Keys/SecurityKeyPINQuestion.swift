@@ -4,7 +4,8 @@ public struct SecurityKeyPINQuestion: Hashable, Sendable {
   public let label: String
   /// The name that the key's maker gave it.
   public let product: String
-  /// How many wrong PINs the key still accepts. After the last one it refuses every PIN until it is
-  /// reset, which erases it.
+  /// How many wrong PINs the key still accepts.
+  ///
+  /// After the last one it refuses every PIN until it is reset, which erases it.
   public let triesLeft: Int
 }

@@ -34,9 +34,10 @@ struct Verifying {
         }
       }
     }
-    let verification = try verification ?? .pin(askForPIN())
-    let result = try calling(verification, call)
-    self.verification = verification
+    if let verification { return try calling(verification, call) }
+    let pin = FIDODevice.Verification.pin(try askForPIN())
+    let result = try calling(pin, call)
+    verification = pin
     return result
   }
 
