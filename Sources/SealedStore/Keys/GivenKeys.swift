@@ -6,6 +6,10 @@ package struct GivenKeys {
   private enum Answer {
     case key(WrappingKey)
     case notMine
+
+    var isKey: Bool {
+      if case .key = self { true } else { false }
+    }
   }
 
   private let sources: [any KeySource]
@@ -20,13 +24,14 @@ package struct GivenKeys {
   /// Asks each source for each slot that it has not been asked for.
   ///
   /// A source that opened a slot and then throws an error that ends the search is not asked for
-  /// the remaining slots.
+  /// the remaining slots. One whose key for a slot is missing may open another slot.
   ///
   /// - Throws: A source's errors; `corrupt` when a slot is for a key but does not open with it.
   package mutating func ask(for slots: SlotList) throws(StoreError) {
     for (position, source) in sources.enumerated() {
       var opensAny = false
       var hasEnded = false
+      var missing: StoreError?
       for slot in slots.records {
         guard let parameters = slot.parameters, answers[position][parameters] == nil else {
           continue
@@ -40,9 +45,12 @@ package struct GivenKeys {
           }
         } catch let error where error.endsSearch && opensAny {
           hasEnded = true
+        } catch let error where error.code == .keyMissing {
+          missing = missing ?? error
         }
         answers[position][parameters] = answer
       }
+      if let missing, !answers[position].values.contains(where: \.isKey) { throw missing }
     }
   }
 
