@@ -1,4 +1,4 @@
-"""The commands of a FIDO2 authenticator (CTAP 2.1), with PIN, fingerprint reader and hmac-secret."""
+"""The commands of a FIDO2 authenticator (CTAP 2.1): PIN, fingerprint reader, hmac-secret."""
 
 import hashlib
 import hmac
@@ -42,7 +42,7 @@ def public_key(key, algorithm):
 class Authenticator:
     """One key. What is set in its directory's file `behavior` holds from the next command on."""
 
-    def __init__(self, directory, wait):
+    def __init__(self, directory, pin, wait):
         self.directory = directory
         self.wait = wait
         self.agreement = ec.generate_private_key(CURVE)
@@ -53,7 +53,8 @@ class Authenticator:
             with open(f"{directory}/state") as file:
                 self.state = json.load(file)
         except FileNotFoundError:
-            self.state = {"master": os.urandom(32).hex(), "pin": None, "tries": 8, "fingers": 3}
+            pin = digest(pin.encode())[:16].hex() if pin else None
+            self.state = {"master": os.urandom(32).hex(), "pin": pin, "tries": 8, "fingers": 3}
             self.save()
 
     @property
@@ -81,7 +82,8 @@ class Authenticator:
         if self.behavior("plugged") != self.plugged:
             self.plugged = self.behavior("plugged")
             self.wrong_in_a_row = 0
-        commands = {1: self.make_credential, 2: self.get_assertion, 4: self.info, 6: self.client_pin}
+        commands = {
+            1: self.make_credential, 2: self.get_assertion, 4: self.info, 6: self.client_pin}
         try:
             if command not in commands:
                 raise Refused(INVALID_COMMAND)
@@ -239,11 +241,12 @@ class Authenticator:
         if is_present:
             self.log("assertion")
             self.wait("touch")
-        extensions = {}
+        flags, extensions = is_present * PRESENT | verified, b""
         if "hmac-secret" in request.get(4, {}):
-            extensions = {"hmac-secret": self.secret(request[4]["hmac-secret"], identifier, verified)}
-        data = self.data(party, is_present * PRESENT | verified | (HAS_EXTENSIONS if extensions else 0))
-        data += cbor.encode(extensions) if extensions else b""
+            flags |= HAS_EXTENSIONS
+            secret = self.secret(request[4]["hmac-secret"], identifier, verified)
+            extensions = cbor.encode({"hmac-secret": secret})
+        data = self.data(party, flags) + extensions
         signature = key.sign(data + request[2], ec.ECDSA(hashes.SHA256()))
         return {1: {"id": identifier, "type": "public-key"}, 2: data, 3: signature}
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """FIDO2 security keys in software, which speak CTAPHID over Unix sockets; for tests.
 
-Reads directories from standard input, a line each, and serves a key for each at DIRECTORY/socket;
-writes "ready" for each. A directory has further files:
+Reads lines from standard input: a directory and, behind a tab, the PIN of the new key, which may be
+empty. Serves a key for each at DIRECTORY/socket, and writes "ready". A directory has further files:
 
     state     what the key keeps; its PIN, for instance
     behavior  how it behaves from the next command on, as JSON: {"touch": "never"}; read again
@@ -62,11 +62,12 @@ class Connection:
 
 
 class Key:
-    def __init__(self, directory):
-        self.authenticator = Authenticator(directory, self.wait)
+    def __init__(self, directory, pin):
+        self.authenticator = Authenticator(directory, pin, self.wait)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(f"{directory}/socket")
         self.listener.listen(16)
+        self.waits = 0
 
     def serve(self):
         while True:
@@ -89,13 +90,16 @@ class Key:
                 connection.send(self.channel, ERROR, b"\1")
 
     def wait(self, what):
-        """Waits for a person, and tells the host so ten times a second."""
+        """Waits for a person, and reports that to the host ten times a second."""
         key = self.authenticator
         key.log(f"waiting for {what}")
+        self.waits += 1
         end = time.monotonic() + 30
         start = time.monotonic()
         while time.monotonic() < end:
             touch = key.behavior("touch", "at once")
+            if touch == "once more" and self.waits == 1:
+                return
             if touch == "hangs up":
                 raise EOFError
             if touch == "refused":
@@ -111,6 +115,6 @@ class Key:
 
 
 for line in sys.stdin:
-    key = Key(line.rstrip("\n"))
+    key = Key(*line.rstrip("\n").split("\t"))
     threading.Thread(target=key.serve, daemon=True).start()
     print("ready", flush=True)
