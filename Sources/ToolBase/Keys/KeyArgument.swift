@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 package import SealedStore
+package import SecurityKeys
 package import SessionTools
 package import SessionToolsBase
 
@@ -12,11 +13,13 @@ package enum KeyArgument {
   case passphrasePrompt
   case credential(String)
   case secretService(SecretServiceKey)
+  /// The security key that is plugged in; what a new slot needs, and its label.
+  case securityKey(SecurityKey.Verification, label: String)
 
   package var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService: false
+    case .keyFile, .credential, .secretService, .securityKey: false
     }
   }
 
@@ -44,6 +47,10 @@ package enum KeyArgument {
         SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
     case .secretService(let key):
       return ChosenKey(key, name: "the key \(key.reference)", place: nil)
+    case .securityKey(let verification, let label):
+      try SharedLibrary.fido2.check()
+      return ChosenKey(
+        PluggedInKey(verification, label: label, prompt), name: "the security key", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)

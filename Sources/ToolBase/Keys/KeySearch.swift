@@ -123,6 +123,9 @@ package struct KeySearch {
       remedies.append("\(start)key-file or \(start)credential")
     }
     if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
+    if slots.contains(where: \.isOfSecurityKey) {
+      remedies.append("its security key, plugged in, on a terminal")
+    }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
     }

@@ -43,6 +43,9 @@ package struct NewKey {
       try SharedLibrary.secret.check()
       source = key.makingIfAbsent
       place = nil
+    case .securityKey:
+      source = try argument.choose(prompt).source
+      place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let bytes = try argument.readPassphrase { try prompt.askForNew() }
       if 1..<Self.fewestCharacters ~= bytes.characterCount {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SecurityKeys
 import SessionTools
 
 /// The keys that still open a store after all others are revoked.
@@ -34,12 +35,16 @@ package struct KeepOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var keepServiceKey: [SecretServiceKey] = []
 
+  @Flag(name: .long, help: "Keep the slots of the security key that is plugged in.")
+  var keepSecurityKey = false
+
   /// All keys that were given.
   package var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
       + keepServiceKey.map(KeyArgument.secretService)
+      + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
   }
 
   package init() {}

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import SecurityKeys
 package import SessionTools
 
 /// Options that name the key of a store, at most one of which may be given.
@@ -12,9 +13,12 @@ package protocol KeyChoice: ParsableArguments {
   var passphrase: Bool { get }
   var credential: String? { get }
   var serviceKey: SecretServiceKey? { get }
+  var securityKey: Bool { get }
 }
 
 extension KeyChoice {
+  package var securityKey: Bool { false }
+
   /// The key that was given, if any.
   package var argument: KeyArgument? { arguments.first }
 
@@ -24,6 +28,7 @@ extension KeyChoice {
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
       serviceKey.map(KeyArgument.secretService),
+      securityKey ? .securityKey(.required, label: "") : nil,
     ].compactMap(\.self)
   }
 

@@ -39,5 +39,9 @@ package struct KeyOptions: KeyChoice {
     transform: KeyArgument.serviceKey)
   package var serviceKey: SecretServiceKey?
 
+  @Flag(
+    name: .long, help: "The security key (FIDO2) that is plugged in.")
+  package var securityKey = false
+
   package init() {}
 }

@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import SealedStore
+import SecurityKeys
 import SessionTools
 
 /// The key of a new or changed key slot.
@@ -35,10 +36,21 @@ package struct NewKeyOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var newServiceKey: SecretServiceKey?
 
+  @Flag(
+    name: .long,
+    help: "The security key (FIDO2) that is plugged in, with its PIN or fingerprint, and a touch.")
+  var newSecurityKey = false
+
+  @Flag(
+    name: .long,
+    help: "With --new-security-key: no PIN, so that who has the key and the files opens the store.")
+  var touchOnly = false
+
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A name for a key file or a credential in slots list, such as its owner's; not secret.",
+      "A name for a key file, credential or security key in slots list, such as its owner's; not "
+        + "secret.",
       valueName: "text"))
   package var label: String?
 
@@ -48,6 +60,8 @@ package struct NewKeyOptions: ParsableArguments {
       newPassphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       newPassphrase ? .passphrasePrompt : nil, newCredential.map(KeyArgument.credential),
       newServiceKey.map(KeyArgument.secretService),
+      newSecurityKey
+        ? .securityKey(touchOnly ? .touchOnly : .required, label: label ?? "") : nil,
     ].compactMap(\.self)
   }
 
@@ -58,12 +72,15 @@ package struct NewKeyOptions: ParsableArguments {
     guard arguments.count <= 1 else {
       throw ValidationError("Give one new key or passphrase, not several.")
     }
+    guard newSecurityKey || !touchOnly else {
+      throw ValidationError("--touch-only is for --new-security-key.")
+    }
     guard label != nil else { return }
     switch argument {
-    case .keyFile, .credential: break
+    case .keyFile, .credential, .securityKey: break
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService:
       throw ValidationError(
-        "A store keeps a label with a key file or a credential; give no --label.")
+        "A store keeps a label with a key file, a credential or a security key; give no --label.")
     }
     guard label != "" else { throw ValidationError("The label is empty.") }
   }

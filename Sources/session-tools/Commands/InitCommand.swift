@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SecurityKeys
 import SessionToolsBase
 import ToolBase
 
@@ -23,14 +24,22 @@ struct InitCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
+  @Flag(
+    name: .long,
+    help: "With --security-key: no PIN, so that who has the key and the files opens the store.")
+  var touchOnly = false
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
   @OptionGroup var interaction: InteractionOptions
 
   private var named: KeyArgument? {
-    key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
+    if key.securityKey, touchOnly { return .securityKey(.touchOnly, label: "") }
+    return key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
   }
 
   func validate() throws {
+    guard key.securityKey || !touchOnly else {
+      throw ValidationError("--touch-only is for --security-key.")
+    }
     try cost.check(named)
   }
 
@@ -45,6 +54,7 @@ struct InitCommand: ParsableCommand {
     let key = try NewKey(named, cost: cost.cost, prompt, outside: path)
     let store = try key.using(on: path) { try create(at: path, with: key.source) }
     Protection.say(of: store, keyPlace: key.place)
+    SecurityKeyAdvice.say(about: store)
   }
 
   private func create(
