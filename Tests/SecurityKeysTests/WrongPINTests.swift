@@ -37,7 +37,7 @@ import Testing
         "PIN? label 'Ada's', Software Key, 2 left", "open: wrongKey: the PIN is wrong, 1 try left",
         "PIN? label 'Ada's', Software Key, 1 left",
         "open: keyBlocked: the key accepts no PIN any more, after too many wrong ones",
-        // No one is asked in vain.
+        // No one is asked for a PIN that cannot be right.
         "open: keyBlocked: the key accepts no PIN any more, after too many wrong ones",
       ])
     #expect(key.count("wrong PIN") == 8)

@@ -1,6 +1,9 @@
+package import SessionToolsBase
+
 /// What the slot of a recipient says: a random key, sealed for the recipient's public key.
 ///
-/// Its reference is `x25519:` and, in base64url, `version 1 ‖ public key 32 ‖ sealed box 80 ‖ label`.
+/// Its reference is `x25519:` and, in base64url, `version 1 ‖ public key 32 ‖ sealed box 80 ‖
+/// label`.
 package struct RecipientSlot: Hashable, Sendable {
   package static let scheme = "x25519"
   private static let version: UInt8 = 1
@@ -43,6 +46,16 @@ package struct RecipientSlot: Hashable, Sendable {
   package var parameters: KeySlot.Parameters {
     let bytes = [Self.version] + publicKey + box + label.bytes
     return .namedKey(reference: KeyReference(scheme: Self.scheme, bytes: bytes).text)
+  }
+
+  /// Returns the slot's key; `nil` when it is not sealed for the public key of a secret key.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  package func wrappingKey(openedWith secretKey: WrappingKey) throws(StoreError) -> WrappingKey? {
+    guard SealedBox.publicKey(of: secretKey.bytes) == publicKey else { return nil }
+    let key = try KeyBytes()
+    let isOpen = SealedBox.open(box, publicKey: publicKey, secretKey: secretKey.bytes, into: key)
+    return isOpen ? WrappingKey(key) : nil
   }
 
   /// The first characters of the public key's text, which distinguish recipients for a person.

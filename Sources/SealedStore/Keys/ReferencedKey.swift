@@ -17,8 +17,9 @@ package enum ReferencedKey: Hashable, Sendable {
     switch reference.scheme {
     case "secret-service": self = .keyring
     case SecurityKeySlot.scheme:
-      self = SecurityKeySlot(reference).map { .securityKey($0) } ?? .unknown
-    case RecipientSlot.scheme: self = RecipientSlot(reference).map { .recipient($0) } ?? .unknown
+      self = SecurityKeySlot(reference).map(ReferencedKey.securityKey) ?? .unknown
+    case RecipientSlot.scheme:
+      self = RecipientSlot(reference).map(ReferencedKey.recipient) ?? .unknown
     default: self = .unknown
     }
   }
@@ -45,7 +46,7 @@ package enum ReferencedKey: Hashable, Sendable {
 }
 
 extension ReferencedKey {
-  /// The longest part of an unknown reference in a description, in characters.
+  /// The longest part of an unknown reference in a description, in Unicode's scalars.
   private static let longestUnknownCount = 24
 
   /// Returns a description in one line, for people.
@@ -58,11 +59,13 @@ extension ReferencedKey {
         + (slot.isUserVerified ? "PIN or fingerprint, and touch)" : "touch alone)")
     case .recipient(let slot):
       "recipient \(slot.label.text.isEmpty ? "" : "\(slot.label.text) ")(\(slot.shortKey))"
-    case .unknown:
-      reference.count <= Self.longestUnknownCount
-        ? "key kept at \(reference)"
-        : "key kept at \(reference.prefix(Self.longestUnknownCount))… "
-          + "(\(reference.count) characters)"
+    case .unknown: "key kept at \(Self.shortened(reference))"
     }
+  }
+
+  private static func shortened(_ reference: String) -> String {
+    let scalars = reference.unicodeScalars
+    guard scalars.count > longestUnknownCount else { return reference }
+    return "\(scalars.prefix(longestUnknownCount))… (\(scalars.count) characters)"
   }
 }

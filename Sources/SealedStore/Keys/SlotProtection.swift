@@ -15,9 +15,9 @@ extension StoreProtection {
 
   /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.
   private static func atRest(_ ways: [KeySlot.Parameters?]) -> AtRestProtection? {
-    let protections = ways.map { way in
+    let protections = ways.map { way -> AtRestProtection? in
       switch way {
-      case .rawKey: AtRestProtection.keyFile
+      case .rawKey: .keyFile
       case .namedKey(let reference): ReferencedKey(reference).atRest
       case .passphrase: .passphrase
       case nil: nil

@@ -15,11 +15,13 @@ package enum KeyArgument {
   case secretService(SecretServiceKey)
   /// The security key that is plugged in; what a new slot needs, and its label.
   case securityKey(SecurityKey.Verification, label: String)
+  case recipientKey(String)
+  case recipient(Recipient)
 
   package var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService, .securityKey: false
+    case .keyFile, .credential, .secretService, .securityKey, .recipientKey, .recipient: false
     }
   }
 
@@ -35,7 +37,19 @@ package enum KeyArgument {
     return key
   }
 
-  /// Returns an existing key, to open a store with.
+  /// Reads the text of a recipient's public key.
+  ///
+  /// - Throws: `ValidationError` for anything else.
+  package static func publicKey(_ argument: String) throws -> Recipient {
+    do throws(StoreError) {
+      return try Recipient(argument)
+    } catch {
+      throw ValidationError(
+        "\(error.reason). \(error.remedy.map { "\($0)." } ?? "")")
+    }
+  }
+
+  /// Returns an existing key, to open a store with, or to keep in a revocation.
   ///
   /// - Throws: An error if a passphrase cannot be read.
   package func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
@@ -50,7 +64,12 @@ package enum KeyArgument {
     case .securityKey(let verification, let label):
       try SharedLibrary.fido2.check()
       return ChosenKey(
-        PluggedInKey(verification, label: label, prompt), name: "the security key", place: nil)
+        PluggedInKey(prompt, verification: verification, label: label), name: "the security key",
+        place: nil)
+    case .recipientKey(let path):
+      return ChosenKey(RecipientKey(path), name: "the recipient's key \(path)", place: path)
+    case .recipient(let recipient):
+      return ChosenKey(recipient, name: "the recipient \(recipient.text)", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)

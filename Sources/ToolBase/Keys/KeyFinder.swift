@@ -139,7 +139,7 @@ package struct KeyFinder {
   private func openWithSecurityKey<Found>(
     _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws(StoreError) -> Found? {
-    let slots = slots.filter(\.isOfSecurityKey).compactMap(\.parameters)
+    let slots = slots.filter(\.isSecurityKey).compactMap(\.parameters)
     guard !slots.isEmpty, interaction.canAsk else { return nil }
     try SharedLibrary.fido2.check()
     for slot in slots where try SecurityKey.isConnected(for: slot) {

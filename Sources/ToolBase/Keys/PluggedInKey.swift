@@ -12,12 +12,12 @@ package final class PluggedInKey: KeySource {
   private let made = Mutex<[KeySlot.Parameters: WrappingKey]>([:])
 
   /// - Parameters:
+  ///   - prompt: Asks for the PIN.
   ///   - verification: What a new slot needs.
   ///   - label: The label of a new slot.
-  ///   - prompt: Whom to ask for the PIN.
   package init(
-    _ verification: SecurityKey.Verification = .required, label: String = "",
-    _ prompt: PassphrasePrompt
+    _ prompt: PassphrasePrompt, verification: SecurityKey.Verification = .required,
+    label: String = ""
   ) {
     let question = PINQuestion(prompt: prompt)
     self.question = question
@@ -96,12 +96,5 @@ private final class PINQuestion: Sendable {
       lastRefusal.withLock { $0 = error as? StoreError }
       return nil
     }
-  }
-}
-
-extension KeySlot {
-  /// Whether a security key opens it.
-  package var isOfSecurityKey: Bool {
-    parameters.map { SecurityKeySlot($0) != nil } ?? false
   }
 }

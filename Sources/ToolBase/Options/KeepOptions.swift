@@ -1,4 +1,5 @@
 import ArgumentParser
+import SealedStore
 import SecurityKeys
 import SessionTools
 
@@ -38,6 +39,13 @@ package struct KeepOptions: ParsableArguments {
   @Flag(name: .long, help: "Keep the slots of the security key that is plugged in.")
   var keepSecurityKey = false
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Keep the slots of a recipient, which are made again by its public key.",
+      valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
+  var keepRecipient: [Recipient] = []
+
   /// All keys that were given.
   package var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
@@ -45,6 +53,7 @@ package struct KeepOptions: ParsableArguments {
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
       + keepServiceKey.map(KeyArgument.secretService)
       + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
+      + keepRecipient.map(KeyArgument.recipient)
   }
 
   package init() {}

@@ -14,6 +14,7 @@ package protocol KeyChoice: ParsableArguments {
   var credential: String? { get }
   var serviceKey: SecretServiceKey? { get }
   var securityKey: Bool { get }
+  var recipientKey: String? { get }
 }
 
 extension KeyChoice {
@@ -27,7 +28,7 @@ extension KeyChoice {
       keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
-      serviceKey.map(KeyArgument.secretService),
+      serviceKey.map(KeyArgument.secretService), recipientKey.map(KeyArgument.recipientKey),
       securityKey ? .securityKey(.required, label: "") : nil,
     ].compactMap(\.self)
   }

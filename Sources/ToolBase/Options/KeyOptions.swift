@@ -43,5 +43,12 @@ package struct KeyOptions: KeyChoice {
     name: .long, help: "The security key (FIDO2) that is plugged in.")
   package var securityKey = false
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A recipient's secret key, as recipient create makes it.", valueName: "file"),
+    completion: .file())
+  package var recipientKey: String?
+
   package init() {}
 }

@@ -78,6 +78,10 @@ struct Vector: Sendable, CustomTestStringConvertible {
     case "raw-key": keySource.rawKey = SecretBytes(try Self.bytes(hex: value))
     case "passphrase": keySource.passphrase = SecretBytes(utf8: value)
     case "passphrase-hex": keySource.passphrase = SecretBytes(try Self.bytes(hex: value))
+    case "recipient-key":
+      keySource.recipientKey = SecretBytes(try Self.bytes(hex: value))
+    case "security-key":
+      keySource.securityKey = SecretBytes(try Self.bytes(hex: value))
     case "named-key":
       let parts = value.split(separator: " ")
       keySource.named[String(parts[0])] = SecretBytes(try Self.bytes(hex: parts[1]))
@@ -144,6 +148,8 @@ struct VectorKey: KeySource {
   var rawKey: SecretBytes?
   var passphrase: SecretBytes?
   var named: [String: SecretBytes] = [:]
+  var recipientKey: SecretBytes?
+  var securityKey: SecretBytes?
 
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     switch slot {
@@ -151,7 +157,15 @@ struct VectorKey: KeySource {
     case .passphrase:
       if let passphrase { try Passphrase(utf8: passphrase).wrappingKey(for: slot) } else { nil }
     case .namedKey(let reference):
-      try named[reference].map { value throws(StoreError) in try WrappingKey(value) }
+      if let key = named[reference] {
+        try WrappingKey(key)
+      } else if let recipientKey, let slot = RecipientSlot(slot) {
+        try slot.wrappingKey(openedWith: WrappingKey(recipientKey))
+      } else if let securityKey {
+        try SecurityKeySlot(slot)?.wrappingKey(from: securityKey)
+      } else {
+        nil
+      }
     }
   }
 

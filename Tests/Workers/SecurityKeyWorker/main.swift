@@ -8,9 +8,9 @@ import SessionToolsBase
 //
 //   SecurityKeyWorker STORE STEP...
 //
-// A step is a word, and an argument behind a colon. Its outcome is written on a line: "STEP: ok", or
-// the code of an error and its reason; so is each question for a PIN and each touch. The store at
-// STORE opens with the key file STORE.key as well. The steps:
+// A step is a word, and an argument behind a colon. Its outcome is written on a line: "STEP: ok",
+// or the code of an error and its reason; so is each question for a PIN and each touch. The store
+// at STORE opens with the key file STORE.key as well. The steps:
 //
 //   list                 the keys that are plugged in
 //   enroll:PIN           adds a slot, opening the store by the key file
@@ -19,7 +19,7 @@ import SessionToolsBase
 //   open-cancelled:PIN   opens the store, and is cancelled by a line of input
 //   connected            how many of the store's slots have their key plugged in
 //   revoke:PIN           drops the slots that neither the key file nor a key opens
-//   gate:PIN,PIN...      opens a gate twice, with these answers; an empty one dismisses the question
+//   gate:PIN,PIN...      opens a gate twice, with these answers; an empty one dismisses it
 //   gate-cancelled:PIN   opens a gate, and is cancelled by a line of input
 
 let path = CommandLine.arguments[1]
