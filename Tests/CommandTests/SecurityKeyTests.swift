@@ -39,7 +39,7 @@ import Testing
       environment: SoftwareKey.environment(of: keys ?? [key]))
   }
 
-  @Test func aKeyThatIsPluggedInOpensTheStore() throws {
+  @Test func `a key that is plugged in opens the store`() throws {
     let terminal = try get()
     #expect(terminal.shows("PIN of Ada's (8 tries left): "))
     #expect(!terminal.echoes)
@@ -49,7 +49,7 @@ import Testing
     #expect(terminal.end() == 0)
   }
 
-  @Test func aWrongPINEndsTheCommandAndSaysWhatIsLeft() throws {
+  @Test func `a wrong PIN ends the command and says what is left`() throws {
     let terminal = try get()
     #expect(terminal.shows("PIN of Ada's (8 tries left): "))
     terminal.type("0000\n")
@@ -58,7 +58,7 @@ import Testing
     #expect(key.count("wrong PIN") == 1)
   }
 
-  @Test func aDismissedQuestionAndNoInputCostNoTry() throws {
+  @Test func `a dismissed question and no input cost no try`() throws {
     let dismissed = try get()
     #expect(dismissed.shows("PIN of Ada's"))
     dismissed.type([4])
@@ -72,7 +72,7 @@ import Testing
     #expect(key.count("wrong PIN") == 0)
   }
 
-  @Test func anotherKeyIsNotAsked() throws {
+  @Test func `another key is not asked`() throws {
     let other = try SoftwareKey()
     let terminal = try get(with: [other])
     #expect(terminal.end() == 4)
@@ -82,7 +82,7 @@ import Testing
     #expect(named.text.contains("Plug in Ada's"))
   }
 
-  @Test func aRevocationAsksForThePINOnce() throws {
+  @Test func `a revocation asks for the PIN once`() throws {
     let terminal = try begin("rotate", "store", "--revoke")
     #expect(terminal.shows("PIN of Ada's (8 tries left): "))
     terminal.type("1234\n")
@@ -91,7 +91,7 @@ import Testing
     #expect(terminal.text.ranges(of: "PIN of Ada's").count == 1)
   }
 
-  @Test func anInterruptedCommandLeavesTheKeyUsable() async throws {
+  @Test func `an interrupted command leaves the key usable`() async throws {
     try key.behave(.init(touch: "never"))
     let terminal = try get()
     #expect(terminal.shows("PIN of Ada's"))

@@ -6,7 +6,7 @@ import Testing
 
 /// Without libfido2, which does not list what it may not open.
 struct DeviceAccessTests {
-  @Test func aKeyThatThisProcessMayNotUseIsReportedWithItsPath() throws {
+  @Test func `a key that this process may not use is reported with its path`() throws {
     let directory = try TemporaryDirectory()
     let descriptions = [("hidraw0", "05 01 09 06"), ("hidraw1", "06 D0 F1 09 01"), ("hidraw2", "")]
     for (name, description) in descriptions {
@@ -25,7 +25,7 @@ struct DeviceAccessTests {
     #expect(error?.reason.contains("/dev/hidraw1") == true)
   }
 
-  @Test func withoutAnyDeviceNothingIsPluggedIn() throws {
+  @Test func `without any device nothing is plugged in`() throws {
     #expect(try SecurityKey.connected(deniedAmong: HIDDevices(list: "/nowhere")).isEmpty)
   }
 }

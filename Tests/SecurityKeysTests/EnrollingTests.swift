@@ -4,7 +4,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct EnrollingTests {
-  @Test func aNewSlotTakesTwoTouchesAndOpensWithOne() async throws {
+  @Test func `a new slot takes two touches and opens with one`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     let question = "PIN? label 'Ada's', Software Key, 8 left"
     #expect(
@@ -20,7 +20,7 @@ import Testing
       ])
   }
 
-  @Test func aKeyWithoutPINIsNotEnrolledForOne() async throws {
+  @Test func `a key without a PIN is not enrolled for one`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(pin: ""))
     let header = try stage.header
     #expect(
@@ -31,7 +31,7 @@ import Testing
     #expect(key.log.isEmpty)
   }
 
-  @Test func aSlotForATouchAloneAsksForNoPINWhenItIsOpened() async throws {
+  @Test func `a slot for a touch alone asks for no PIN when it is opened`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(pin: ""))
     #expect(
       try await stage.run("enroll-touch:", "open:", with: [key]) == [
@@ -39,7 +39,7 @@ import Testing
       ])
   }
 
-  @Test func aKeyWithAPINAsksForItToMakeASlotForATouchAlone() async throws {
+  @Test func `a key with a PIN asks for it to make a slot for a touch alone`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     #expect(
       try await stage.run("enroll-touch:1234", "open:", with: [key]) == [
@@ -50,7 +50,7 @@ import Testing
 
   /// Each has a secret of its own, although they are slots of one key: with the PIN in one of them
   /// only, both open.
-  @Test func bothKindsOfSlotsOfOneKeyOpen() async throws {
+  @Test func `both kinds of slots of one key open`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     let both = ["enroll:1234", "enroll-touch:1234", "open:1234"]
     let lines = try await stage.run(both[0], both[1], both[2], with: [key])
@@ -65,7 +65,7 @@ import Testing
     ("no verification", "touched, not verified, 32 bytes"),
     ("long secret", "touched, verified, 64 bytes"),
   ])
-  func anAnswerToAnotherQuestionMakesNoSlot(answer: String, finding: String) async throws {
+  func `an answer to another question makes no slot`(answer: String, finding: String) async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(.init(answer: answer)))
     let header = try stage.header
     let last = try await stage.run("enroll:1234", with: [key]).last
@@ -75,19 +75,19 @@ import Testing
   }
 
   /// The secret would be another one on the day the key stops to verify unasked.
-  @Test func aKeyThatVerifiesUnaskedMakesNoSlotForATouchAlone() async throws {
+  @Test func `a key that verifies unasked makes no slot for a touch alone`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(.init(answer: "always verified")))
     let last = try await stage.run("enroll-touch:1234", with: [key]).last
     #expect(last?.contains("touched, verified, 32 bytes") == true)
   }
 
-  @Test func aKeyThatAlwaysAsksMakesNoSlotForATouchAlone() async throws {
+  @Test func `a key that always asks makes no slot for a touch alone`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(.init(alwaysAsks: true)))
     let last = try await stage.run("enroll-touch:1234", with: [key]).last
     #expect(last == "enroll-touch: invalidKey: the key always asks for its PIN or a finger")
   }
 
-  @Test func onlyOneKeyMayBePluggedInForANewSlot() async throws {
+  @Test func `only one key may be plugged in for a new slot`() async throws {
     let (stage, keys) = (try KeyStage(), [try SoftwareKey(), try SoftwareKey()])
     #expect(
       try await stage.run("enroll:1234", with: keys) == [

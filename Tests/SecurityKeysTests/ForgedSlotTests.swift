@@ -6,7 +6,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct ForgedSlotTests {
-  @Test func aHeaderWithSixteenSlotsForOneCredentialCostsOneGuess() async throws {
+  @Test func `a header with sixteen slots for one credential costs one guess`() async throws {
     let (stage, key, forged) = (try KeyStage(), try SoftwareKey(), try KeyStage())
     _ = try await stage.run("enroll:1234", with: [key])
     let slots = try SealedFileStore.keySlots(at: stage.path)
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1024, 65535])
-  func aReferenceWithACredentialOfAWrongLengthIsNotForAKey(byteCount: Int) throws {
+  func `a reference with a credential of a wrong length is not for a key`(byteCount: Int) throws {
     let lengths = [UInt8(byteCount & 0xFF), UInt8(byteCount >> 8)]
     let bytes =
       [1, 0] + [UInt8](repeating: 7, count: 32) + lengths

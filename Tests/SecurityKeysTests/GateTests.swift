@@ -4,7 +4,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct GateTests {
-  @Test func aGateOpensOnlyByWhatTheKeyAnswers() async throws {
+  @Test func `a gate opens only by what the key answers`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     let lines = try await stage.run("gate:0000,1234,1234", with: [key])
@@ -18,7 +18,7 @@ import Testing
     #expect(lines.contains("Touch your security key"))
   }
 
-  @Test func nobodyIsAskedAgainForTheLastTwoTries() async throws {
+  @Test func `nobody is asked again for the last two tries`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", "open:0000", "open:0000", with: [key])
     try key.behave(.init(plugged: 2))
@@ -38,7 +38,7 @@ import Testing
       "gate: serviceLost: the key does not answer as it should (FIDO_ERR_RX)"
     ),
   ])
-  func whatHappensAtTheKeyIsTheErrorOfTheGate(
+  func `what happens at the key is the error of the gate`(
     answer: String, pin: String, behavior: SoftwareKey.Behavior, outcome: String
   ) async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(pin: pin))
@@ -47,7 +47,7 @@ import Testing
     #expect(try await stage.run("gate:\(answer)", with: [key]).last == outcome)
   }
 
-  @Test func aBlockedKeyIsALockoutAndAMissingOneIsNotAvailable() async throws {
+  @Test func `a blocked key is a lockout and a missing one is not available`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", "open:0000", "open:0000", "open:0000", with: [key])
     let last = try await stage.run("gate:1234", with: [key]).last
@@ -57,7 +57,9 @@ import Testing
         == "gate: biometryNotAvailable: the key that opens the slot is not plugged in")
   }
 
-  @Test func aCancelledEvaluationEndsWithinASecondAndLeavesTheStoreLocked() async throws {
+  @Test func `a cancelled evaluation ends within a second and leaves the store locked`()
+    async throws
+  {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     try key.behave(.init(touch: "never"))

@@ -6,7 +6,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct InterruptedTests {
-  @Test func aCancelledKeyStopsWaitingAndWorksAfterwards() async throws {
+  @Test func `a cancelled key stops waiting and works afterwards`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     try key.behave(.init(touch: "never"))
@@ -22,7 +22,9 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func aProgramThatIsKilledWhileItEnrollsLeavesTheHeaderAsItWas(touches: Int) async throws {
+  func `a program that is killed while it enrolls leaves the header as it was`(touches: Int)
+    async throws
+  {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     let header = try stage.header
     if touches == 1 { try key.behave(.init(touch: "never")) }
@@ -35,7 +37,9 @@ import Testing
     #expect(try await stage.run("enroll:1234", "open:1234", with: [key]).last == "open: ok")
   }
 
-  @Test func aProgramThatIsKilledWhileItWaitsForATouchLeavesTheHeaderAsItWas() async throws {
+  @Test func `a program that is killed while it waits for a touch leaves the header as it was`()
+    async throws
+  {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     let header = try stage.header
@@ -48,7 +52,7 @@ import Testing
     #expect(try await stage.run("open:1234", with: [key]).last == "open: ok")
   }
 
-  @Test func otherProcessesWriteWhileARevocationWaitsForATouch() async throws {
+  @Test func `other processes write while a revocation waits for a touch`() async throws {
     let (stage, key, lost) = (try KeyStage(), try SoftwareKey(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [lost])
     _ = try await stage.run("enroll:1234", with: [key])

@@ -7,7 +7,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct OpeningTests {
-  @Test func theKeyThatMadeTheSlotIsAskedAmongSeveral() async throws {
+  @Test func `the key that made the slot is asked among several`() async throws {
     let (stage, key, other) = (try KeyStage(), try SoftwareKey(), try SoftwareKey(pin: "9876"))
     _ = try await stage.run("enroll:1234", with: [key])
     let lines = try await stage.run("open:1234", "connected", with: [other, key])
@@ -15,7 +15,7 @@ import Testing
     #expect(other.log == ["unknown credential", "unknown credential"])
   }
 
-  @Test func anotherKeyIsAskedForNeitherPINNorTouch() async throws {
+  @Test func `another key is asked for neither a PIN nor a touch`() async throws {
     let (stage, key, other) = (try KeyStage(), try SoftwareKey(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     for present in [[], [other]] {
@@ -27,14 +27,14 @@ import Testing
     #expect(other.log == ["unknown credential", "unknown credential"])
   }
 
-  @Test func aKeyThatTellsNothingWithoutItsPINIsAskedForIt() async throws {
+  @Test func `a key that answers nothing without its PIN is asked for it`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     try key.behave(.init(alwaysAsks: true))
     #expect(try await stage.run("open:1234", with: [key]).last == "open: ok")
   }
 
-  @Test func aDismissedQuestionCostsNoTry() async throws {
+  @Test func `a dismissed question costs no try`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     #expect(
@@ -47,7 +47,7 @@ import Testing
       ])
   }
 
-  @Test func aReaderAsksForNoPINUntilItDoesNotKnowTheFinger() async throws {
+  @Test func `a reader asks for no PIN until it does not know the finger`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(.init(reader: true)))
     #expect(
       try await stage.run("enroll:1234", "open:", with: [key]) == [
@@ -63,7 +63,7 @@ import Testing
     #expect(key.count("wrong finger") == 1)
   }
 
-  @Test func aBlockedReaderGivesWayToThePIN() async throws {
+  @Test func `a blocked reader gives way to the PIN`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(.init(reader: true)))
     _ = try await stage.run("enroll:1234", with: [key])
     try key.behave(.init(reader: true, finger: "wrong"))
@@ -72,7 +72,7 @@ import Testing
     #expect(key.count("wrong finger") == 3)
   }
 
-  @Test func whatAPersonRefusesOrForgetsHasItsOwnError() async throws {
+  @Test func `what a person refuses or forgets has its own error`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(pin: ""))
     _ = try await stage.run("enroll-touch:", with: [key])
     try key.behave(.init(touch: "refused"))
@@ -89,7 +89,7 @@ import Testing
     #expect(try await stage.run("open:", with: [key]).last == "open: ok")
   }
 
-  @Test func aKeyThatHangsUpOrTalksNonsenseIsUnavailable() async throws {
+  @Test func `a key that hangs up or talks nonsense is unavailable`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey(pin: ""))
     _ = try await stage.run("enroll-touch:", with: [key])
     try key.behave(.init(touch: "hangs up"))
@@ -101,7 +101,7 @@ import Testing
     #expect(last?.hasPrefix("open: unavailable: the key does not answer as it should") == true)
   }
 
-  @Test func theKeysThatArePluggedInAreListed() async throws {
+  @Test func `the keys that are plugged in are listed`() async throws {
     let keys = [
       try SoftwareKey(), try SoftwareKey(pin: "", .init(reader: true)),
       try SoftwareKey(pin: "", .init(answer: "no secrets")),

@@ -3,7 +3,7 @@ import TestThreads
 import Testing
 
 @Suite(.onOwnThread) struct WrongPINTests {
-  @Test func aWrongPINCostsATryAndTheRightOneGivesThemBack() async throws {
+  @Test func `a wrong PIN costs a try and the right one gives them back`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     let lines = try await stage.run("open:0000", "open:1234", "open:", with: [key])
@@ -17,7 +17,9 @@ import Testing
       ])
   }
 
-  @Test func threeInARowBlockTheKeyUntilItIsPluggedInAgainAndEightForGood() async throws {
+  @Test func `three in a row block the key until it is plugged in again and eight for good`()
+    async throws
+  {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", with: [key])
     let paused = "open: keyBlocked: the key accepts no PIN for now, after three wrong ones in a row"
@@ -43,7 +45,7 @@ import Testing
     #expect(key.count("wrong PIN") == 8)
   }
 
-  @Test func aWrongPINIsNotTriedAtTheNextSlot() async throws {
+  @Test func `a wrong PIN is not tried at the next slot`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", "enroll:1234", "open:0000", with: [key])
     #expect(key.count("wrong PIN") == 1)
