@@ -193,7 +193,7 @@ import SessionToolsBase
     } catch {
       switch error {
       case .noCredentials: return .unknown
-      case .pinRequired, .notPermitted: return .secret
+      case .pinRequired, .unauthorized: return .secret
       default: throw error
       }
     }

@@ -1,6 +1,8 @@
 import CFIDO2
 
 /// An error of libfido2: a status of the key (CTAP 2.1, 8.2), or a negative number of its own.
+///
+/// Its names differ from those of other errors' codes, which match any error in a pattern.
 package struct FIDOError: Error, Hashable {
   package let code: Int32
 
@@ -13,7 +15,7 @@ package struct FIDOError: Error, Hashable {
   var name: String { unsafe fido_strerr(code).map { unsafe String(cString: $0) } ?? "\(code)" }
 
   package static let operationDenied = FIDOError(code: FIDO_ERR_OPERATION_DENIED)
-  package static let cancelled = FIDOError(code: FIDO_ERR_KEEPALIVE_CANCEL)
+  package static let toldToStop = FIDOError(code: FIDO_ERR_KEEPALIVE_CANCEL)
   package static let noCredentials = FIDOError(code: FIDO_ERR_NO_CREDENTIALS)
   package static let personTooSlow = FIDOError(code: FIDO_ERR_USER_ACTION_TIMEOUT)
   package static let actionTooSlow = FIDOError(code: FIDO_ERR_ACTION_TIMEOUT)
@@ -23,7 +25,7 @@ package struct FIDOError: Error, Hashable {
   package static let pinBlockedUntilPluggedIn = FIDOError(code: FIDO_ERR_PIN_AUTH_BLOCKED)
   package static let pinNotSet = FIDOError(code: FIDO_ERR_PIN_NOT_SET)
   package static let pinRequired = FIDOError(code: FIDO_ERR_PIN_REQUIRED)
-  package static let notPermitted = FIDOError(code: FIDO_ERR_UNAUTHORIZED_PERM)
+  package static let unauthorized = FIDOError(code: FIDO_ERR_UNAUTHORIZED_PERM)
   package static let wrongFinger = FIDOError(code: FIDO_ERR_UV_INVALID)
   package static let readerBlocked = FIDOError(code: FIDO_ERR_UV_BLOCKED)
   package static let notReceived = FIDOError(code: FIDO_ERR_RX)

@@ -42,12 +42,12 @@ final class Cancellation: Sendable {
       if !state.isCancelled { state.waiting[identifier] = device }
       return state.isCancelled
     }
-    if isCancelled { throw .cancelled }
+    if isCancelled { throw .toldToStop }
     defer { state.withLock { _ = $0.waiting.removeValue(forKey: identifier) } }
     do throws(FIDOError) {
       return try call()
     } catch {
-      throw state.withLock { $0.isCancelled } ? .cancelled : error
+      throw state.withLock { $0.isCancelled } ? .toldToStop : error
     }
   }
 }

@@ -51,7 +51,7 @@ extension StoreError {
         (.promptDismissed, "the person refused on the key", nil)
       case .personTooSlow, .actionTooSlow:
         (.timedOut, "the key was not touched in time", "Try again")
-      case .cancelled:
+      case .toldToStop:
         (.cancelled, "the program cancelled the use of the key", nil)
       default:
         (
