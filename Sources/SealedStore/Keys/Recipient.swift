@@ -44,7 +44,9 @@ public struct Recipient: KeySource {
 
   init(publicKey: [UInt8], label: String) throws(StoreError) {
     guard SealedBox.accepts(publicKey) else {
-      throw Self.invalid("anyone could open what is sealed for this recipient")
+      throw Self.invalid(
+        "anyone could open what is sealed for this recipient",
+        remedy: "Find out who made it, and ask for another one")
     }
     self.publicKey = publicKey
     slotLabel = try SlotLabel(label)
@@ -70,10 +72,11 @@ public struct Recipient: KeySource {
     return hash.bytes(0..<checkByteCount)
   }
 
-  private static func invalid(_ reason: String) -> StoreError {
-    StoreError(
-      .invalidKey, store: "recipient", reason: reason,
-      remedy: "Copy the whole line that session-tools recipient show prints where the key is")
+  private static func invalid(
+    _ reason: String,
+    remedy: String = "Copy the whole line that session-tools recipient show prints where the key is"
+  ) -> StoreError {
+    StoreError(.invalidKey, store: "recipient", reason: reason, remedy: remedy)
   }
 
   /// Opens no slot.

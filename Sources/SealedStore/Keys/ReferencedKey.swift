@@ -66,6 +66,6 @@ extension ReferencedKey {
   private static func shortened(_ reference: String) -> String {
     let scalars = reference.unicodeScalars
     guard scalars.count > longestUnknownCount else { return reference }
-    return "\(scalars.prefix(longestUnknownCount))… (\(scalars.count) characters)"
+    return String(scalars.prefix(longestUnknownCount)) + "… (\(scalars.count) characters)"
   }
 }

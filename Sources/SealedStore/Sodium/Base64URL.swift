@@ -13,11 +13,13 @@ enum Base64URL {
 
   /// Decodes a text; `nil` when it is not the one encoding of any bytes.
   static func decode(_ text: String) -> [UInt8]? {
+    // libsodium 1.0.18 reads a byte above 127 as an A.
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let characters = text.utf8.map { CChar(bitPattern: $0) }
     // One more than can be needed, so that there is an address for an empty text.
     var bytes = [UInt8](repeating: 0, count: characters.count / 4 * 3 + 3)
     var byteCount = 0
-    // libsodium refuses other characters, a length that is not possible, and unused bits that are
+    // It refuses other characters, a length that is not possible, and unused bits that are
     // not zero.
     let result = unsafe sodium_base642bin(
       &bytes, bytes.count, characters, characters.count, nil, &byteCount, nil, variant)

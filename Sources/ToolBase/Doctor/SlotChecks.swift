@@ -20,7 +20,7 @@ package enum SlotChecks {
     if slots.allSatisfy(\.isRecipient) {
       return .note(
         "opens with", "\(means) alone: programs cannot open it without the recipient's secret key",
-        remedy: "\(adding) --recipient-key FILE, with a key for every day")
+        remedy: "\(adding) --recipient-key FILE --new-key-file FILE")
     }
     return .ok("opens with", means)
   }

@@ -21,7 +21,8 @@ import Testing
 
   private func opens(_ key: some KeySource) throws -> StoreError.Code? {
     try code {
-      #expect(try SealedFileStore.open(at: scratch.path, key: key).text("item") == "value")
+      let opened = try SealedFileStore.open(at: scratch.path, key: key)
+      #expect(try opened.text("item") == "value")
     }
   }
 
@@ -84,9 +85,9 @@ import Testing
     #expect(try opens(absent) == StoreError.keyMissing)
     let path = scratch["short.key"]
     try Data(repeating: 1, count: 31).write(to: URL(filePath: path))
-    #expect(chmod(path, 0o600) == 0)
+    #expect(unsafe chmod(path, 0o600) == 0)
     #expect(try opens(RecipientKey(path)) == StoreError.invalidKey)
-    #expect(chmod(key.path, 0o640) == 0)
+    #expect(unsafe chmod(key.path, 0o640) == 0)
     #expect(try opens(key) == StoreError.unsafePermissions)
     #expect(try code { _ = try key.recipient() } == StoreError.unsafePermissions)
     #expect(

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
@@ -59,9 +58,9 @@ struct OldStore {
   mutating func addRecipient(label: String) throws {
     let file = path + ".key"
     let key = try RecipientKey.create(at: file)
-    defer { unlink(file) }
     try store.addSlot(key.recipient(label: label))
     let bytes = try SecretFile.read(file, largestByteCount: 32, rule: .privateFile)
+    try FileManager.default.removeItem(atPath: file)
     keyLines.append("recipient-key: \(Self.hex(bytes.copyBytes()))")
   }
 
