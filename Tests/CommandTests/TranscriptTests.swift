@@ -23,7 +23,8 @@ import Testing
     let environment =
       keys.isEmpty
       ? Self.environment : SoftwareKey.environment(of: keys).merging(Self.environment) { $1 }
-    let replayed = try transcript.replayed(by: Tool(), environment: environment)
+    let replayed = try transcript.replayed(
+      by: Tool(), environment: environment, naming: keys.map { ($0.path, "[KEY]") })
     if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
     #expect(replayed == transcript.lines)
   }

@@ -4,7 +4,7 @@ import ToolBase
 
 /// The checks of the security keys that are plugged in.
 enum SecurityKeyChecks {
-  private static let name = "security keys"
+  private static let name = "FIDO2 keys"
 
   static func all() -> [Check] {
     if let problem = SharedLibrary.fido2.problem {
