@@ -18,7 +18,7 @@ import Testing
     #expect(lines.contains("Touch your security key"))
   }
 
-  @Test func `nobody is asked again for the last two tries`() async throws {
+  @Test func `no one is asked again for the last two tries`() async throws {
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", "open:0000", "open:0000", with: [key])
     try key.behave(.init(plugged: 2))
