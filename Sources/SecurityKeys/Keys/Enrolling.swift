@@ -8,9 +8,6 @@ extension SecurityKey {
   func enroll() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     let label = try SlotLabel(label)
     let device = try Self.onlyDevice()
-    if verification == .required, !device.hasPIN, !device.hasReader {
-      throw StoreError(.pinNotSet, of: device.place.product, at: device.place.path)
-    }
     var verifying = Verifying(self, device, label: label.text)
     let timeout = timeout
     let call = { (verification: FIDODevice.Verification) throws(FIDOError) in
