@@ -1,7 +1,7 @@
 public import SessionToolsBase
 
-/// The holder of a ``RecipientKey``, to whom a store is sealed by the public key alone: a colleague,
-/// or a key that is kept offline for the day when all others are lost.
+/// The holder of a ``RecipientKey``, to whom a store is sealed by the public key alone: a
+/// colleague, or a key that is kept offline for the day when all others are lost.
 ///
 /// ```swift
 /// try store.addSlot(Recipient("st-recipient-…", label: "recovery"))

@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `anything but exactly the slot of a security key is none`() throws {
+  @Test func `what is not exactly the slot of a security key is not read as one`() throws {
     let longest = [UInt8](repeating: 0xA5, count: 1023)
     let refused = [
       [], [1], Array(securityKey().prefix(36)), Array(securityKey().prefix(38)),
