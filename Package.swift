@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "SessionTools", targets: ["SessionTools"]),
     .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
     .library(name: "SealedStore", targets: ["SealedStore"]),
+    .library(name: "SecurityKeys", targets: ["SecurityKeys"]),
     .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
     .library(name: "SecretServiceStore", targets: ["SecretServiceStore"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
@@ -56,6 +57,11 @@ let package = Package(
       dependencies: ["CLinux", "CSecret", "DBus", "SessionToolsBase"]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SessionToolsBase"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
+    .systemLibrary(
+      name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+    .target(
+      name: "SecurityKeys",
+      dependencies: ["CFIDO2", "SealedStore", "SessionAuthentication", "SessionToolsBase"]),
     .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
     .target(
       name: "LinuxAuthentication",
@@ -85,15 +91,15 @@ let package = Package(
     .target(
       name: "ToolBase",
       dependencies: [
-        "CLinux", "LazyLibraries", "SealedStore", "SecretServiceStore", "SessionTools",
-        "SessionToolsBase", "StoreMigration", argumentParser,
+        "CLinux", "LazyLibraries", "SealedStore", "SecretServiceStore", "SecurityKeys",
+        "SessionTools", "SessionToolsBase", "StoreMigration", argumentParser,
       ]),
     .executableTarget(
       name: "session-tools",
       dependencies: [
         "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
-        "WebLogin", argumentParser,
+        "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
+        "StoreMigration", "ToolBase", "WebLogin", argumentParser,
       ]),
     // Alone with libpq, which session-tools never links.
     .executableTarget(
@@ -172,8 +178,8 @@ let package = Package(
       name: "ProgramFuzzTargets",
       dependencies: [
         "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsBase", "StoreMigration", "ToolBase",
-        "WebLogin", argumentParser,
+        "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
+        "StoreMigration", "ToolBase", "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
@@ -194,6 +200,18 @@ let package = Package(
       dependencies: [
         "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreModel",
         "StoreTestSupport", "StoreWorker", "TestSupport", "TestThreads",
+      ]),
+    .target(
+      name: "SoftwareKeys", dependencies: ["TestSupport"], path: "Tests/Support/SoftwareKeys"),
+    .executableTarget(
+      name: "SecurityKeyWorker",
+      dependencies: ["SealedStore", "SecurityKeys", "SessionAuthentication", "SessionToolsBase"],
+      path: "Tests/Workers/SecurityKeyWorker"),
+    .testTarget(
+      name: "SecurityKeysTests",
+      dependencies: [
+        "SealedStore", "SecurityKeyWorker", "SecurityKeys", "SessionToolsBase", "SoftwareKeys",
+        "TestSupport", "TestThreads",
       ]),
     .executableTarget(
       name: "DatabaseWorker",
@@ -254,8 +272,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "BusTestSupport", "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "TestSupport",
-        "TestThreads", "session-tools",
+        "BusTestSupport", "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "SoftwareKeys",
+        "TestSupport", "TestThreads", "session-tools",
       ],
       exclude: ["Transcripts"]),
   ]

@@ -108,6 +108,7 @@ look_up:
 #define number_of_secret 1
 #define number_of_pam 2
 #define number_of_curl 3
+#define number_of_fido2 4
 
 .macro define name, library
   .text

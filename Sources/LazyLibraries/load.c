@@ -1,4 +1,6 @@
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -17,12 +19,14 @@ static struct library libraries[] = {
   [session_tools_library_secret] = {"libsecret-1.so.0", "libsecret-1-0"},
   [session_tools_library_pam] = {"libpam.so.0", "libpam0g"},
   [session_tools_library_curl] = {"libcurl.so.4", "libcurl4"},
+  [session_tools_library_fido2] = {"libfido2.so.1", "libfido2-1"},
 };
 
 /* As functions.S numbers them. */
 _Static_assert(
   session_tools_library_gio == 0 && session_tools_library_secret == 1 &&
-    session_tools_library_pam == 2 && session_tools_library_curl == 3,
+    session_tools_library_pam == 2 && session_tools_library_curl == 3 &&
+    session_tools_library_fido2 == 4,
   "the numbers of the libraries");
 
 /* As functions.S lays it out. */
@@ -40,6 +44,12 @@ const char *session_tools_load_library(enum session_tools_library number) {
   if (!handle) return dlerror();
   atomic_store(&library->handle, handle);
   return 0;
+}
+
+const char *session_tools_path_of_library(enum session_tools_library number) {
+  struct link_map *map;
+  void *handle = atomic_load(&libraries[number].handle);
+  return handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : 0;
 }
 
 const char *session_tools_package_of_library(enum session_tools_library number) {

@@ -1,4 +1,5 @@
 import Foundation
+import SoftwareKeys
 import TestSupport
 import TestThreads
 import Testing
@@ -17,7 +18,13 @@ import Testing
 
   @Test(arguments: all)
   func answersAsWritten(_ transcript: Transcript) throws {
-    let replayed = try transcript.replayed(by: Tool(), environment: Self.environment)
+    // Its only key has no PIN, because a transcript has no terminal to ask at.
+    let keys = transcript.description == "security-keys" ? [try SoftwareKey(pin: "")] : []
+    let environment =
+      keys.isEmpty
+      ? Self.environment : SoftwareKey.environment(of: keys).merging(Self.environment) { $1 }
+    let replayed = try transcript.replayed(
+      by: Tool(), environment: environment, naming: keys.map { ($0.path, "[KEY]") })
     if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
     #expect(replayed == transcript.lines)
   }

@@ -5,11 +5,15 @@ enum session_tools_library {
   session_tools_library_secret,
   session_tools_library_pam,
   session_tools_library_curl,
+  session_tools_library_fido2,
 };
 
 /* Loads a library, and returns a null pointer, or the reason why it cannot be loaded, which is
    valid until the thread asks again. */
 const char *session_tools_load_library(enum session_tools_library library);
+
+/* Returns the path of a library that is loaded. */
+const char *session_tools_path_of_library(enum session_tools_library library);
 
 /* Returns the name of Debian's package with a library. */
 const char *session_tools_package_of_library(enum session_tools_library library);

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 package import SealedStore
+package import SecurityKeys
 package import SessionTools
 package import SessionToolsBase
 
@@ -12,13 +13,15 @@ package enum KeyArgument {
   case passphrasePrompt
   case credential(String)
   case secretService(SecretServiceKey)
+  /// The security key that is plugged in; what a new slot needs, and its label.
+  case securityKey(SecurityKey.Verification, label: String)
   case recipientKey(String)
   case recipient(Recipient)
 
   package var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService, .recipientKey, .recipient: false
+    case .keyFile, .credential, .secretService, .securityKey, .recipientKey, .recipient: false
     }
   }
 
@@ -58,6 +61,11 @@ package enum KeyArgument {
         SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
     case .secretService(let key):
       return ChosenKey(key, name: "the key \(key.reference)", place: nil)
+    case .securityKey(let verification, let label):
+      try SharedLibrary.fido2.check()
+      return ChosenKey(
+        PluggedInKey(prompt, verification: verification, label: label), name: "the security key",
+        place: nil)
     case .recipientKey(let path):
       return ChosenKey(RecipientKey(path), name: "the recipient's key \(path)", place: path)
     case .recipient(let recipient):

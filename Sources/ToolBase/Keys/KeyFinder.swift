@@ -1,5 +1,6 @@
 import Foundation
 package import SealedStore
+import SecurityKeys
 import SessionTools
 import SessionToolsBase
 
@@ -7,7 +8,8 @@ import SessionToolsBase
 ///
 /// The order: the key that the options name; the file that `SESSION_TOOLS_KEY_FILE` names; the file
 /// that `init` made; the key in the Secret Service that a slot names, or in an app's sandbox the
-/// app's secret; the key that `unlock` gave to the agent; a passphrase asked for on the terminal.
+/// app's secret; the key that `unlock` gave to the agent; on a terminal, the security key of a slot
+/// if it is plugged in, and a passphrase that is asked for.
 package struct KeyFinder {
   package let path: String
   /// The key that the command line names.
@@ -58,7 +60,7 @@ package struct KeyFinder {
 
   /// A key that does not open the store, and why.
   private struct Refusal {
-    let key: ChosenKey
+    let keyName: String
     let error: StoreError
   }
 
@@ -73,15 +75,24 @@ package struct KeyFinder {
       case .success(let found): return found
       case .failure(let error):
         guard key.givesWay(after: error) else { throw error }
-        refusal = Refusal(key: key, error: error)
+        refusal = Refusal(keyName: key.name, error: error)
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
+    do throws(StoreError) {
+      if let found = try openWithSecurityKey(slots, open) { return found }
+    } catch {
+      // A person who dismissed the question, or cannot use the key, may know the passphrase.
+      guard [.promptDismissed, .unavailable, .accessDenied].contains(error.code) else {
+        throw error
+      }
+      refusal = refusal ?? Refusal(keyName: Self.securityKeyName, error: error)
+    }
     guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
       throw refusal?.error ?? keyMissing(slots, mayUnlock: asksAgent)
     }
     if let refusal {
-      StandardError.say("\(refusal.key.name) does not open \(path): \(refusal.error.reason)")
+      StandardError.say("\(refusal.keyName) does not open \(path): \(refusal.error.reason)")
     }
     return try keys.openAsking(open)
   }
@@ -122,6 +133,23 @@ package struct KeyFinder {
     }
     guard slots.contains(where: \.isOfSandboxedApp) else { return nil }
     return ChosenKey(PortalKey(), name: "the app's secret", place: nil)
+  }
+
+  private static let securityKeyName = "the security key"
+
+  /// Opens the store with the security key of a slot; `nil` if it is not plugged in, or no person
+  /// is there.
+  private func openWithSecurityKey<Found>(
+    _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws(StoreError) -> Found? {
+    let slots = slots.filter(\.isSecurityKey).compactMap(\.parameters)
+    guard !slots.isEmpty, interaction.canAsk else { return nil }
+    try SharedLibrary.fido2.check()
+    for slot in slots where try SecurityKey.isConnected(for: slot) {
+      let key = ChosenKey(PluggedInKey(keys.prompt), name: Self.securityKeyName, place: nil)
+      return try keys.outcome(of: open, with: key).get()
+    }
+    return nil
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {

@@ -123,6 +123,9 @@ package struct KeySearch {
       remedies.append("\(start)key-file or \(start)credential")
     }
     if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
+    if slots.contains(where: \.isSecurityKey) {
+      remedies.append("its security key, plugged in, on a terminal")
+    }
     if slots.contains(where: \.isRecipient) { remedies.append("\(start)recipient-key") }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
@@ -138,7 +141,7 @@ extension KeySlot {
   }
 
   /// Whether a security key opens it.
-  var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
+  package var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
 
   /// Whether it is sealed to a recipient.
   var isRecipient: Bool { parameters.flatMap(RecipientSlot.init) != nil }

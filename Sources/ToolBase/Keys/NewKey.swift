@@ -43,6 +43,9 @@ package struct NewKey {
       try SharedLibrary.secret.check()
       source = key.makingIfAbsent
       place = nil
+    case .securityKey:
+      source = try argument.choose(prompt).source
+      place = nil
     case .recipientKey(let path):
       source = RecipientKey(path)
       place = path

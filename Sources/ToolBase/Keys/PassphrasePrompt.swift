@@ -34,6 +34,18 @@ package struct PassphrasePrompt {
     return first
   }
 
+  /// Asks for the PIN of a security key.
+  ///
+  /// - Throws: As ``ask()``.
+  func askForPIN(_ question: String) throws -> SecretBytes {
+    guard interaction.canAsk else {
+      throw StoreError(
+        .keyMissing, store: path, reason: "there is no terminal to ask for the security key's PIN",
+        remedy: "Run this on a terminal, or give the key of another slot")
+    }
+    return try Question.ask(question, about: path, isHidden: true)
+  }
+
   private func ask(_ question: String) throws -> SecretBytes {
     guard interaction.canAsk else {
       throw StoreError(

@@ -6,6 +6,8 @@ package protocol SlottedStore {
   /// The store, as messages name it.
   var name: String { get }
 
+  func keySlots() throws(StoreError) -> [KeySlot]
+
   func revoke(
     keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
     confirm: (SealedFileStore.RevocationPlan) -> Bool
@@ -39,14 +41,16 @@ extension SlottedStore {
   ///   - argument: The store, as the command line named it.
   /// - Throws: `alreadyExists`, before anything is written.
   package func refuse(_ key: any KeySource, argument: String) throws(StoreError) {
-    let slots: [KeySlot]
+    let opened: KeySlot?
     do throws(StoreError) {
-      slots = try revocationPlan(keeping: [key]).kept
+      opened =
+        try key is PluggedInKey
+        ? PluggedInKey.slot(among: keySlots()) : revocationPlan(keeping: [key]).kept.first
     } catch {
       // It opens no slot, or cannot be read, which adding it reports.
       return
     }
-    guard let slot = slots.first else { return }
+    guard let slot = opened else { return }
     throw StoreError(
       .alreadyExists, store: name, reason: "this key opens slot \(slot.number) already",
       remedy: "Give another key, or run \(ToolName.current) slots change "

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SecurityKeys
 import SessionTools
 
 /// The keys that still open a store after all others are revoked.
@@ -35,6 +36,9 @@ package struct KeepOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var keepServiceKey: [SecretServiceKey] = []
 
+  @Flag(name: .long, help: "Keep the slots of the security key that is plugged in.")
+  var keepSecurityKey = false
+
   @Option(
     name: .long,
     help: ArgumentHelp(
@@ -48,6 +52,7 @@ package struct KeepOptions: ParsableArguments {
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
       + keepServiceKey.map(KeyArgument.secretService)
+      + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
       + keepRecipient.map(KeyArgument.recipient)
   }
 

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import SecurityKeys
 package import SessionTools
 
 /// Options that name the key of a store, at most one of which may be given.
@@ -12,10 +13,13 @@ package protocol KeyChoice: ParsableArguments {
   var passphrase: Bool { get }
   var credential: String? { get }
   var serviceKey: SecretServiceKey? { get }
+  var securityKey: Bool { get }
   var recipientKey: String? { get }
 }
 
 extension KeyChoice {
+  package var securityKey: Bool { false }
+
   /// The key that was given, if any.
   package var argument: KeyArgument? { arguments.first }
 
@@ -25,6 +29,7 @@ extension KeyChoice {
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
       serviceKey.map(KeyArgument.secretService), recipientKey.map(KeyArgument.recipientKey),
+      securityKey ? .securityKey(.required, label: "") : nil,
     ].compactMap(\.self)
   }
 

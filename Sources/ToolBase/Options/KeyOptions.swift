@@ -39,6 +39,10 @@ package struct KeyOptions: KeyChoice {
     transform: KeyArgument.serviceKey)
   package var serviceKey: SecretServiceKey?
 
+  @Flag(
+    name: .long, help: "The security key (FIDO2) that is plugged in.")
+  package var securityKey = false
+
   @Option(
     name: .long,
     help: ArgumentHelp(

@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import SealedStore
+import SecurityKeys
 import SessionTools
 package import SessionToolsBase
 
@@ -36,6 +37,16 @@ package struct NewKeyOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var newServiceKey: SecretServiceKey?
 
+  @Flag(
+    name: .long,
+    help: "The security key (FIDO2) that is plugged in, with its PIN or fingerprint, and a touch.")
+  var newSecurityKey = false
+
+  @Flag(
+    name: .long,
+    help: "With --new-security-key: no PIN, so that who has the key and the files opens the store.")
+  var touchOnly = false
+
   @Option(
     name: .long,
     help: ArgumentHelp(
@@ -46,8 +57,8 @@ package struct NewKeyOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A name for a key file, a credential or a recipient in slots list, such as its owner's; "
-        + "not secret.",
+      "A name for a key file, credential, security key or recipient in slots list, such as its "
+        + "owner's; not secret.",
       valueName: "text"))
   package var label: String?
 
@@ -57,6 +68,8 @@ package struct NewKeyOptions: ParsableArguments {
       newPassphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       newPassphrase ? .passphrasePrompt : nil, newCredential.map(KeyArgument.credential),
       newServiceKey.map(KeyArgument.secretService),
+      newSecurityKey
+        ? .securityKey(touchOnly ? .touchOnly : .required, label: label ?? "") : nil,
       newRecipient.map(KeyArgument.recipient),
     ].compactMap(\.self)
   }
@@ -68,12 +81,16 @@ package struct NewKeyOptions: ParsableArguments {
     guard arguments.count <= 1 else {
       throw ValidationError("Give one new key or passphrase, not several.")
     }
+    guard newSecurityKey || !touchOnly else {
+      throw ValidationError("--touch-only is for --new-security-key.")
+    }
     guard label != nil else { return }
     switch argument {
-    case .keyFile, .credential, .recipient: break
+    case .keyFile, .credential, .securityKey, .recipient: break
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService, .recipientKey:
       throw ValidationError(
-        "A store keeps a label with a key file, a credential or a recipient; give no --label.")
+        "A store keeps a label with a key file, credential, security key or recipient; give no "
+          + "--label.")
     }
     guard label != "" else { throw ValidationError("The label is empty.") }
   }

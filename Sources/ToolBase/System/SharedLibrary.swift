@@ -1,3 +1,4 @@
+import Foundation
 import LazyLibraries
 package import SessionToolsBase
 
@@ -7,12 +8,14 @@ package enum SharedLibrary {
   case gio
   case secret
   case pam
+  case fido2
 
   private var library: session_tools_library {
     switch self {
     case .gio: session_tools_library_gio
     case .secret: session_tools_library_secret
     case .pam: session_tools_library_pam
+    case .fido2: session_tools_library_fido2
     }
   }
 
@@ -27,6 +30,14 @@ package enum SharedLibrary {
   /// Why the library cannot be loaded; `nil` if it is loaded now.
   package var problem: String? {
     unsafe session_tools_load_library(library).map { unsafe String(cString: $0) }
+  }
+
+  /// The version of the library, as its file's name has it; `nil` if it is not loaded.
+  package var version: String? {
+    unsafe session_tools_path_of_library(library).flatMap { path in
+      let name = URL(filePath: unsafe String(cString: path)).resolvingSymlinksInPath().path
+      return name.ranges(of: ".so.").last.map { String(name[$0.upperBound...]) }
+    }
   }
 
   /// Checks that the library can be used.

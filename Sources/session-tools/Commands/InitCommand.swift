@@ -1,5 +1,6 @@
 import ArgumentParser
 import SealedStore
+import SecurityKeys
 import SessionToolsBase
 import ToolBase
 
@@ -24,15 +25,23 @@ struct InitCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
+  @Flag(
+    name: .long,
+    help: "With --security-key: no PIN, so that who has the key and the files opens the store.")
+  var touchOnly = false
   @OptionGroup var recipient: NewRecipientOption
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
   @OptionGroup var interaction: InteractionOptions
 
   private var named: KeyArgument? {
-    key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
+    if key.securityKey, touchOnly { return .securityKey(.touchOnly, label: "") }
+    return key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
   }
 
   func validate() throws {
+    guard key.securityKey || !touchOnly else {
+      throw ValidationError("--touch-only is for --security-key.")
+    }
     try cost.check(named)
   }
 
@@ -46,6 +55,7 @@ struct InitCommand: ParsableCommand {
       if let named { try make(at: path, with: named) } else { try makeWithKeyOfItsOwn(at: path) }
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
     Protection.say(of: store, keyPlace: keyPlace)
+    SecurityKeyAdvice.say(about: store)
   }
 
   private func make(

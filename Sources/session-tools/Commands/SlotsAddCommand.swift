@@ -34,5 +34,6 @@ struct SlotsAddCommand: ParsableCommand {
     let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
     StandardError.say("slot \(slot.number) added")
     Protection.say(of: store, keyPlace: key.place)
+    SecurityKeyAdvice.say(about: store)
   }
 }

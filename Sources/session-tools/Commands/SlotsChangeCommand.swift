@@ -35,5 +35,6 @@ struct SlotsChangeCommand: ParsableCommand {
     }
     StandardError.say("slot \(slot) changed")
     Protection.say(of: store, keyPlace: key.place)
+    SecurityKeyAdvice.say(about: store)
   }
 }

@@ -9,7 +9,9 @@ struct AuthenticationChecks {
 
   func all() async -> [Check] {
     var checks = [
-      Check.ok("passphrase", "opens any sealed store that has one; only this way protects the data")
+      Check.ok(
+        "passphrase",
+        "opens any sealed store that has one; it and a security key protect the data")
     ]
     if let problem = SharedLibrary.pam.problem {
       checks.append(.note("password (PAM)", problem, remedy: SharedLibrary.pam.remedy))

@@ -5,6 +5,7 @@ import ToolBase
 enum MachineChecks {
   static func all() -> [Check] {
     [.ok("libsodium", "version \(KeyMemory.libraryVersion)"), keyMemory, coreDumps]
+      + SecurityKeyChecks.all()
   }
 
   private static var keyMemory: Check {

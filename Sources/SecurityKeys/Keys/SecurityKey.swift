@@ -1,0 +1,141 @@
+public import SealedStore
+public import SessionToolsBase
+
+/// A key slot that a security key (FIDO2) opens, by a touch and, unless the slot was made
+/// otherwise, its PIN or its own fingerprint reader.
+///
+/// The key computes the slot's 32 bytes from a secret that never leaves it (the extension
+/// hmac-secret of CTAP 2.1). Who has the store's files, or any backup of them, and the account's
+/// password cannot open the slot without the key; who has the key as well needs its PIN, of which
+/// it accepts eight wrong ones. A key can be lost: give every store a second slot.
+///
+/// ```swift
+/// let key = SecurityKey(label: "YubiKey of Ada") { question in
+///   dialog.pin(of: question.product, triesLeft: question.triesLeft)
+/// } onTouch: {
+///   dialog.show("Touch your security key")
+/// }
+/// let store = try SealedFileStore.open(at: path, key: key)
+/// ```
+///
+/// Its calls block until the person has acted, on the calling thread; call them on a thread that
+/// may be blocked, not on one of Swift's pool. The store holds no lock meanwhile.
+public struct SecurityKey: KeySource {
+  /// What a new slot needs in addition to the key and a touch.
+  public enum Verification: Hashable, Sendable {
+    /// The key's PIN or, if it has a reader of its own, a fingerprint.
+    case required
+    /// Nothing: who has the store's files and the key opens the store.
+    case touchOnly
+  }
+
+  let label: String
+  let verification: Verification
+  let timeout: Duration
+  let pin: @Sendable (SecurityKeyPINQuestion) -> SecretBytes?
+  let onTouch: @Sendable () -> Void
+  let cancellation = Cancellation()
+
+  /// Makes a source for the security key that is plugged in.
+  ///
+  /// - Parameters:
+  ///   - label: A name for a new slot, such as "YubiKey of Ada", of at most 64 bytes. Anyone who
+  ///     can read the store's files may read it.
+  ///   - verification: What a new slot needs; an existing one says so itself.
+  ///   - timeout: How long the key waits for each touch or finger.
+  ///   - pin: Asks the person for the key's PIN, at most once for each slot, on the calling thread;
+  ///     `nil` dismisses the question.
+  ///   - onTouch: Called each time before the key waits for a touch or a finger.
+  public init(
+    label: String = "", verification: Verification = .required, timeout: Duration = .seconds(30),
+    pin: @escaping @Sendable (SecurityKeyPINQuestion) -> SecretBytes?,
+    onTouch: @escaping @Sendable () -> Void
+  ) {
+    self.label = label
+    self.verification = verification
+    self.timeout = timeout
+    self.pin = pin
+    self.onTouch = onTouch
+  }
+
+  /// Ends what this source and its copies are doing, from any thread: those calls and all later
+  /// ones throw `cancelled`.
+  ///
+  /// It does not wait; a key notices it within a fraction of a second, and can be used again.
+  public func cancel() {
+    cancellation.cancel()
+  }
+
+  /// Returns the security keys that are plugged in and that this process may open; takes some
+  /// milliseconds for each, and needs no touch.
+  ///
+  /// - Throws: `accessDenied` when there are some and this process may open none, `unavailable`
+  ///   when none of them answers.
+  public static func connected() throws(StoreError) -> [SecurityKeyDevice] {
+    try connected(deniedAmong: HIDDevices())
+  }
+
+  /// Returns the security keys, and looks for those that are denied among some devices.
+  package static func connected(
+    deniedAmong devices: HIDDevices
+  ) throws(StoreError) -> [SecurityKeyDevice] {
+    try FIDODevice.connected(deniedAmong: devices).map(SecurityKeyDevice.init)
+  }
+
+  /// Returns whether a security key that is plugged in made a slot, or will say so only after its
+  /// PIN; needs no touch.
+  ///
+  /// It is `false` for slots of other kinds.
+  ///
+  /// - Throws: As ``connected()``.
+  public static func isConnected(for slot: KeySlot.Parameters) throws(StoreError) -> Bool {
+    guard let slot = SecurityKeySlot(slot) else { return false }
+    return try FIDODevice.connected(for: slot.credential) != nil
+  }
+
+  /// Computes the key for a slot that a security key opens, or returns `nil` for other slots.
+  ///
+  /// It asks the keys that are plugged in which of them made the slot, without a touch. Then it
+  /// asks that key for exactly what the slot says: a key computes another secret when it has not
+  /// verified the person.
+  ///
+  /// - Throws: `wrongKey` after a wrong PIN, and `keyBlocked` when the key accepts none: both end
+  ///   the search through the slots, so that opening a store costs one guess. `keyMissing` when the
+  ///   slot's key is not plugged in, `promptDismissed` when the person dismissed the question or
+  ///   refused on the key, `timedOut` when no one touched the key, `cancelled` after ``cancel()``,
+  ///   `invalidKey` when the slot needs a PIN and the key has none, `accessDenied` when this
+  ///   process may not use the key, and `unavailable` when the key does not answer as it should.
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    guard let slot = SecurityKeySlot(slot) else { return nil }
+    return try key(for: slot)
+  }
+
+  /// Checks that no two slots are for one credential, so that the slots of a forged header cost one
+  /// touch.
+  ///
+  /// - Throws: `invalidKey` when two are.
+  public func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
+    let credentials = slots.compactMap { SecurityKeySlot($0)?.credential }
+    guard Set(credentials).count == credentials.count else {
+      throw StoreError(
+        .invalidKey, store: Self.name,
+        reason: "the key was asked for another slot with the same credential, which did not open",
+        remedy: "Put header and header.copy back from a backup: this library makes no such slots")
+    }
+  }
+
+  /// Makes a credential on the security key that is plugged in, and returns a slot for it.
+  ///
+  /// It takes two touches: the second finds out, before the slot is used, whether the key computes
+  /// the same secret again. The key stores nothing, so that any number of slots can be made.
+  ///
+  /// - Throws: `keyMissing` unless exactly one security key that can do it is plugged in,
+  ///   `invalidKey` when a PIN or a finger is required and the key has neither, `invalidName` when
+  ///   the label is too long, and as ``wrappingKey(for:)``.
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+    try enroll()
+  }
+
+  /// The name of security keys in errors.
+  static let name = "security key"
+}

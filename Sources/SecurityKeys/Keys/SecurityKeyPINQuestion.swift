@@ -1,0 +1,11 @@
+/// A question for the PIN of a security key.
+public struct SecurityKeyPINQuestion: Hashable, Sendable {
+  /// The label of the key slot, such as "YubiKey of Ada"; empty when it has none.
+  public let label: String
+  /// The name that the key's maker gave it.
+  public let product: String
+  /// How many wrong PINs the key still accepts.
+  ///
+  /// After the last one it refuses every PIN until it is reset, which erases it.
+  public let triesLeft: Int
+}

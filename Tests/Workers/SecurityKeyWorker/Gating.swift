@@ -1,0 +1,61 @@
+import SealedStore
+import SecurityKeys
+import SessionAuthentication
+import SessionToolsBase
+import Synchronization
+
+/// Opens a gate, locks it as the desktop does, and opens it again.
+func useGate(_ answers: [Substring]) async throws {
+  let store = try SealedFileStore.open(at: path, key: keyFile)
+  let prompt = ScriptedPrompt(answers.map(String.init))
+  let gate = makeGate(before: store, prompt)
+  for _ in 1...2 {
+    say("store locked \(store.isLocked)")
+    try await gate.authenticate()
+    say("store locked \(store.isLocked)")
+    gate.handle(.sessionLocked)
+  }
+}
+
+/// Opens a gate until a line of input cancels it.
+func cancelGate(_ pin: String) async throws {
+  let store = try SealedFileStore.open(at: path, key: keyFile)
+  let authenticator = SecurityKeyAuthenticator(of: store, prompt: ScriptedPrompt([pin]))
+  let evaluation = Task {
+    try await authenticator.evaluate(AuthenticationRequest(reason: "try it"))
+  }
+  _ = readLine()
+  let start = ContinuousClock.now
+  evaluation.cancel()
+  let result = await evaluation.result
+  say("within a second \(ContinuousClock.now - start < .seconds(1)), locked \(store.isLocked)")
+  _ = try result.get()
+}
+
+private func makeGate(
+  before store: SealedFileStore, _ prompt: ScriptedPrompt
+) -> AuthenticationGate {
+  let authenticator = SecurityKeyAuthenticator(of: store, prompt: prompt)
+  let gate = AuthenticationGate(authenticator) { AuthenticationRequest(reason: "try it") }
+  gate.attach(.keys(of: store))
+  return gate
+}
+
+/// A person who gives the answers of a script, one after the other.
+private final class ScriptedPrompt: AuthenticationPrompt {
+  private let answers: Mutex<[String]>
+
+  init(_ answers: [String]) {
+    self.answers = Mutex(answers)
+  }
+
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    say("\(question.text) (hidden \(question.isSecret), after \(question.failureCount))")
+    let answer = answers.withLock { $0.isEmpty ? "" : $0.removeFirst() }
+    return answer.isEmpty ? .cancelled : .text(SecretBytes(utf8: answer))
+  }
+
+  func show(_ message: AuthenticationMessage) async {
+    if case .hint(let text) = message { say(text) }
+  }
+}
