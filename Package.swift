@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
+    .library(name: "GTKScenes", targets: ["GTKScenes"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
     .executable(name: "session-tools-database", targets: ["session-tools-database"]),
@@ -63,6 +64,9 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
+    .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+    .target(
+      name: "GTKScenes", dependencies: ["CGTK", "SessionAuthentication", "SessionToolsBase"]),
     .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "DatabaseStore",
@@ -237,6 +241,27 @@ let package = Package(
         "BusTestSupport", "DBus", "OAuthTestSupport", "SealedStore", "SessionAuthentication",
         "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
         "WebLogin", "session-tools",
+      ]),
+    .executableTarget(
+      name: "WindowWorker",
+      dependencies: [
+        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "SessionToolsBase",
+      ],
+      path: "Tests/Workers/WindowWorker"),
+    // The demo.
+    .executableTarget(
+      name: "MailReader",
+      dependencies: [
+        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "SessionToolsBase", "WebLogin",
+      ],
+      path: "Tests/Workers/MailReader"),
+    .testTarget(
+      name: "GTKScenesTests",
+      dependencies: [
+        "BusTestSupport", "MailReader", "OAuthTestSupport", "SealedStore", "SessionToolsBase",
+        "TestSupport", "TestThreads", "WebLogin", "WindowWorker",
       ]),
     .target(
       name: "DatabaseServer", dependencies: ["TestSupport"],

@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+
+/// What a screen reader knows of a program.
+struct ScreenReader: Sendable {
+  private let program: String
+  private let desktop: Desktop
+
+  init(of program: String, on desktop: Desktop) {
+    self.program = program
+    self.desktop = desktop
+  }
+
+  /// Returns all objects, each with its role, its name, and `focused` if it is.
+  func objects() async throws -> [String] {
+    try await read().split(separator: "\n").map(String.init)
+  }
+
+  /// Returns whether an object is wholly inside of its window.
+  func isInside(_ name: String) async throws -> Bool {
+    try await read("inside", name) == "True\n"
+  }
+
+  /// Presses a button.
+  func press(_ name: String) async throws { try await read("press", name) }
+
+  @discardableResult
+  private func read(_ arguments: String...) async throws -> String {
+    try await Program.run(
+      "/usr/bin/python3",
+      ["\(SourceDirectory.path)/Tests/Services/ScreenReader/reader.py", program] + arguments,
+      environment: desktop.environment)
+  }
+}
