@@ -171,12 +171,10 @@ final class Cover {
 
   // MARK: - Focus
 
-  /// Takes the focus from the content, also if the program has given it back meanwhile.
+  /// Takes the focus from the content, also if it has received it again meanwhile.
   private func takeFocus() {
-    let focus = window.focus
-    if let focus, cover.contains(focus) { return }
-    if focus != nil || !isModal { keep(focus: focus) }
-    focusFirst()
+    if !isModal { keep(focus: window.focus) }
+    if window.focus.map(cover.contains) != true { focusFirst() }
   }
 
   private func focusFirst() {
@@ -214,6 +212,7 @@ private let coverDescription = """
       <child>
         <object class="GtkScrolledWindow">
           <property name="hscrollbar-policy">never</property>
+          <property name="focusable">0</property>
           <property name="vexpand">1</property>
           <property name="child">
             <object class="GtkBox">
