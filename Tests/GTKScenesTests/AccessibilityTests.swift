@@ -10,7 +10,9 @@ import Testing
   func `a screen reader and a keyboard find the question, and nothing of the content`(
     look: (theme: String, dpi: Int)
   ) async throws {
-    let bus = try await PrivateBus(.standard)
+    let bus = try await PrivateBus()
+    let accessibility = try await ScreenReader.start(on: bus)
+    defer { withExtendedLifetime(accessibility) {} }
     let desktop = try await Desktop(.x11, accessibleOn: bus.address)
     try desktop.write(
       "[Settings]\ngtk-xft-dpi=\(look.dpi * 1024)\n", to: ".config/gtk-4.0/settings.ini")

@@ -15,19 +15,23 @@ import WebLogin
   {
     let server = try AuthlibServer()
     let chromium = try Chromium.shared()
-    let bus = try await PrivateBus(.standard)
+    let bus = try await PrivateBus()
+    let accessibility = try await ScreenReader.start(on: bus)
+    defer { withExtendedLifetime(accessibility) {} }
     let logind = try await MockLogind(on: bus)
     let desktop = try await Desktop(.x11, accessibleOn: bus.address)
-    let data = try TemporaryDirectory()
+    try desktop.setBrowser(try #require(chromium.environment(.open)["BROWSER"]))
     let mail = try LineProgram(
       BuildDirectory.program("MailReader"), [server.address],
       environment: desktop.environment
         .merging(chromium.environment(.open)) { $1 }
-        .merging(["XDG_DATA_HOME": data.path, "DBUS_SYSTEM_BUS_ADDRESS": bus.address]) { $1 })
+        .merging([
+          "DBUS_SYSTEM_BUS_ADDRESS": bus.address, "XDG_DATA_HOME": desktop[".local/share"],
+        ]) { $1 })
     let reader = ScreenReader(of: "mail-reader", on: desktop)
     let hasLogin = {
       let store = try SealedFileStore.open(
-        at: data["mail-reader"], key: try Passphrase("open sesame"))
+        at: desktop[".local/share/mail-reader"], key: try Passphrase("open sesame"))
       return try StoreContainer<OAuthCredential>(store, service: "com.example.mail")
         .containsItem(forIdentifier: "login")
     }
@@ -91,6 +95,7 @@ import WebLogin
         environment: ["PATH": "/usr/bin:/bin"])
     }
     #expect(failure?.status == 1 << 8)
-    #expect(failure?.output == "There is no display: start this on a desktop\n")
+    #expect(
+      failure?.output == "Start this on a desktop, with the address of an authorization server\n")
   }
 }

@@ -152,6 +152,19 @@ final class Desktop: Sendable {
     try await Program.run("/usr/bin/\(program)", arguments, environment: environment)
   }
 
+  /// Returns a path in the person's home.
+  subscript(name: String) -> String { directory[name] }
+
+  /// Makes a program the person's browser.
+  func setBrowser(_ program: String) throws {
+    try write(
+      "[Desktop Entry]\nType=Application\nName=Browser\nExec=\(program) %u\n",
+      to: ".local/share/applications/browser.desktop")
+    try write(
+      "[Default Applications]\nx-scheme-handler/http=browser.desktop\n",
+      to: ".config/mimeapps.list")
+  }
+
   /// Writes a file of the person's settings.
   func write(_ text: String, to path: String) throws {
     let file = URL(filePath: directory[path])

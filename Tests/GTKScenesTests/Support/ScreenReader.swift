@@ -1,3 +1,4 @@
+import BusTestSupport
 import Foundation
 import TestSupport
 
@@ -9,6 +10,12 @@ struct ScreenReader: Sendable {
   init(of program: String, on desktop: Desktop) {
     self.program = program
     self.desktop = desktop
+  }
+
+  /// Starts what programs are read by, on a bus without any other services.
+  static func start(on bus: PrivateBus) async throws -> Daemon {
+    try await bus.start(
+      "/usr/libexec/at-spi-bus-launcher", ["--launch-immediately"], name: "org.a11y.Bus")
   }
 
   /// Returns all objects, each with its role, its name, and `focused` if it is.

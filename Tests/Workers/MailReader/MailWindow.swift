@@ -48,8 +48,8 @@ import SessionAuthentication
     """
     <interface>
       <object class="GtkWindow" id="window">
-        <property name="title">\(title)</property>
-        <property name="default-width">420</property><property name="default-height">460</property>
+        <property name="title">\(title)</property><property name="default-width">420</property>
+        <property name="default-height">460</property>
         <property name="titlebar">
           <object class="GtkHeaderBar">
             <child>\(button("lock", "Lock"))</child><child>\(button("sign-out", "Sign Out"))</child>

@@ -5,8 +5,7 @@ import SessionToolsBase
 import WebLogin
 
 // A small mail reader's shell: two windows behind one gate, and a login in the browser.
-//
-//   MailReader ISSUER      the address of an authorization server
+// The argument is the address of an authorization server.
 
 unsafe g_set_prgname("mail-reader")
 unsafe g_set_application_name("Mail")
@@ -34,6 +33,7 @@ let windows = try [
   case .unavailable: break  // locked: it is unknown who is signed in
   }
 }
-Task { for await _ in mail.session.states { await show() } }
-Task { for await _ in mail.gate.states { await show() } }
+// The main thread belongs to GTK.
+Task.detached { for await _ in mail.session.states { await show() } }
+Task.detached { for await _ in mail.gate.states { await show() } }
 while windows.contains(where: \.isOpen) { g_main_context_iteration(nil, 1) }
