@@ -232,13 +232,13 @@ import SessionToolsBase
       pointer, backward ? GTK_DIR_TAB_BACKWARD : GTK_DIR_TAB_FORWARD)
   }
 
-  /// Sets the text of a label, which is hidden if there is none.
+  /// Sets the text of a label, which is hidden without one.
   func setLabel(_ text: String?) {
     unsafe gtk_label_set_text(opaque, text ?? "")
     isShown = text != nil
   }
 
-  /// Sets the title of a button, which is hidden if there is none.
+  /// Sets the title of a button, which is hidden without one.
   func setButton(_ title: String?) {
     let button = unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GtkButton.self)
     unsafe gtk_button_set_label(button, title ?? "")

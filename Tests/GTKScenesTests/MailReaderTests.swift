@@ -55,7 +55,7 @@ import WebLogin
     // Covered by another program's window, minimized, locked, and asleep.
     let other = try await WindowWorker(on: desktop)
     try await other.do("window yellow")
-    for title in ["Inbox", "Notes on the engine"] { try await desktop.minimize(title) }
+    for title in ["Inbox", "Notes"] { try await desktop.minimize(title) }
     try await logind.say(isLocked: true)
     try await logind.announce(sleep: true)
     try await logind.announce(sleep: false)

@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// An invisible desktop with a keyboard: an X server with a window manager, or a Wayland compositor.
+/// An invisible desktop with a keyboard: an X server with a window manager, or a Wayland
+/// compositor.
 final class Desktop: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case x11, wayland

@@ -36,7 +36,9 @@ def is_inside(item):
     window = item
     while window.get_role_name() not in ("frame", "window"):
         window = window.get_parent()
-    inner, outer = (i.get_component_iface().get_extents(Atspi.CoordType.WINDOW) for i in (item, window))
+    inner, outer = (
+        found.get_component_iface().get_extents(Atspi.CoordType.WINDOW) for found in (item, window)
+    )
     return (
         0 <= inner.x
         and 0 <= inner.y

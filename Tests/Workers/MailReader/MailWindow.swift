@@ -49,8 +49,7 @@ import SessionAuthentication
     <interface>
       <object class="GtkWindow" id="window">
         <property name="title">\(title)</property><property name="default-width">420</property>
-        <property name="default-height">460</property>
-        <property name="titlebar">
+        <property name="default-height">400</property><property name="titlebar">
           <object class="GtkHeaderBar">
             <child>\(button("lock", "Lock"))</child><child>\(button("sign-out", "Sign Out"))</child>
           </object>
@@ -65,9 +64,10 @@ import SessionAuthentication
             </child>
             <child>
               <object class="GtkLabel" id="mail">
-                <property name="visible">0</property><property name="label">\(content)</property>
-                <property name="use-markup">1</property><property name="wrap">1</property>
-                <property name="xalign">0</property><property name="margin-start">18</property>
+                <property name="visible">0</property><property name="wrap">1</property>
+                <property name="label">\(content)</property>
+                <property name="use-markup">1</property><property name="xalign">0</property>
+                <property name="margin-top">12</property><property name="margin-start">18</property>
               </object>
             </child>
           </object>

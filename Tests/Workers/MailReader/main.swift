@@ -14,18 +14,17 @@ guard gtk_init_check() != 0, let issuer = CommandLine.arguments.dropFirst().firs
   exit(1)
 }
 let mail = try Mail(issuer: issuer)
-let list = """
-  &lt;b&gt;Ada Lovelace&lt;/b&gt;\nNotes on the engine\n\n&lt;b&gt;Grace Hopper&lt;/b&gt;\nA moth in the relay\n
-  &lt;b&gt;Alan Turing&lt;/b&gt;\nCan machines think?\n\n&lt;b&gt;Barbara Liskov&lt;/b&gt;\nSubstitution
-  """
-let message = """
-  &lt;b&gt;Ada Lovelace&lt;/b&gt;\n\nThe engine weaves algebraic patterns, just as the loom weaves flowers \
-  and leaves.\n\nKeep this to yourself.
-  """
+let names = ["Ada Lovelace", "Grace Hopper", "Alan Turing", "Barbara Liskov"].map(bold)
+let subjects = [
+  "Notes on the engine", "A moth in the relay", "Can machines think?", "Substitution",
+]
+let list = zip(names, subjects).map { "\($0)\n\($1)\n\n" }.joined()
+let message = names[0] + "\n\nThe engine weaves algebraic patterns.\n\nKeep this to yourself."
 let windows = try [
   MailWindow("inbox", "Inbox", list, mail),
-  MailWindow("message", "Notes on the engine", message, mail),
+  MailWindow("message", "Notes", message, mail),
 ]
+func bold(_ text: String) -> String { "&lt;b&gt;\(text)&lt;/b&gt;" }  // markup within XML
 @Sendable func show() async {
   switch await mail.session.currentState() {
   case .signedIn: onGTKThread { windows.forEach { $0.show(isSignedIn: true) } }

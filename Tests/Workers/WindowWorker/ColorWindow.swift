@@ -36,50 +36,54 @@ import Foundation
   }
 
   private static func description(_ color: String) -> String {
-    let hasBar = ProcessInfo.processInfo.environment["TITLE_BAR"] != nil
-    return """
-      <interface>
-        <object class="GtkWindow" id="window">
-          <property name="title">\(color)</property>
-          <property name="default-width">420</property>
-          <property name="default-height">460</property>
-          \(hasBar ? "<property name='titlebar'><object class='GtkHeaderBar'><style><class name='\(color)'/></style></object></property>" : "")
-          <property name="child">
-            <object class="GtkBox" id="content">
-              <property name="orientation">vertical</property>
-              <style><class name="\(color)"/></style>
-              <child><object class="GtkLabel"><property name="label">Secret of \(color)</property></object></child>
-              <child><object class="GtkEntry" id="entry"/></child>
-              <child>
-                <object class="GtkMenuButton" id="menu">
-                  <property name="label">Menu</property>
-                  <property name="popover">
-                    <object class="GtkPopover"><property name="child"><object class="GtkLabel"><property name="label">Item</property></object></property></object>
-                  </property>
-                </object>
-              </child>
-              <child>
-                <object class="GtkButton" id="button">
-                  <property name="label">_Delete</property>
-                  <property name="use-underline">1</property>
-                  <child>
-                    <object class="GtkShortcutController">
-                      <property name="scope">global</property>
-                      <child>
-                        <object class="GtkShortcut">
-                          <property name="trigger">&lt;Control&gt;d</property>
-                          <property name="action">activate</property>
-                        </object>
-                      </child>
-                    </object>
-                  </child>
-                </object>
-              </child>
-            </object>
-          </property>
-        </object>
-      </interface>
-      """
+    """
+    <interface>
+      <object class="GtkWindow" id="window">
+        <property name="title">\(color)</property>
+        <property name="default-width">420</property>
+        <property name="default-height">460</property>
+        <property name="child">
+          <object class="GtkBox" id="content">
+            <property name="orientation">vertical</property>
+            <style><class name="\(color)"/></style>
+            <child>\(label("Secret of \(color)"))</child>
+            <child><object class="GtkEntry" id="entry"/></child>
+            <child>
+              <object class="GtkMenuButton" id="menu">
+                <property name="label">Menu</property>
+                <property name="popover">
+                  <object class="GtkPopover">
+                    <property name="child">\(label("Item"))</property>
+                  </object>
+                </property>
+              </object>
+            </child>
+            <child>
+              <object class="GtkButton" id="button">
+                <property name="label">_Delete</property>
+                <property name="use-underline">1</property>
+                <child>
+                  <object class="GtkShortcutController">
+                    <property name="scope">global</property>
+                    <child>
+                      <object class="GtkShortcut">
+                        <property name="trigger">&lt;Control&gt;d</property>
+                        <property name="action">activate</property>
+                      </object>
+                    </child>
+                  </object>
+                </child>
+              </object>
+            </child>
+          </object>
+        </property>
+      </object>
+    </interface>
+    """
+  }
+
+  private static func label(_ text: String) -> String {
+    "<object class='GtkLabel'><property name='label'>\(text)</property></object>"
   }
 
   private func object(_ name: String) -> UnsafeMutableRawPointer? {

@@ -98,7 +98,7 @@ final class Worker: @unchecked Sendable {
       for window in windows.values { window.record { [gate] in gate.requiresAuthentication } }
     case "look": say("look \(Screenshot.description)")
     case "animate": window?.animate()
-    case "gap": say("gap \(window?.longestGap ?? -1)")
+    case "gap": say("gap \(words[1]) \(window?.longestGap ?? -1)")
     case "lock": gate.invalidate()
     case "hang": hang.withLock { $0 = Double(words[1]) ?? 0 }
     case "ask":
