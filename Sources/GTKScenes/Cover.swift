@@ -44,11 +44,11 @@ final class Cover {
     cover = widgets["cover"]
     cover.put(over: window)
     widgets["program"].setLabel(program)
-    widgets["unlock"].connect("clicked") { [unowned self] in confirm() }
-    widgets["cancel"].connect("clicked") { [unowned self] in end(.cancelled) }
-    widgets["fallback"].connect("clicked") { [unowned self] in end(.fallback) }
+    widgets["unlock"].connect("clicked") { [weak self] in self?.confirm() }
+    widgets["cancel"].connect("clicked") { [weak self] in self?.end(.cancelled) }
+    widgets["fallback"].connect("clicked") { [weak self] in self?.end(.fallback) }
     for entry in ["secret", "plain"] {
-      widgets[entry].connect("activate") { [unowned self] in confirm() }
+      widgets[entry].connect("activate") { [weak self] in self?.confirm() }
     }
     window.connectKeys { [weak self] in self?.handle($0) ?? .ignored }
   }

@@ -64,7 +64,7 @@ public final class GatedWindow: @unchecked Sendable {
     guard self.window.mark("session-tools-gated-window") else { throw .alreadyConnected }
     (self.scene, self.gate, self.prompt) = (scene, gate, prompt)
     cover = Cover(over: self.window) {
-      // The window is told of a failure as every scene is.
+      // The window receives a failure as every scene does.
       Task { try? await gate.authenticate(in: scene) }
     }
     connect()
