@@ -105,7 +105,7 @@ final class Cover {
     widgets["cancel"].setButton(question.map { $0.request.cancelTitle ?? "Cancel" })
     widgets["unlock"].setButton(buttonTitle)
     if isNew { for entry in ["secret", "plain"] { _ = widgets[entry].takeText() } }
-    if isModal, isNew || window.focus.map(cover.contains) != true { focusFirst() }
+    if isModal, isNew || !hasFocus { focusFirst() }
   }
 
   private var title: String {
@@ -171,14 +171,25 @@ final class Cover {
 
   // MARK: - Focus
 
+  /// Whether a widget of the cover has the focus that can be seen.
+  ///
+  /// GTK moves the focus away from a hidden one in the next frame, and selects all of the text that
+  /// receives it.
+  private var hasFocus: Bool {
+    window.focus.map { cover.contains($0) && $0.isVisibleWithin } ?? false
+  }
+
   /// Takes the focus from the content, also if it has received it again meanwhile.
   private func takeFocus() {
     if !isModal { keep(focus: window.focus) }
-    if window.focus.map(cover.contains) != true { focusFirst() }
+    if !hasFocus { focusFirst() }
   }
 
   private func focusFirst() {
-    if let entry { entry.grabFocus() } else { widgets["unlock"].grabFocus() }
+    let isAnswerable = entry != nil || buttonTitle != nil
+    // The picture has the focus when there is nothing else.
+    widgets["picture"].isFocusable = !isAnswerable
+    (entry ?? widgets[isAnswerable ? "unlock" : "picture"]).grabFocus()
   }
 
   private func returnFocus() {
@@ -225,7 +236,7 @@ private let coverDescription = """
               <property name="margin-start">24</property>
               <property name="margin-end">24</property>
               <child>
-                <object class="GtkImage">
+                <object class="GtkImage" id="picture">
                   <property name="icon-name">system-lock-screen-symbolic</property>
                   <property name="pixel-size">64</property>
                   <property name="accessible-role">presentation</property>

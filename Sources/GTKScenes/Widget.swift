@@ -188,6 +188,14 @@ import SessionToolsBase
     nonmutating set { unsafe gtk_widget_set_visible(pointer, newValue ? 1 : 0) }
   }
 
+  /// Whether this widget and all that it is in are shown.
+  var isVisibleWithin: Bool { unsafe gtk_widget_is_visible(pointer) != 0 }
+
+  var isFocusable: Bool {
+    get { unsafe gtk_widget_get_focusable(pointer) != 0 }
+    nonmutating set { unsafe gtk_widget_set_focusable(pointer, newValue ? 1 : 0) }
+  }
+
   /// Puts this widget over all others of a window, without being one of its content.
   func put(over window: Widget) {
     unsafe gtk_widget_set_parent(pointer, window.pointer)
