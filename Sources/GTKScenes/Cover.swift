@@ -91,6 +91,7 @@ final class Cover {
   /// Shows something else.
   func show(_ content: Content, _ message: AuthenticationMessage?) {
     let isNew = content.question !== self.content?.question
+    let oldFirst = first
     (self.content, self.message) = (content, message)
     widgets["title"].setLabel(title)
     widgets["text"].setLabel(text)
@@ -105,7 +106,7 @@ final class Cover {
     widgets["cancel"].setButton(question.map { $0.request.cancelTitle ?? "Cancel" })
     widgets["unlock"].setButton(buttonTitle)
     if isNew { for entry in ["secret", "plain"] { _ = widgets[entry].takeText() } }
-    if isModal, isNew || !hasFocus { focusFirst() }
+    if isModal, first != oldFirst || !hasFocus { focusFirst() }
   }
 
   private var title: String {
@@ -185,11 +186,12 @@ final class Cover {
     if !hasFocus { focusFirst() }
   }
 
+  /// The widget to begin with; the picture, when there is nothing to do.
+  private var first: Widget { entry ?? widgets[buttonTitle != nil ? "unlock" : "picture"] }
+
   private func focusFirst() {
-    let isAnswerable = entry != nil || buttonTitle != nil
-    // The picture has the focus when there is nothing else.
-    widgets["picture"].isFocusable = !isAnswerable
-    (entry ?? widgets[isAnswerable ? "unlock" : "picture"]).grabFocus()
+    widgets["picture"].isFocusable = first == widgets["picture"]
+    first.grabFocus()
   }
 
   private func returnFocus() {
