@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
+    .library(name: "GTKScenes", targets: ["GTKScenes"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
     .executable(name: "session-tools-database", targets: ["session-tools-database"]),
@@ -70,6 +71,9 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
+    .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+    .target(
+      name: "GTKScenes", dependencies: ["CGTK", "SessionAuthentication", "SessionToolsBase"]),
     .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "DatabaseStore",
@@ -259,6 +263,27 @@ let package = Package(
         "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
         "WebLogin", "session-tools",
       ]),
+    .executableTarget(
+      name: "WindowWorker",
+      dependencies: [
+        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "SessionToolsBase",
+      ],
+      path: "Tests/Workers/WindowWorker"),
+    // The demo.
+    .executableTarget(
+      name: "MailReader",
+      dependencies: [
+        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "SessionToolsBase", "WebLogin",
+      ],
+      path: "Tests/Workers/MailReader"),
+    .testTarget(
+      name: "GTKScenesTests",
+      dependencies: [
+        "BusTestSupport", "MailReader", "OAuthTestSupport", "SealedStore", "SessionToolsBase",
+        "TestSupport", "TestThreads", "WebLogin", "WindowWorker",
+      ]),
     .target(
       name: "DatabaseServer", dependencies: ["TestSupport"],
       path: "Tests/Support/DatabaseServer"),
@@ -287,6 +312,14 @@ if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
       name: "Fuzzer", dependencies: ["CLibFuzzer", "FuzzTargets", "ProgramFuzzTargets"],
       path: "Tests/Tools/Fuzzing/Fuzzer"),
   ]
+}
+
+// Tests/run --quick sets this variable, because it installs nothing: everything that needs GTK is
+// left out.
+if Context.environment["SESSION_TOOLS_WITHOUT_WINDOWS"] != nil {
+  let windows = ["CGTK", "GTKScenes", "GTKScenesTests", "MailReader", "WindowWorker"]
+  package.products.removeAll { $0.name == "GTKScenes" }
+  package.targets.removeAll { windows.contains($0.name) }
 }
 
 // One set of rules for every Swift target but the one that stands for older programs: nothing

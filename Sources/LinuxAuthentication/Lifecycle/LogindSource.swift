@@ -6,7 +6,8 @@ public import SessionAuthentication
 ///
 /// Requests to lock (`loginctl lock-session`) count, and so does the state that the desktop reports
 /// (`LockedHint`). A lock with both may be reported twice; its end is reported once. If the desktop
-/// is locked already, that is reported at once. A program that belongs to no session, such as a
+/// is locked already, that is reported at once. While another user's session is in front
+/// (`Active`), the desktop counts as locked. A program that belongs to no session, such as a
 /// service, receives only sleep events.
 ///
 /// Sleep is delayed until the receiver has returned from `willSleep`, for as long as logind allows:
@@ -14,6 +15,7 @@ public import SessionAuthentication
 public struct LogindSource: LifecycleSource {
   private let program: String
   private let reason: String
+  private let countsIdleness: Bool
   private let fixedAddress: String?
 
   /// Makes a source.
@@ -22,13 +24,17 @@ public struct LogindSource: LifecycleSource {
   ///   - program: The name of the program, for `systemd-inhibit --list`; the name of the process
   ///     when `nil`.
   ///   - reason: The reason for delaying sleep, for the same list.
+  ///   - countsIdleness: Whether a long time without input, by the desktop's measure (`IdleHint`),
+  ///     counts as a lock.
   ///   - busAddress: The message bus with logind; when `nil`, the system's, which
   ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   public init(
-    program: String? = nil, reason: String = "Locking before sleep", busAddress: String? = nil
+    program: String? = nil, reason: String = "Locking before sleep",
+    countsIdleness: Bool = false, busAddress: String? = nil
   ) {
     self.program = program ?? ProcessInfo.processInfo.processName
     self.reason = reason
+    self.countsIdleness = countsIdleness
     fixedAddress = busAddress
   }
 
@@ -71,7 +77,8 @@ public struct LogindSource: LifecycleSource {
   public func run(
     _ receive: @escaping @Sendable (SystemEvent) -> Void
   ) async throws(AuthenticationError) {
-    let state = LogindState(program: program, reason: reason, receive: receive)
+    let state = LogindState(
+      program: program, reason: reason, countsIdleness: countsIdleness, receive: receive)
     try await listening.run { connection throws(DBusError) in
       try await state.meet(Self.logind(connection))
     } receive: { signal, sender, connection in
@@ -84,6 +91,7 @@ public struct LogindSource: LifecycleSource {
 private final class LogindState {
   private let program: String
   private let reason: String
+  private let countsIdleness: Bool
   private let receive: (SystemEvent) -> Void
   private var session: String?
   private var lock = DesktopLock()
@@ -91,9 +99,13 @@ private final class LogindState {
   /// Sleep is delayed as long as this exists.
   private var delay: BusDescriptor?
 
-  init(program: String, reason: String, receive: @escaping (SystemEvent) -> Void) {
+  init(
+    program: String, reason: String, countsIdleness: Bool,
+    receive: @escaping (SystemEvent) -> Void
+  ) {
     self.program = program
     self.reason = reason
+    self.countsIdleness = countsIdleness
     self.receive = receive
   }
 
@@ -120,8 +132,11 @@ private final class LogindState {
     case "Lock" where signal.path == session: tell(lock.request(isLock: true))
     case "Unlock" where signal.path == session: tell(lock.request(isLock: false))
     case "PropertiesChanged" where signal.path == session && signal.arguments.count > 1:
-      if let isLocked = signal.arguments[1].entries["LockedHint"]?.boolean {
-        tell(lock.state(isLocked: isLocked))
+      let changed = signal.arguments[1].entries
+      if let isLocked = changed["LockedHint"]?.boolean { tell(lock.state(isLocked: isLocked)) }
+      if let isActive = changed["Active"]?.boolean { tell(lock.state(.otherUser, !isActive)) }
+      if countsIdleness, let isIdle = changed["IdleHint"]?.boolean {
+        tell(lock.state(.idle, isIdle))
       }
     case "PrepareForSleep":
       if let isAsleep = signal.arguments.first?.boolean { await sleep(isAsleep, logind) }

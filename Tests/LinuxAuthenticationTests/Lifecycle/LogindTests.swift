@@ -16,9 +16,12 @@ import Testing
 
   /// Starts to listen, and returns when the source is ready.
   private func log(
-    _ logind: MockLogind, _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
+    _ logind: MockLogind, countsIdleness: Bool = false,
+    _ receive: @escaping @Sendable (SystemEvent) -> Void = { _ in }
   ) async throws -> EventLog {
-    let log = EventLog(of: LogindSource(program: "test", busAddress: bus.address), receive)
+    let source = LogindSource(
+      program: "test", countsIdleness: countsIdleness, busAddress: bus.address)
+    let log = EventLog(of: source, receive)
     // Delaying sleep is the last step before that.
     try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
     return log
@@ -67,6 +70,32 @@ import Testing
     try await logind.request(isLock: true)
     try await logind.request(isLock: true)
     try await log.wait(for: .sessionLocked, .sessionLocked)
+  }
+
+  @Test func `another user in front counts as a lock, and idleness where it is wanted`()
+    async throws
+  {
+    let logind = try await MockLogind(on: bus)
+    let log = try await log(logind, countsIdleness: true)
+    let other = EventLog(of: LogindSource(program: "other", busAddress: bus.address))
+    try await wait(until: "both listen") { try await logind.inhibitorCount() == 2 }
+    try await logind.set("Active", false)
+    try await logind.set("IdleHint", true)
+    try await logind.set("Active", true)
+    try await logind.request(isLock: false)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .sessionLocked, .willSleep)
+    try await logind.set("IdleHint", false)
+    try await log.wait(for: .sessionLocked, .willSleep, .sessionUnlocked)
+    try await other.wait(for: .sessionLocked, .sessionUnlocked, .willSleep)
+    // The end of an absence does not unlock the desktop.
+    try await logind.say(isLocked: true)
+    try await logind.set("Active", false)
+    try await logind.set("Active", true)
+    try await logind.say(isLocked: false)
+    try await log.wait(
+      for: .sessionLocked, .willSleep, .sessionUnlocked, .sessionLocked, .sessionLocked,
+      .sessionUnlocked)
   }
 
   @Test func `a desktop that is already locked when listening begins is reported`() async throws {

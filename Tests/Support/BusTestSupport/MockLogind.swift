@@ -78,6 +78,14 @@ package final class MockLogind: Sendable {
       session, "org.freedesktop.login1.Session", "SetLockedHint", [.boolean(isLocked)])
   }
 
+  /// Sets a property of the session, such as `Active`, and announces it.
+  package func set(_ property: String, _ value: Bool) async throws {
+    let changed = Variant.properties([property: .boolean(value)])
+    try await call(
+      Self.session, "org.freedesktop.DBus.Mock", "UpdateProperties",
+      [.string("org.freedesktop.login1.Session"), changed])
+  }
+
   /// Announces sleep or its end.
   package func announce(sleep: Bool) async throws {
     try await mock(

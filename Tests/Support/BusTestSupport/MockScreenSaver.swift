@@ -1,11 +1,10 @@
-import BusTestSupport
 import DBus
 import TestSupport
 
 /// A screen saver in Python, controlled by tests.
-final class MockScreenSaver: Sendable {
-  static let freedesktop = "org.freedesktop.ScreenSaver"
-  static let gnome = "org.gnome.ScreenSaver"
+package final class MockScreenSaver: Sendable {
+  package static let freedesktop = "org.freedesktop.ScreenSaver"
+  package static let gnome = "org.gnome.ScreenSaver"
 
   private let name: String
   private let path: String
@@ -19,7 +18,7 @@ final class MockScreenSaver: Sendable {
   ///   - name: Its name on the bus, which is also the name of its interface.
   ///   - isActive: What it answers when it is asked whether it is active; `nil` if it fails.
   /// - Throws: An error if it cannot be started.
-  init(on bus: PrivateBus, name: String = freedesktop, isActive: Bool?) async throws {
+  package init(on bus: PrivateBus, name: String = freedesktop, isActive: Bool?) async throws {
     self.name = name
     path = "/" + name.replacing(".", with: "/")
     // The program has the method before it owns the name, because a source that already listens
@@ -53,11 +52,11 @@ final class MockScreenSaver: Sendable {
     """
 
   /// Announces that it became active or inactive.
-  func say(isActive: Bool) async throws {
+  package func say(isActive: Bool) async throws {
     _ = try await connection.call(
       DBusMethod(name, path, name, "Say"), [.boolean(isActive)], timeout: patience)
   }
 
   /// Kills the screen saver, as in a crash.
-  func kill() { daemon.kill() }
+  package func kill() { daemon.kill() }
 }

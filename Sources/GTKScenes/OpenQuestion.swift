@@ -1,0 +1,46 @@
+import SessionAuthentication
+import Synchronization
+
+/// A question that waits for its answer, on whatever thread that is given.
+final class OpenQuestion: Sendable {
+  private enum State {
+    case unasked
+    case asked(CheckedContinuation<AuthenticationAnswer, Never>)
+    case answered(AuthenticationAnswer)
+  }
+
+  let question: AuthenticationQuestion
+  private let state = Mutex(State.unasked)
+
+  init(_ question: AuthenticationQuestion) { self.question = question }
+
+  var isAnswered: Bool {
+    state.withLock { if case .answered = $0 { true } else { false } }
+  }
+
+  /// Gives the answer; the first one counts.
+  func end(_ answer: AuthenticationAnswer) {
+    let waiting = state.withLock { state -> CheckedContinuation<AuthenticationAnswer, Never>? in
+      defer { if case .answered = state {} else { state = .answered(answer) } }
+      if case .asked(let waiting) = state { return waiting }
+      return nil
+    }
+    waiting?.resume(returning: answer)
+  }
+
+  /// Waits for the answer, which is `cancelled` when the task is.
+  func answer() async -> AuthenticationAnswer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer = state.withLock { state -> AuthenticationAnswer? in
+          if case .answered(let answer) = state { return answer }
+          state = .asked(continuation)
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      end(.cancelled)
+    }
+  }
+}

@@ -1,0 +1,309 @@
+import CGTK
+import SessionToolsBase
+
+/// A widget of GTK: all calls of GTK but those of the signals and the thread are here.
+///
+/// It does not retain the widget. It is used on GTK's thread only, by objects that end with the
+/// widget.
+@safe struct Widget: Hashable {
+  private let pointer: UnsafeMutablePointer<GtkWidget>
+
+  private init(_ pointer: UnsafeMutablePointer<GtkWidget>) {
+    unsafe self.pointer = pointer
+  }
+
+  private init?(_ pointer: UnsafeMutablePointer<GtkWidget>?) {
+    guard let pointer = unsafe pointer else { return nil }
+    unsafe self.init(pointer)
+  }
+
+  /// Takes the pointer of a window.
+  init(window: OpaquePointer) throws(GTKSceneError) {
+    guard gtk_is_initialized() != 0, unsafe gdk_display_get_default() != nil else {
+      throw .noDisplay
+    }
+    guard unsafe session_tools_is_window(UnsafeMutableRawPointer(window)) != 0 else {
+      throw .notAWindow
+    }
+    unsafe self.init(UnsafeMutablePointer<GtkWidget>(window))
+  }
+
+  static func == (left: Widget, right: Widget) -> Bool { unsafe left.pointer == right.pointer }
+
+  func hash(into hasher: inout Hasher) { unsafe hasher.combine(pointer) }
+
+  private var object: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(pointer) }
+  private var opaque: OpaquePointer { unsafe OpaquePointer(pointer) }
+  private var window: UnsafeMutablePointer<GtkWindow> {
+    unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GtkWindow.self)
+  }
+
+  func retain() { unsafe _ = g_object_ref(object) }
+  func release() { unsafe g_object_unref(object) }
+
+  // MARK: - Signals
+
+  /// Connects a closure to a signal that has no result, for as long as the widget exists.
+  func connect(_ signal: String, _ handle: @escaping () -> Void) {
+    unsafe _ = Signal.connect(object, signal) { _ in
+      handle()
+      return false
+    }
+  }
+
+  /// Connects a closure to the frames of the window, until the object that is returned ends.
+  ///
+  /// - Parameters:
+  ///   - before: Called before a frame begins.
+  ///   - layout: Called when the frame's other widgets have their place.
+  /// - Returns: The object, or `nil` when the window has no surface.
+  func connectFrames(before: @escaping () -> Void, layout: @escaping () -> Void) -> FrameSignals? {
+    unsafe gtk_widget_get_frame_clock(pointer).map {
+      unsafe FrameSignals($0, before: before, layout: layout)
+    }
+  }
+
+  /// Connects a closure to all keys that are pressed in a window, before anything else.
+  ///
+  /// - Parameter handle: Returns what to do with the key.
+  func connectKeys(_ handle: @escaping (Key) -> Key.Handling) {
+    let controller = unsafe gtk_event_controller_key_new()
+    unsafe gtk_event_controller_set_propagation_phase(controller, GTK_PHASE_CAPTURE)
+    unsafe Signal.connect(UnsafeMutableRawPointer(controller), "key-pressed") { values in
+      switch handle(Key(value: unsafe g_value_get_uint(values + 1))) {
+      case .ignored: return false
+      case .taken: return true
+      case .passed(let widget):
+        unsafe _ = gtk_event_controller_key_forward(controller, widget.pointer)
+        return true
+      }
+    }
+    unsafe gtk_widget_add_controller(pointer, controller)
+  }
+
+  // MARK: - Windows
+
+  /// The name of the program, as people know it.
+  static var programName: String {
+    unsafe g_get_application_name().map { unsafe String(cString: $0) } ?? "The program"
+  }
+
+  /// All windows of the program.
+  static var toplevels: Set<Widget> {
+    guard let list = unsafe gtk_window_list_toplevels() else { return [] }
+    defer { unsafe g_list_free(list) }
+    var windows: Set<Widget> = []
+    var next: UnsafeMutablePointer<GList>? = unsafe list
+    while let link = unsafe next {
+      if let data = unsafe link.pointee.data {
+        windows.insert(unsafe Widget(data.assumingMemoryBound(to: GtkWidget.self)))
+      }
+      unsafe next = link.pointee.next
+    }
+    return windows
+  }
+
+  /// Calls a closure whenever a window is made or destroyed.
+  static func onChangeOfToplevels(_ handle: @escaping () -> Void) {
+    let list = unsafe gtk_window_get_toplevels()
+    unsafe _ = Signal.connect(UnsafeMutableRawPointer(list), "items-changed") { _ in
+      handle()
+      return false
+    }
+  }
+
+  /// Whether the window has the focus.
+  var isFocused: Bool {
+    let display = unsafe gtk_widget_get_display(pointer)
+    let seat = unsafe gdk_display_get_default_seat(display)
+    let hasKeyboard =
+      unsafe seat.map {
+        unsafe gdk_seat_get_capabilities($0).rawValue & GDK_SEAT_CAPABILITY_KEYBOARD.rawValue != 0
+      } ?? false
+    // GTK derives it from the keyboard's focus, which does not exist on a tablet.
+    return hasKeyboard
+      ? unsafe gtk_window_is_active(window) != 0 : hasState(GDK_TOPLEVEL_STATE_FOCUSED)
+  }
+
+  /// Whether the window could be seen, as far as GTK knows.
+  var isVisible: Bool {
+    unsafe gtk_widget_get_mapped(pointer) != 0 && !hasState(GDK_TOPLEVEL_STATE_MINIMIZED)
+      // Since GTK 4.12: a window that is wholly covered, or on another workspace.
+      && !hasState(GdkToplevelState(rawValue: 1 << 16))
+  }
+
+  private func hasState(_ state: GdkToplevelState) -> Bool {
+    guard let surface = unsafe gtk_native_get_surface(opaque) else { return false }
+    return unsafe gdk_toplevel_get_state(surface).rawValue & state.rawValue != 0
+  }
+
+  /// Whether the window has a surface.
+  var isRealized: Bool { unsafe gtk_widget_get_realized(pointer) != 0 }
+
+  /// Connects a closure to changes of the state of the window's surface, which must exist.
+  func connectState(_ handle: @escaping () -> Void) {
+    guard let surface = unsafe gtk_native_get_surface(opaque) else { return }
+    unsafe _ = Signal.connect(UnsafeMutableRawPointer(surface), "notify::state") { _ in
+      handle()
+      return false
+    }
+  }
+
+  /// Whether GTK draws the window's title bar.
+  var hasOwnTitleBar: Bool {
+    unsafe gtk_widget_has_css_class(pointer, "csd") != 0
+      || gtk_widget_has_css_class(pointer, "solid-csd") != 0
+  }
+
+  /// The widget of the window that has the focus.
+  var focus: Widget? { unsafe Widget(gtk_window_get_focus(window)) }
+
+  /// Gives the focus back to a widget of the window, whose selection stays as it is.
+  func returnFocus(to widget: Widget?) {
+    unsafe session_tools_return_focus(window, widget?.pointer)
+  }
+
+  /// Draws the window's next frame soon.
+  func draw() { unsafe gtk_widget_queue_draw(pointer) }
+
+  /// Sets a mark on the window.
+  ///
+  /// - Returns: `false` if it has the mark already.
+  func mark(_ name: String) -> Bool {
+    let window = unsafe object.assumingMemoryBound(to: GObject.self)
+    if unsafe g_object_get_data(window, name) != nil { return false }
+    unsafe g_object_set_data(window, name, object)
+    return true
+  }
+
+  // MARK: - Other widgets
+
+  /// Whether a widget is this one or in it.
+  func contains(_ widget: Widget) -> Bool {
+    unsafe self == widget || gtk_widget_is_ancestor(widget.pointer, pointer) != 0
+  }
+
+  var isShown: Bool {
+    get { unsafe gtk_widget_get_visible(pointer) != 0 }
+    nonmutating set { unsafe gtk_widget_set_visible(pointer, newValue ? 1 : 0) }
+  }
+
+  /// Whether this widget and all that it is in are shown.
+  var isVisibleWithin: Bool { unsafe gtk_widget_is_visible(pointer) != 0 }
+
+  var isFocusable: Bool {
+    get { unsafe gtk_widget_get_focusable(pointer) != 0 }
+    nonmutating set { unsafe gtk_widget_set_focusable(pointer, newValue ? 1 : 0) }
+  }
+
+  /// Puts this widget over all others of a window, without being one of its content.
+  func put(over window: Widget) {
+    unsafe gtk_widget_set_parent(pointer, window.pointer)
+  }
+
+  /// Gives this widget the focus, .
+  func grabFocus() { unsafe _ = gtk_widget_grab_focus(pointer) }
+
+  func removeFromParent() { unsafe gtk_widget_unparent(pointer) }
+
+  /// Puts this widget over those that its window received later.
+  func raise(in window: Widget) {
+    if unsafe gtk_widget_get_last_child(window.pointer) != pointer {
+      unsafe gtk_widget_insert_before(pointer, window.pointer, nil)
+    }
+  }
+
+  /// Gives this widget the whole area of its window, and not less than it needs.
+  func fill(_ window: Widget) {
+    var (width, height): (Int32, Int32) = (0, 0)
+    unsafe gtk_widget_measure(pointer, GTK_ORIENTATION_HORIZONTAL, -1, &width, nil, nil, nil)
+    width = max(width, unsafe gtk_widget_get_width(window.pointer))
+    unsafe gtk_widget_measure(pointer, GTK_ORIENTATION_VERTICAL, width, &height, nil, nil, nil)
+    height = max(height, unsafe gtk_widget_get_height(window.pointer))
+    unsafe gtk_widget_allocate(pointer, width, height, -1, nil)
+  }
+
+  /// Hides the other children of the window from screen readers, or shows them again.
+  func setAlone(_ isAlone: Bool, in window: Widget) {
+    var next = unsafe gtk_widget_get_first_child(window.pointer)
+    while let child = unsafe next {
+      if unsafe child != pointer {
+        unsafe session_tools_set_hidden_from_accessibility(OpaquePointer(child), isAlone ? 1 : 0)
+      }
+      unsafe next = gtk_widget_get_next_sibling(child)
+    }
+  }
+
+  /// Moves the focus within this widget.
+  func moveFocus(backward: Bool = false) {
+    unsafe _ = gtk_widget_child_focus(
+      pointer, backward ? GTK_DIR_TAB_BACKWARD : GTK_DIR_TAB_FORWARD)
+  }
+
+  /// Sets the text of a label, which is hidden without one.
+  func setLabel(_ text: String?) {
+    unsafe gtk_label_set_text(opaque, text ?? "")
+    isShown = text != nil
+  }
+
+  /// Sets the title of a button, which is hidden without one.
+  func setButton(_ title: String?) {
+    let button = unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GtkButton.self)
+    unsafe gtk_button_set_label(button, title ?? "")
+    isShown = title != nil
+  }
+
+  /// Moves the text out of an entry.
+  func takeText() -> SecretBytes {
+    let text = unsafe gtk_editable_get_text(opaque)
+    let bytes = unsafe UnsafeRawBufferPointer(
+      start: text, count: text.map { unsafe strlen($0) } ?? 0)
+    // The entry for secrets wipes its memory, which is never swapped out.
+    defer { unsafe gtk_editable_set_text(opaque, "") }
+    return unsafe SecretBytes(bytes)
+  }
+}
+
+/// A key of the keyboard.
+struct Key: Equatable {
+  /// What happens with a key.
+  enum Handling {
+    /// The window handles it, as always.
+    case ignored
+    case taken
+    /// Only this widget receives it.
+    case passed(Widget)
+  }
+
+  let value: UInt32
+
+  static let escape = Key(value: UInt32(GDK_KEY_Escape))
+  static let tab = Key(value: UInt32(GDK_KEY_Tab))
+  static let backTab = Key(value: UInt32(GDK_KEY_ISO_Left_Tab))
+}
+
+/// Widgets that a description in GTK's XML makes.
+@safe final class WidgetSet {
+  private let builder: OpaquePointer
+
+  init(_ description: String) {
+    unsafe builder = unsafe gtk_builder_new_from_string(description, -1)
+  }
+
+  deinit { unsafe g_object_unref(UnsafeMutableRawPointer(builder)) }
+
+  /// Returns a widget, which lives as long as this set or its parent.
+  subscript(name: String) -> Widget {
+    guard let object = unsafe gtk_builder_get_object(builder, name) else {
+      preconditionFailure("the description has no \(name)")
+    }
+    return unsafe Widget(object: object)
+  }
+}
+
+extension Widget {
+  fileprivate init(object: UnsafeMutablePointer<GObject>) {
+    unsafe self.init(
+      UnsafeMutableRawPointer(object).assumingMemoryBound(to: GtkWidget.self))
+  }
+}

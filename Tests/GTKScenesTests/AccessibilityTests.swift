@@ -1,0 +1,58 @@
+import BusTestSupport
+import Foundation
+import TestSupport
+import TestThreads
+import Testing
+
+/// The cover as a screen reader finds it, and for those who need other colors and sizes.
+@Suite(.serialized, .onOwnThread) struct AccessibilityTests {
+  @Test(arguments: [(theme: "Default", dpi: 96), ("Default-hc-dark", 192)])
+  func `a screen reader and a keyboard find the question, and nothing of the content`(
+    look: (theme: String, dpi: Int)
+  ) async throws {
+    let bus = try await PrivateBus()
+    let accessibility = try await ScreenReader.start(on: bus)
+    defer { withExtendedLifetime(accessibility) {} }
+    let desktop = try await Desktop(.x11, accessibleOn: bus.address)
+    try desktop.write(
+      "[Settings]\ngtk-xft-dpi=\(look.dpi * 1024)\n", to: ".config/gtk-4.0/settings.ini")
+    let worker = try await WindowWorker(on: desktop, environment: ["GTK_THEME": look.theme])
+    try await worker.do("window red")
+    try await worker.do("ask red")
+    try await worker.waitForQuestion(in: "red")
+    let reader = ScreenReader(of: "colors", on: desktop)
+    var found = try await reader.objects()
+    #expect(found.contains("dialog 'Colors is locked'"))
+    #expect(found.contains("label 'Colors wants to show your colors'"))
+    #expect(found.contains("password text 'Passphrase:' focused"))
+    #expect(!found.contains { $0.contains("Secret of red") || $0.contains("Delete") })
+
+    // All by the keyboard, and each button is scrolled to where it can be seen.
+    for button in ["Not now", "Continue"] {
+      try await wait(until: "\(button) has the focus") {
+        try await desktop.press("Tab")
+        return try await reader.objects().contains("push button '\(button)' focused")
+      }
+      #expect(try await reader.isInside(button))
+    }
+    try await desktop.press("Escape")
+    try await worker.wait(for: "asked userCancel")
+    try await wait(until: "the unlock button has the focus") {
+      try await reader.objects().contains("push button 'Unlock' focused")
+    }
+    try await desktop.press("Return")
+    try await worker.wait(for: "gate evaluating red")
+    try await worker.waitForQuestion(in: "red")
+    try await desktop.type("wrong")
+    try await desktop.press("Return")
+    try await wait(until: "the failure is read") {
+      try await reader.objects().contains("alert 'That was not right. Try again.'")
+    }
+    try await desktop.type("open sesame")
+    try await desktop.press("Return")
+    try await worker.waitUntilShown("red")
+    found = try await reader.objects()
+    #expect(found.contains("label 'Secret of red'"))
+    #expect(!found.contains { $0.hasPrefix("dialog") })
+  }
+}

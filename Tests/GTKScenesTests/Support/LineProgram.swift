@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A program that reports in lines, which are kept, and ends with this object.
+final class LineProgram: Sendable {
+  private let child: Child
+  private let input: FileHandle
+  private let said = Mutex<[String]>([])
+
+  init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
+    let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
+    child = try Child(
+      program, arguments, environment: environment,
+      input: standardInput.reader.fileDescriptor, output: standardOutput.writer.fileDescriptor)
+    try standardInput.reader.close()
+    try standardOutput.writer.close()
+    input = standardInput.writer
+    let reader = standardOutput.reader
+    Thread.detachNewThread { [weak self] in
+      var unread = Data()
+      while case let data = reader.availableData, !data.isEmpty {
+        unread += data
+        let lines = unread.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        unread = lines.last.map { Data($0) } ?? Data()
+        self?.said.withLock { said in
+          said += lines.dropLast().map { String(decoding: $0, as: UTF8.self) }
+        }
+      }
+    }
+  }
+
+  deinit {
+    child.kill()
+    child.waitUntilExit()
+  }
+
+  /// All lines since the last `forget`.
+  var lines: [String] { said.withLock { $0 } }
+
+  func forget() { said.withLock { $0 = [] } }
+
+  func send(_ line: String) throws { try input.write(contentsOf: Data("\(line)\n".utf8)) }
+
+  /// Waits for a line.
+  func wait(for line: String) async throws {
+    try await TestSupport.wait(until: "it says: \(line)") {
+      if lines.contains(line) { return true }
+      guard child.isRunning else { throw NeverHappened(what: "\(line): it ended after \(lines)") }
+      return false
+    }
+  }
+}

@@ -1,0 +1,67 @@
+"""Finds what a program shows as a screen reader does, by AT-SPI.
+
+    reader.py PROGRAM                prints the role and name of each object that can be found, and
+                                     "focused" after the one that has the focus
+    reader.py PROGRAM inside NAME    prints whether the button of this name is inside of its window
+    reader.py PROGRAM press NAME     presses the button of this name
+
+Fails when the program, or the button, is not there.
+"""
+
+import sys
+
+import gi
+
+gi.require_version("Atspi", "2.0")
+from gi.repository import Atspi
+
+
+def objects(item):
+    """Returns an object and all below it."""
+    children = (item.get_child_at_index(index) for index in range(item.get_child_count()))
+    return [item] + [below for child in children if child for below in objects(child)]
+
+
+def name_of(item):
+    """Returns the name, or else that of the object's label."""
+    labels = [
+        relation.get_target(0).get_name()
+        for relation in item.get_relation_set()
+        if relation.get_relation_type() == Atspi.RelationType.LABELLED_BY
+    ]
+    return item.get_name() or "".join(labels)
+
+
+def is_inside(item):
+    window = item
+    while window.get_role_name() not in ("frame", "window"):
+        window = window.get_parent()
+    inner, outer = (
+        found.get_component_iface().get_extents(Atspi.CoordType.WINDOW) for found in (item, window)
+    )
+    return (
+        0 <= inner.x
+        and 0 <= inner.y
+        and inner.x + inner.width <= outer.width
+        and inner.y + inner.height <= outer.height
+    )
+
+
+def main(program, act=None, name=None):
+    desktop = Atspi.get_desktop(0)
+    programs = [desktop.get_child_at_index(index) for index in range(desktop.get_child_count())]
+    found = objects(next(item for item in programs if item and item.get_name() == program))
+    if act is None:
+        for item in found:
+            focus = item.get_state_set().contains(Atspi.StateType.FOCUSED)
+            print(item.get_role_name(), repr(name_of(item)), *(["focused"] if focus else []))
+        return
+    buttons = [item for item in found if item.get_role_name() == "push button"]
+    button = next(item for item in buttons if item.get_name() == name)
+    if act == "inside":
+        print(is_inside(button))
+    else:
+        button.get_action_iface().do_action(0)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,189 @@
+import CGTK
+import Foundation
+
+/// A window full of one color, with an entry, and a button with a shortcut.
+@safe final class ColorWindow {
+  private let color: String
+  let pointer: OpaquePointer
+  private let builder: OpaquePointer
+  private var clickCount = 0
+  private var lastFrame: gint64 = 0
+  /// The longest time between two frames, in milliseconds.
+  private(set) var longestGap: gint64 = 0
+
+  init(_ color: String) {
+    self.color = color
+    let style = unsafe gtk_css_provider_new()
+    unsafe gtk_css_provider_load_from_data(
+      style, ".red { background: #ff0000; } .yellow { background: #ffff00; }", -1)
+    unsafe gtk_style_context_add_provider_for_display(
+      gdk_display_get_default(), OpaquePointer(style), 600)
+    unsafe builder = gtk_builder_new_from_string(Self.description(color), -1)
+    guard let window = unsafe gtk_builder_get_object(builder, "window") else {
+      preconditionFailure("the description has a window")
+    }
+    unsafe pointer = OpaquePointer(window)
+    connect("button", "clicked") { [unowned self] _ in clickCount += 1 }
+    connect("window", "destroy") { name in say("destroyed \(name)") }
+  }
+
+  /// A widget that is no window.
+  var button: OpaquePointer { unsafe OpaquePointer(object("button")) ?? pointer }
+
+  /// A pointer to something else.
+  static var anyPointer: OpaquePointer {
+    OpaquePointer(UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8))
+  }
+
+  private static func description(_ color: String) -> String {
+    """
+    <interface>
+      <object class="GtkWindow" id="window">
+        <property name="title">\(color)</property>
+        <property name="default-width">420</property>
+        <property name="default-height">460</property>
+        <property name="child">
+          <object class="GtkBox" id="content">
+            <property name="orientation">vertical</property>
+            <style><class name="\(color)"/></style>
+            <child>\(label("Secret of \(color)"))</child>
+            <child><object class="GtkEntry" id="entry"/></child>
+            <child>
+              <object class="GtkMenuButton" id="menu">
+                <property name="label">Menu</property>
+                <property name="popover">
+                  <object class="GtkPopover">
+                    <property name="child">\(label("Item"))</property>
+                  </object>
+                </property>
+              </object>
+            </child>
+            <child>
+              <object class="GtkButton" id="button">
+                <property name="label">_Delete</property>
+                <property name="use-underline">1</property>
+                <child>
+                  <object class="GtkShortcutController">
+                    <property name="scope">global</property>
+                    <child>
+                      <object class="GtkShortcut">
+                        <property name="trigger">&lt;Control&gt;d</property>
+                        <property name="action">activate</property>
+                      </object>
+                    </child>
+                  </object>
+                </child>
+              </object>
+            </child>
+          </object>
+        </property>
+      </object>
+    </interface>
+    """
+  }
+
+  private static func label(_ text: String) -> String {
+    "<object class='GtkLabel'><property name='label'>\(text)</property></object>"
+  }
+
+  private func object(_ name: String) -> UnsafeMutableRawPointer? {
+    unsafe UnsafeMutableRawPointer(gtk_builder_get_object(builder, name))
+  }
+
+  private var widget: UnsafeMutablePointer<GtkWidget> {
+    unsafe UnsafeMutablePointer<GtkWidget>(pointer)
+  }
+  private var window: UnsafeMutablePointer<GtkWindow> {
+    unsafe UnsafeMutablePointer<GtkWindow>(pointer)
+  }
+
+  private func connect(_ name: String, _ signal: String, _ handle: @escaping (String) -> Void) {
+    let handler = unsafe Unmanaged.passRetained(Handler { [color] in handle(color) }).toOpaque()
+    let callback: @convention(c) (gpointer?, gpointer?) -> Void = { _, data in
+      if let data = unsafe data {
+        unsafe Unmanaged<Handler>.fromOpaque(data).takeUnretainedValue().call()
+      }
+    }
+    unsafe _ = g_signal_connect_data(
+      object(name), signal, unsafeBitCast(callback, to: GCallback.self), handler, nil,
+      GConnectFlags(rawValue: 0))
+  }
+
+  func show() { unsafe gtk_window_present(window) }
+  func hide() { unsafe gtk_widget_set_visible(widget, 0) }
+  func minimize() { unsafe gtk_window_minimize(window) }
+  func destroy() { unsafe gtk_window_destroy(window) }
+  func openMenu() {
+    unsafe gtk_menu_button_popup(object("menu").map { OpaquePointer($0) })
+  }
+
+  /// Replaces what the window shows, by the same color.
+  func replaceContent() {
+    let content = unsafe gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+    unsafe gtk_widget_add_css_class(content, color)
+    unsafe gtk_window_set_child(window, content)
+  }
+
+  /// The focus and the text in the entry.
+  var state: String {
+    let entry = unsafe object("entry").map { OpaquePointer($0) }
+    var (start, end): (Int32, Int32) = (0, 0)
+    unsafe gtk_editable_get_selection_bounds(entry, &start, &end)
+    let focus = unsafe gtk_window_get_focus(window)
+    let entryWidget = unsafe object("entry").map {
+      unsafe $0.assumingMemoryBound(to: GtkWidget.self)
+    }
+    let isInEntry = unsafe focus != nil && gtk_widget_is_ancestor(focus, entryWidget) != 0
+    let isAsked =
+      unsafe focus != nil
+      && gtk_widget_get_ancestor(focus, gtk_password_entry_get_type()) != nil
+    let text = unsafe String(cString: gtk_editable_get_text(entry))
+    return "entry=\(isInEntry) text=\(text) selection=\(start)-\(end) clicks=\(clickCount)"
+      + " asked=\(isAsked) active=\(unsafe gtk_window_is_active(window) != 0)"
+  }
+
+  // MARK: - Frames
+
+  private var clock: OpaquePointer? { unsafe gtk_widget_get_frame_clock(widget) }
+
+  private func onFrame(_ handle: @escaping () -> Void) {
+    let handler = unsafe Unmanaged.passRetained(Handler(handle)).toOpaque()
+    let callback: @convention(c) (gpointer?, gpointer?) -> Void = { _, data in
+      if let data = unsafe data {
+        unsafe Unmanaged<Handler>.fromOpaque(data).takeUnretainedValue().call()
+      }
+    }
+    unsafe _ = g_signal_connect_data(
+      clock.map { unsafe UnsafeMutableRawPointer($0) }, "after-paint",
+      unsafeBitCast(callback, to: GCallback.self), handler, nil, GConnectFlags(rawValue: 0))
+  }
+
+  /// Reports each frame, with what the whole display shows then.
+  func record(_ isLocked: @escaping () -> Bool) {
+    onFrame { [self] in
+      unsafe gdk_display_sync(gdk_display_get_default())
+      let isActive = unsafe gtk_window_is_active(window) != 0
+      say(
+        "frame \(color) active=\(isActive) locked=\(isLocked()) shown=\(Screenshot.description)")
+    }
+  }
+
+  /// Draws as many frames as possible, and measures the time between them.
+  func animate() {
+    lastFrame = g_get_monotonic_time()
+    longestGap = 0
+    onFrame { [self] in
+      let now = g_get_monotonic_time()
+      longestGap = max(longestGap, (now - lastFrame) / 1000)
+      lastFrame = now
+      unsafe gtk_widget_queue_draw(widget)
+    }
+    unsafe gtk_widget_queue_draw(widget)
+  }
+}
+
+private final class Handler {
+  let call: () -> Void
+
+  init(_ call: @escaping () -> Void) { self.call = call }
+}

@@ -1,0 +1,161 @@
+import CGTK
+import Foundation
+import GTKScenes
+import LinuxAuthentication
+import SealedStore
+import SessionAuthentication
+import SessionToolsBase
+import Synchronization
+
+/// The windows, the gate, and what the test wants of them.
+///
+/// It is used on GTK's thread only: this justifies the unchecked conformance.
+final class Worker: @unchecked Sendable {
+  static let passphrase = "open sesame"
+
+  private let store: SealedFileStore
+  private let gate: AuthenticationGate
+  private let prompt = CoverPrompt()
+  private let hang = Mutex<Double>(0)
+  private var windows: [String: ColorWindow] = [:]
+
+  init(storePath: String) throws {
+    store = try SealedFileStore.create(
+      at: storePath,
+      key: Passphrase(Self.passphrase, cost: .fixed(passes: 1, memoryByteCount: 8 << 20)))
+    var configuration = GateConfiguration()
+    configuration.requestsAutomatically = false
+    if ProcessInfo.processInfo.environment["LOCKS"] == "resignActive" {
+      configuration.invalidation = .resignActive
+      configuration.switchingDuration = .zero
+    }
+    gate = AuthenticationGate(
+      PassphraseAuthenticator(of: store, prompt: prompt), configuration: configuration
+    ) {
+      var request = AuthenticationRequest(reason: "show your colors")
+      request.cancelTitle = "Not now"
+      return request
+    }
+    gate.attach(.keys(of: store))
+    gate.attach(
+      GatedResource(
+        // As a store does whose keyring does not answer.
+        lock: { [self] in
+          let duration = hang.withLock { $0 }
+          Thread.sleep(forTimeInterval: duration)
+          if duration > 0 { say("wiped") }
+        }, unlock: {}))
+  }
+
+  func run() {
+    say("ready")
+    Task { [gate] in for await state in gate.states { say("gate \(Self.name(of: state))") } }
+    if ProcessInfo.processInfo.environment["DBUS_SYSTEM_BUS_ADDRESS"] != nil {
+      for source in [
+        LogindSource(countsIdleness: true) as any LifecycleSource, ScreenSaverSource(),
+      ] {
+        // A bus without this service has nothing to report.
+        Task { [gate] in try? await gate.follow(source) }
+      }
+    }
+    Thread.detachNewThread { [self] in
+      while let line = readLine() {
+        onGTKThread { self.obey(line.split(separator: " ").map(String.init)) }
+      }
+      exit(0)
+    }
+    while true { g_main_context_iteration(nil, 1) }
+  }
+
+  private func obey(_ words: [String]) {
+    let window = words.count > 1 ? windows[words[1]] : nil
+    switch words.first {
+    case "window":
+      let window = ColorWindow(words[1])
+      windows[words[1]] = window
+      unsafe connect(window.pointer, as: words[1])
+      window.show()
+    case "again": if let window { unsafe connect(window.pointer, as: "again") }
+    case "button": if let window { unsafe connect(window.button, as: "button") }
+    case "thread":
+      // The pointer is not looked at on another thread than GTK's.
+      let done = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        unsafe self.connect(ColorWindow.anyPointer, as: "thread")
+        done.signal()
+      }
+      done.wait()
+    case "show": window?.show()
+    case "hide": window?.hide()
+    case "minimize": window?.minimize()
+    case "replace": window?.replaceContent()
+    case "menu": window?.openMenu()
+    case "destroy":
+      window?.destroy()
+      windows[words[1]] = nil
+    case "state": say("state \(words[1]) \(window?.state ?? "gone")")
+    case "record":
+      for window in windows.values { window.record { [gate] in gate.requiresAuthentication } }
+    case "look": say("look \(Screenshot.description)")
+    case "animate": window?.animate()
+    case "gap": say("gap \(words[1]) \(window?.longestGap ?? -1)")
+    case "lock": gate.invalidate()
+    case "hang": hang.withLock { $0 = Double(words[1]) ?? 0 }
+    case "ask":
+      let scene = words.count > 1 ? SceneIdentifier(words[1]) : nil
+      Task { [gate] in
+        do throws(AuthenticationError) {
+          try await gate.authenticate(in: scene)
+          say("asked open")
+        } catch {
+          say("asked \(error.code)")
+        }
+      }
+    default: say("unknown \(words)")
+    }
+    say("done \(words.joined(separator: " "))")
+  }
+
+  private func connect(_ window: OpaquePointer, as scene: String) {
+    do {
+      try unsafe GatedWindow(window, as: SceneIdentifier(scene), behind: gate, prompt: prompt)
+    } catch {
+      say("refused \(error.code)")
+    }
+  }
+
+  private static func name(of state: AuthenticationGate.State) -> String {
+    switch state {
+    case .locked: "locked"
+    case .evaluating(let scene): "evaluating \(scene?.description ?? "-")"
+    case .unlocked: "unlocked"
+    case .grace: "grace"
+    case .failed(let error): "failed \(error.code)"
+    }
+  }
+}
+
+/// Writes a line at once, from any thread.
+func say(_ line: String) {
+  // The test has ended if it does not read any more.
+  try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+}
+
+/// Calls a closure on GTK's thread.
+func onGTKThread(_ body: @escaping @Sendable () -> Void) {
+  let call = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
+  unsafe _ = g_idle_add_full(
+    G_PRIORITY_DEFAULT,
+    { data in
+      if let data = unsafe data {
+        unsafe Unmanaged<Body>.fromOpaque(data).takeRetainedValue().call()
+      }
+      return 0
+    }, call, nil)
+}
+
+private final class Body: Sendable {
+  let call: @Sendable () -> Void
+
+  init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+}
