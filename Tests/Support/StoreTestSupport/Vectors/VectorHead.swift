@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 package import SessionToolsBase
 
 /// What a vector's file begins with: the caller's keys, and the answers that a reader must give.
