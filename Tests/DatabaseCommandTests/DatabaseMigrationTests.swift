@@ -41,6 +41,13 @@ import Testing
     return contents
   }
 
+  /// The most memory that a program had which this process has started, in bytes.
+  private func peakOfPrograms() throws -> Int {
+    var usage = rusage()
+    try #require(unsafe getrusage(RUSAGE_CHILDREN.rawValue, &usage) == 0)
+    return Int(usage.ru_maxrss) << 10
+  }
+
   private func start(_ words: [String]) throws -> Child {
     try Child(
       DatabaseTool.program, ["migrate", "--schema", "migration"] + words,
@@ -99,6 +106,10 @@ import Testing
     ]
     try migrate(there, journal: "from.migration")
     try migrate(back, journal: "back.migration")
+    // Of all programs that this process has started: smaller tests run beside others.
+    if TestSize.current == .large {
+      #expect(try peakOfPrograms() < 100 * Self.itemCount + (150 << 20))
+    }
     #expect(try contents(of: "back") == contents(of: "from"))
   }
 }

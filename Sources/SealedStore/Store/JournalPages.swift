@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-/// The keys of a store as they were when reading began, in the order of their places in the journal.
+/// The keys of a store as they were when reading began, in the order of their records' places.
 ///
 /// The file stays open, so that what is written meanwhile changes nothing.
 struct JournalPages: StorePages {
