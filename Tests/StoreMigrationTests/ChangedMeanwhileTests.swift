@@ -191,6 +191,54 @@ import Testing
     #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
   }
 
+  @Test func `undoing does not return an item that others removed right before its removal`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    let a = try key("a")
+    let life = Life { [source = world.source] count in
+      if count == Change.removal { source.apply([.remove(a)]) }
+    }
+    #expect(try outcomes(world.migration(moving(), life).run()) == ["failed", "moved"])
+    let report = try world.migration().undo()
+    #expect(try report.left.map(\.identifier) == ["a"])
+    #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
+  }
+
+  @Test func `undoing restores what the target had when it was changed, not when that was planned`()
+    throws
+  {
+    let before = try items(["lost": "1", "came": "2"])
+    let world = World(source: before, target: try items(["lost": "1", "came": "old"]))
+    let (lost, came) = (try key("lost"), try key("came"))
+    var options = MigrationOptions()
+    options.conflicts = .overwrite
+    let life = Life { [target = world.target] count in
+      guard count == 0 else { return }
+      target.apply([.remove(lost), .put(SecretBytes(utf8: "2"), for: came)])
+    }
+    #expect(try world.migration(options, life).run().isComplete)
+    #expect(world.target.contents == before)
+    #expect(try world.migration().undo().leftCount == 0)
+    #expect(world.contents == [before, try items(["came": "2"])])
+  }
+
+  @Test func `undoing a part of a batch leaves what others put under the other names`() throws {
+    let world = try largeWorld()
+    let watch = Watch()
+    var migration = world.migration()
+    migration.isCancelled = { watch.isCancelled.load(ordering: .relaxed) }
+    let progress: Migration.Progress = { phase, done, _, _ in
+      if phase == .copying, done == 1500 { watch.isCancelled.store(true, ordering: .relaxed) }
+    }
+    #expect(failure { try migration.run(progress: progress) } == "cancelled")
+    let other = world.source.keys(in: nil)[1700]
+    #expect(world.target.contents.count == 1500 && world.target.value(for: other) == nil)
+    world.target.apply([.put(theirs, for: other)])
+    #expect(try world.migration().undo().leftCount == 0)
+    #expect(world.target.contents == [other: theirs])
+  }
+
   @Test func `an item that was changed by a transform comes back as it was`() throws {
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
