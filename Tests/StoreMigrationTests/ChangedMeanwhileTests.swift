@@ -191,6 +191,18 @@ import Testing
     #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
   }
 
+  @Test func `an item that others removed after it was copied is not copied again by resuming`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    // It dies right after the change of the target.
+    let dying = world.migration(MigrationOptions(), Life(changeCount: Change.target + 1))
+    #expect(failure { try dying.run() } == "io")
+    world.target.apply([.remove(try key("a"))])
+    #expect(try outcomes(world.migration().resume()) == ["failed", "migrated"])
+    #expect(world.target.contents == (try items(["b": "2"])))
+  }
+
   @Test func `undoing does not return an item that others removed right before its removal`()
     throws
   {
