@@ -283,11 +283,11 @@ where target.type != .system && target.name != "CompatibilityTests" {
     ]
 }
 
-// Tests/run sets this variable: what its long campaigns spend their time in is optimized, and
-// everything else is built in half the time.
+// Tests/run sets this variable, and builds for release: what its long campaigns spend their time in
+// is optimized, and everything else of this package is built in half the time.
 if Context.environment["SESSION_TOOLS_OPTIMIZED_TESTS"] != nil {
   let optimized = ["SealedStore", "SessionToolsBase", "StoreModel", "StoreTestSupport"]
-  for target in package.targets where optimized.contains(target.name) {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+  for target in package.targets where target.type != .system && !optimized.contains(target.name) {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
   }
 }

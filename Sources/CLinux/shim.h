@@ -45,6 +45,14 @@ static inline char **session_tools_environment(void) { return __environ; }
 /* glibc hides O_DIRECT behind _GNU_SOURCE, and its value differs by architecture. */
 static inline int session_tools_direct(void) { return __O_DIRECT; }
 
+/* Locks or frees one byte for an open file (F_OFD_SETLK), without waiting. glibc hides the command
+   behind _GNU_SOURCE, and fcntl takes a variable number of arguments. */
+static inline int session_tools_set_lock(int descriptor, int kind, off_t byte) {
+  struct flock request = {
+    .l_type = (short)kind, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(descriptor, 37, &request);
+}
+
 /* The kind of file system a file is on, as in <linux/magic.h>. */
 static inline int session_tools_file_system(int descriptor, unsigned *kind) {
   struct statfs status;

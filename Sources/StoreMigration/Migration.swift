@@ -299,11 +299,13 @@ extension Migration {
   /// Returns what protects the items in both stores, and whether less is needed to read them in the
   /// target, or it is unknown.
   ///
-  /// Items that were not durable had no protection at rest.
+  /// Items that were not durable had no protection at rest. A passphrase is never less.
   package func protections() throws(StoreError) -> Protections {
     let (before, after) = (try source.protection(), try target.protection())
     let isWeaker: Bool
-    if !source.traits.isDurable || after.atRest == .passphrase {
+    if !source.traits.isDurable {
+      isWeaker = false
+    } else if let now = after.atRest, now >= .passphrase {
       isWeaker = false
     } else if let now = after.atRest, let then = before.atRest {
       isWeaker = now < then

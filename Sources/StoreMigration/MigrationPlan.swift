@@ -79,7 +79,8 @@ public struct MigrationPlan: Sendable {
   public let before: StoreProtection
   /// What would protect the items in the target.
   public let after: StoreProtection
-  /// Whether less is needed to read the items in the target than in the source, or it is unknown.
+  /// Whether less is needed to read the items in the target than in the source, or it is unknown;
+  /// never for a target that needs a passphrase or more.
   public let isWeaker: Bool
 
   init(_ protections: Migration.Protections) {

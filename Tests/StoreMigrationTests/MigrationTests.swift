@@ -88,7 +88,11 @@ import Testing
     #expect(world.target.contents.isEmpty && world.journal.contents.isEmpty)
     #expect(failure { try migration(.nothing, nil).run() } == "weaker", "not known")
     #expect(failure { try migration(nil, .keyring).run() } == "weaker", "not known before")
-    for (before, after) in [(.keyFile, .keyFile), (.nothing, .keyring), (nil, .passphrase)]
+    #expect(failure { try migration(.hardware, .keyring).run() } == "weaker")
+    for (before, after) in [
+      (.keyFile, .keyFile), (.nothing, .keyring), (nil, .passphrase), (nil, .hardware),
+      (.hardware, .passphrase), (.passphrase, .hardware),
+    ]
       as [(AtRestProtection?, AtRestProtection?)]
     {
       #expect(try migration(before, after).run().isComplete)

@@ -55,7 +55,8 @@ extension SealedDatabaseStore {
   /// ``rotate(progress:)`` does the rest.
   ///
   /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - sources: The keys that still open the store afterwards; each must open a slot, or be a
+  ///     `Recipient` that has one.
   ///   - progress: Receives the progress of sealing everything again.
   ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
   ///     returns whether to continue. It is called again when the slots were changed meanwhile. Do

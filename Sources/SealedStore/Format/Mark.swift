@@ -47,10 +47,15 @@ struct Mark: Hashable, Sendable {
 
   func encoded(chainKey: KeyBytes) -> ByteBuffer {
     let buffer = ByteBuffer(byteCount: Self.byteCount)
+    encode(into: buffer, chainKey: chainKey)
+    return buffer
+  }
+
+  /// Writes the mark and its check at the start of a buffer.
+  func encode(into buffer: ByteBuffer, chainKey: KeyBytes) {
     store(in: buffer, at: 0)
     Sodium.sipHash(buffer, 0..<Self.unsignedByteCount, key: chainKey).store(
       in: buffer, at: Self.unsignedByteCount)
-    return buffer
   }
 
   func store(in buffer: ByteBuffer, at offset: Int) {

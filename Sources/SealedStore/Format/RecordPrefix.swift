@@ -140,8 +140,9 @@ struct RecordLengths: Hashable, Sendable {
   ///
   /// This bounds the cost of forged lengths.
   init?(_ buffer: borrowing ByteBuffer, at offset: Int) {
-    name = Int(buffer.load(UInt32.self, at: offset))
-    value = Int(buffer.load(UInt32.self, at: offset + 4))
+    let both = buffer.load(UInt64.self, at: offset)
+    name = Int(both & UInt64(UInt32.max))
+    value = Int(both >> 32)
     guard name <= Self.largestNameByteCount, value <= Self.largestValueByteCount,
       Padding.isPossibleName(name - Sodium.tagByteCount),
       Padding.isPossible(value - Sodium.tagByteCount)

@@ -110,6 +110,7 @@ struct JournalPartReader {
   /// Unmasks the records of the part that was read last, and drops the records from the first one
   /// on that is not chained to the one before it.
   func check(_ part: inout JournalPart, from start: RecordPosition) {
+    let maskKey = keys.maskKey
     var chain = RecordChain(after: start, chainKey: keys.chainKey, input: chainInput)
     for index in part.records.indices {
       let record = part.records[index]
@@ -123,7 +124,7 @@ struct JournalPartReader {
           valueTag: end - Sodium.tagByteCount)
         : chain.value(tagBuffer, nameTag: 0, valueTag: Sodium.tagByteCount)
       guard value == record.chain,
-        part.records[index].unmask(buffer, at: offset, maskKey: keys.maskKey)
+        part.records[index].unmask(buffer, at: offset, maskKey: maskKey)
       else {
         part.records.removeSubrange(index...)
         part.end = chain.position

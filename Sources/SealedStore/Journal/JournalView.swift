@@ -259,9 +259,10 @@ final class JournalView: @unchecked Sendable {
   /// - Throws: `io`.
   func isVacantBehindEnd() throws(StoreError) -> Bool {
     let behind = end.byteCount..<max(end.byteCount, fileByteCount)
-    if behind.count <= behindBuffer.byteCount {
-      let count = try file.read(at: behind.lowerBound, into: behindBuffer, 0..<behind.count)
-      return behindBuffer.isZero(0..<count)
+    if behind.count <= JournalReserve.largestByteCount {
+      let buffer = behindBuffer
+      let count = try file.read(at: behind.lowerBound, into: buffer, 0..<behind.count)
+      return buffer.isZero(0..<count)
     }
     guard behind.count <= UnmarkedPart.largestRemainsByteCount else { return false }
     return try file.startOfTrailingZeros(in: behind) == behind.lowerBound

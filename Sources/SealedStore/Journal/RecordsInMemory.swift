@@ -27,7 +27,7 @@ package struct RecordsInMemory {
   /// - Returns: The record of the value.
   package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
     SealedChange(
-      of: [UnsealedRecord(value, for: key)], journal: journal, after: start,
+      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start,
       fileByteCount: .max, keys: keys, memory: memory
     ).buffer
   }

@@ -3,7 +3,7 @@ package import SessionToolsBase
 /// The records of a change, sealed into one buffer for the end of the journal, with a new reserve
 /// behind them when they do not fit into the old one.
 struct SealedChange {
-  private(set) var entries: [(entry: ItemIndex.Entry, isRemoved: Bool)] = []
+  private(set) var entries: [PendingRecords.Element] = []
   /// The end of the journal with the records.
   let end: JournalPosition
   let buffer: ByteBuffer
@@ -32,11 +32,14 @@ struct SealedChange {
       byteCount: (end <= fileByteCount ? end : JournalReserve.end(behind: end)) - start)
     entries.reserveCapacity(records.count)
     var offset = 0
-    for (place, record) in records.enumerated() {
+    // Used in place: bound to a name, each record would be copied.
+    let records = records.span
+    for place in records.indices {
       var kind: RecordKind = place == 0 ? .first : []
       if place == records.count - 1 { kind.insert(.last) }
-      let entry = record.seal(in: buffer, at: offset, kind: kind, &sealer, tagKey: keys.tagKey)
-      entries.append((entry, record.isRemoval))
+      let entry = records[place].seal(
+        in: buffer, at: offset, kind: kind, &sealer, tagKey: keys.tagKey)
+      entries.append((entry, records[place].isRemoval))
       offset += entry.recordByteCount
     }
     self.end = JournalPosition(record: sealer.position, version: position.version &+ 1)
@@ -66,29 +69,30 @@ struct SealedChange {
 /// A record before it is sealed.
 struct UnsealedRecord {
   /// The key of the item; `nil` in a void change.
-  let key: StoreKey?
+  private let key: StoreKey?
+  /// The value; `nil` in a removal.
   private let value: SecretBytes?
   private let keyByteCount: Int
   let lengths: RecordLengths
 
-  /// Creates a record that puts a value.
-  init(_ value: SecretBytes, for key: StoreKey) {
-    self.key = key
-    self.value = value
-    keyByteCount = key.canonicalByteCount
-    lengths = RecordLengths(keyByteCount: keyByteCount, valueByteCount: value.byteCount)
-  }
-
-  /// Creates a record that removes an item.
+  /// Creates the record of a change.
   ///
   /// - Parameters:
-  ///   - key: The key of the item.
-  ///   - recordByteCount: The length of the record that is removed.
-  init(removing key: StoreKey, recordByteCount: Int) {
-    self.key = key
-    value = nil
-    keyByteCount = key.canonicalByteCount
-    lengths = RecordLengths(keyByteCount: keyByteCount, removing: recordByteCount)
+  ///   - change: The change.
+  ///   - removedByteCount: The length of the record that a removal removes.
+  init(_ change: StoreChange, removing removedByteCount: Int? = nil) {
+    switch change {
+    case .put(let value, for: let key):
+      self.key = key
+      self.value = value
+      keyByteCount = key.canonicalByteCount
+      lengths = RecordLengths(keyByteCount: keyByteCount, valueByteCount: value.byteCount)
+    case .remove(let key):
+      self.key = key
+      value = nil
+      keyByteCount = key.canonicalByteCount
+      lengths = RecordLengths(keyByteCount: keyByteCount, removing: removedByteCount)
+    }
   }
 
   private init() {

@@ -245,11 +245,14 @@ extension DispatchSemaphore {
   /// Waits, at first by yielding the processor and not by sleeping.
   ///
   /// A thread that another one wakes is often moved to the processor of that one and stays there.
+  /// On a busy machine a thread that yields is passed over for milliseconds, so it does not do that
+  /// again.
   fileprivate func waitAwake() {
-    for _ in 0..<500 {
+    let end = ContinuousClock.now + .microseconds(200)
+    repeat {
       if wait(timeout: DispatchTime(uptimeNanoseconds: 0)) == .success { return }
       sched_yield()
-    }
+    } while ContinuousClock.now < end
     wait()
   }
 }

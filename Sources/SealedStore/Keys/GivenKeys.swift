@@ -5,6 +5,8 @@ package struct GivenKeys {
   /// The answer of a source for a slot.
   private enum Answer {
     case key(WrappingKey)
+    /// A slot that takes the place of the one that was asked for.
+    case newSlot(KeySlot.Parameters, WrappingKey)
     case notMine
   }
 
@@ -33,10 +35,14 @@ package struct GivenKeys {
         }
         var answer = Answer.notMine
         do throws(StoreError) {
-          if !hasEnded, let key = try source.wrappingKey(for: parameters) {
-            answer = .key(key)
-            let isOpen = try slots.opens(slot, with: key)
-            opensAny = opensAny || isOpen
+          if !hasEnded {
+            if let key = try source.wrappingKey(for: parameters) {
+              answer = .key(key)
+              let isOpen = try slots.opens(slot, with: key)
+              opensAny = opensAny || isOpen
+            } else if let (parameters, key) = try source.renewed(parameters) {
+              answer = .newSlot(parameters, key)
+            }
           }
         } catch let error where error.endsSearch && opensAny {
           hasEnded = true
@@ -52,24 +58,30 @@ package struct GivenKeys {
     return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }
   }
 
-  /// Returns the slots that the keys open, by number, with a new store key in them.
+  /// Returns the slots that the keys open or that were renewed, by number, with a new store key in
+  /// them.
   ///
-  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source,
-  ///   `corrupt` as `ask`.
+  /// - Throws: `wrongKey` when a source opens or renews no slot, `invalidKey` when there is no
+  ///   source, `corrupt` as `ask`.
   package func rewrap(
     _ storeKey: KeyBytes, in slots: SlotList, random: any RandomSource
   ) throws(StoreError) -> [Int: SlotRecord] {
     var kept: [Int: SlotRecord] = [:]
     for answers in answers {
-      var opensAny = false
+      var keepsAny = false
       for (position, slot) in slots.records.enumerated() {
-        guard let parameters = slot.parameters, case .key(let key)? = answers[parameters],
-          try slots.opens(slot, with: key)
-        else { continue }
-        opensAny = true
-        kept[position + 1] = slots.rewrapped(slot, storeKey, with: key, random: random)
+        guard let parameters = slot.parameters, let answer = answers[parameters] else { continue }
+        switch answer {
+        case .key(let key):
+          guard try slots.opens(slot, with: key) else { continue }
+          kept[position + 1] = slots.rewrapped(slot, storeKey, with: key, random: random)
+        case .newSlot(let parameters, let key):
+          kept[position + 1] = try slots.wrap(storeKey, in: (parameters, key), random)
+        case .notMine: continue
+        }
+        keepsAny = true
       }
-      guard opensAny else {
+      guard keepsAny else {
         throw slots.error(
           .wrongKey, "a key that should be kept does not open the store",
           remedy: "Give the keys of the slots to keep; nothing was changed")

@@ -67,7 +67,7 @@ extension KeySlot.Parameters: CustomStringConvertible {
       "passphrase (Argon2id, \(parameters.memoryByteCount >> 20) MiB, "
         + "\(parameters.passes) \(parameters.passes == 1 ? "pass" : "passes"))"
     case .namedKey(let reference):
-      "key kept at \(reference)"
+      ReferencedKey(reference).description(of: reference)
     }
   }
 }

@@ -12,7 +12,7 @@ public import SessionToolsBase
 ///
 /// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` after a wrong
 /// guess, and `keyBlocked` when the token accepts no more guesses. Both end the search: no other
-/// slot is tried, so that opening a store once costs one guess.
+/// slot is tried, so that opening a store once costs one guess. So does `cancelled`.
 public protocol KeySource: Sendable {
   /// Returns the key that a slot was wrapped with, or `nil` when the slot is not for this source.
   ///
@@ -25,9 +25,9 @@ public protocol KeySource: Sendable {
 
   /// Checks that this source is willing to make the keys for all of these slots in one opening.
   ///
-  /// The store calls this before it asks for each key, with that slot and those tried before it,
-  /// because the slots of a forged header cost as much as they may; and before it adds a slot, with
-  /// all slots, because a store with too many of them would not open. Sources whose keys cost
+  /// The store calls this before it asks for each key, with that slot and those asked for before
+  /// it, because the slots of a forged header cost as much as they may; and before it adds a slot,
+  /// with all slots, because a store with too many of them would not open. Sources whose keys cost
   /// nothing need no check of their own; a source made of others forwards the call to them. This
   /// must not block: it may be called while other processes wait.
   ///
@@ -38,11 +38,29 @@ public protocol KeySource: Sendable {
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)
+
+  /// Returns a new slot in the place of an existing one, and the key it is wrapped with, if this
+  /// source makes slots for a key that it does not have, and the existing slot is for that key;
+  /// otherwise `nil`.
+  ///
+  /// A revocation that keeps the source asks this for the slots for which ``wrappingKey(for:)``
+  /// returned `nil`, and puts the new slot in the place of the old one. It shows nothing about the
+  /// key of the old slot.
+  ///
+  /// - Throws: As ``makeSlot()``.
+  func renewed(
+    _ slot: KeySlot.Parameters
+  ) throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)?
 }
 
 extension KeySource {
   /// Allows any slots.
   public func checkCost(of slots: [KeySlot.Parameters]) {}
+
+  /// Renews no slot.
+  public func renewed(
+    _ slot: KeySlot.Parameters
+  ) -> (parameters: KeySlot.Parameters, key: WrappingKey)? { nil }
 }
 
 /// A key of 32 bytes that wraps a store's key; kept in guarded memory and wiped with it.

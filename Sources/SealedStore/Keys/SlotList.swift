@@ -110,7 +110,10 @@ package struct SlotList {
 
   // MARK: - Wrapping
 
-  private func wrap(
+  /// Returns a new slot with the store key in it.
+  ///
+  /// - Throws: `invalidName` when a label or reference is too long.
+  func wrap(
     _ storeKey: KeyBytes, in slot: (parameters: KeySlot.Parameters, key: WrappingKey),
     _ random: any RandomSource
   ) throws(StoreError) -> SlotRecord {

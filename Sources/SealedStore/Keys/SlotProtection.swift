@@ -15,14 +15,15 @@ extension StoreProtection {
 
   /// Returns the protection by the weakest slot; `nil` when a slot is of an unknown kind.
   private static func atRest(_ ways: [KeySlot.Parameters?]) -> AtRestProtection? {
-    guard !ways.contains(nil) else { return nil }
-    return ways.compactMap { way in
+    let protections = ways.map { way -> AtRestProtection? in
       switch way {
-      case .rawKey: AtRestProtection.keyFile
-      case .namedKey: .keyring
+      case .rawKey: .keyFile
+      case .namedKey(let reference): ReferencedKey(reference).atRest
       case .passphrase: .passphrase
       case nil: nil
       }
-    }.min()
+    }
+    guard !protections.contains(nil) else { return nil }
+    return protections.compactMap(\.self).min()
   }
 }

@@ -34,31 +34,36 @@ package struct SlotSearch {
     from source: any KeySource
   ) throws(StoreError) -> (key: KeyBytes, slot: Int) {
     var refusal: StoreError?
-    var tried: [KeySlot.Parameters] = []
+    var asked: [KeySlot.Parameters] = []
+    var hasKey = false
     for (position, slot) in slots.enumerated() {
       guard let parameters = slot.parameters else { continue }
       let key: WrappingKey
       do throws(StoreError) {
-        try source.checkCost(of: tried + [parameters])
+        try source.checkCost(of: asked + [parameters])
+        // Also if the source fails: it may have asked a person, or counted a guess.
+        asked.append(parameters)
         guard let made = try source.wrappingKey(for: parameters) else { continue }
         key = made
       } catch {
-        // The next slot would cost another guess.
-        if error.endsSearch { throw error.inSlot(position + 1, of: store) }
+        // The next slot would cost another guess, or ask a person who does not wait any more.
+        if error.endsSearch || error.code == .cancelled {
+          throw error.inSlot(position + 1, of: store)
+        }
         // Another slot may still open; if none does, this is the error to throw.
         refusal = refusal ?? error.inSlot(position + 1, of: store)
         continue
       }
-      tried.append(parameters)
+      hasKey = true
       if let storeKey = try wrapping.unwrapStoreKey(in: slot, with: key, orThrow: forged()) {
         return (storeKey, position + 1)
       }
     }
     if let refusal { throw refusal }
     throw wrongKey(
-      tried.isEmpty
-        ? "no slot of the store opens with this kind of key"
-        : "the key or passphrase does not open the store")
+      hasKey
+        ? "the key or passphrase does not open the store"
+        : "no slot of the store opens with this kind of key")
   }
 
   /// Returns the error for keys that do not open the store.

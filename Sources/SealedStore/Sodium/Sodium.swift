@@ -3,7 +3,7 @@ package import SessionToolsBase
 
 /// A thin, total wrapper around libsodium.
 ///
-/// In this module, only this file and that of ``GuardedMemory`` call libsodium.
+/// In this module, only the files of this folder call libsodium.
 ///
 /// The format fixes all sizes, so every function here checks them once; keys and buffers are types
 /// that know the size of their memory.
@@ -115,6 +115,14 @@ package enum Sodium {
     return out
   }
 
+  /// Computes BLAKE2b of a whole buffer with a key, into another key.
+  static func hash(_ buffer: ByteBuffer, key: KeyBytes, into target: KeyBytes) {
+    let out = unsafe UnsafeMutableRawBufferPointer(
+      start: target.mutablePointer, count: target.byteCount)
+    unsafe hash(buffer, 0..<buffer.byteCount, key: key, into: out)
+    wipeStack()
+  }
+
   private static func hash(
     _ buffer: ByteBuffer, _ range: Range<Int>, key: KeyBytes?,
     into out: UnsafeMutableRawBufferPointer
@@ -151,7 +159,7 @@ package enum Sodium {
   /// Wipes the data that libsodium's calls left on the stack below the caller.
   ///
   /// The last hash in Argon2 is the key, and libsodium 1.0.18 leaves a copy of it there.
-  private static func wipeStack() {
+  static func wipeStack() {
     sodium_stackzero(16 << 10)
   }
 

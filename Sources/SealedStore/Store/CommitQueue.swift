@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import SessionToolsBase
 import Synchronization
 
@@ -10,25 +9,28 @@ import Synchronization
 ///
 /// The thread that begins a batch leads it: when the batch's turn comes, it commits the changes of
 /// all threads that joined. It first waits a moment for the threads whose commit just ended: they
-/// commonly have more to write, and would otherwise wait for the sync after this one. When all of
-/// them have come, the last one leads instead, since that thread is awake.
+/// commonly have more to write, and would otherwise wait for the sync after this one. It sleeps, so
+/// that they have the processors; when all of them have come, the last one leads instead, since
+/// that thread is awake.
 final class CommitQueue: Sendable {
   /// The largest number of bytes that are written together.
   private static let largestBatchByteCount = 16 << 20
-  /// The share of the last commit's time for which the next one waits for others, up to a limit.
-  private static let gatheringShare = 0.5
+  /// The longest time for which a commit waits for others; at most as long as the last one took.
   private static let longestGathering = Duration.milliseconds(2)
-  /// The time for which a thread that waits for others yields and does not sleep: they come within
-  /// microseconds, and waking up takes tens of them.
-  private static let longestYielding = Duration.microseconds(200)
 
   private struct State {
     /// The batches whose commit has not begun; requests join the last, the first may be gathering.
     var batches: [Batch] = []
     /// Whether a thread is gathering or committing.
     var isLed = false
-    /// The number of requests in the last commit, its end, and the time it took.
-    var last = (count: 0, end: ContinuousClock.now, duration: Duration.zero)
+    /// The last commit, if it was that of a batch: one of a thread alone is not timed.
+    var last: LastCommit?
+  }
+
+  private struct LastCommit {
+    let requestCount: Int
+    let end: ContinuousClock.Instant
+    let duration: Duration
   }
 
   private enum Place {
@@ -59,8 +61,7 @@ final class CommitQueue: Sendable {
   ) throws(StoreError) {
     switch join(changes, byteCount) {
     case .alone:
-      let start = ContinuousClock.now
-      defer { end(answered: 1, since: start) }
+      defer { end(nil) }
       return try commit(changes)
     case .batch(let batch, let place, let role):
       switch role {
@@ -74,15 +75,14 @@ final class CommitQueue: Sendable {
           batch.answered?.wait()
         }
       }
-      try batch.results.withLock { $0[place] }.get()
+      try batch.results[place].get()
     }
   }
 
   /// Ends a commit, and lets the next batch begin.
-  private func end(answered count: Int, since start: ContinuousClock.Instant) {
-    let end = ContinuousClock.now
+  private func end(_ last: LastCommit?) {
     let next = state.withLock { state -> Batch? in
-      state.last = (count, end, end - start)
+      state.last = last
       state.isLed = !state.batches.isEmpty
       return state.batches.first
     }
@@ -92,7 +92,7 @@ final class CommitQueue: Sendable {
   /// Joins the last batch, or begins one and leads it.
   private func join(_ changes: [StoreChange], _ byteCount: Int) -> Place {
     state.withLock { state in
-      if !state.isLed, state.last.count <= 1 {
+      if !state.isLed, (state.last?.requestCount ?? 1) == 1 {
         state.isLed = true
         return .alone
       }
@@ -102,7 +102,7 @@ final class CommitQueue: Sendable {
         batch.requests.append(changes)
         batch.byteCount += byteCount
         let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
-        if isComplete { batch.complete() } else { batch.beAwaited() }
+        if isComplete { batch.isTaken = true } else { batch.beAwaited() }
         return .batch(
           batch, place: batch.requests.count - 1, role: isComplete ? .leader : .follower)
       }
@@ -121,25 +121,17 @@ final class CommitQueue: Sendable {
   /// - Returns: Whether the leader still leads.
   private func gather(_ batch: Batch, wasAnswered: Bool) -> Bool {
     let patience = state.withLock { state -> Duration? in
-      let missingCount = wasAnswered ? state.last.count - 1 : state.last.count
-      let most = min(state.last.duration * Self.gatheringShare, Self.longestGathering)
-      let left = state.last.end + most - .now
-      guard state.batches.count == 1, left > .zero else { return nil }
+      guard let last = state.last, state.batches.count == 1 else { return nil }
+      let left = last.end + min(last.duration, Self.longestGathering) - .now
+      guard left > .zero else { return nil }
+      let missingCount = wasAnswered ? last.requestCount - 1 : last.requestCount
       batch.completeCount = batch.requests.count + missingCount
       batch.beAwaited()
       return left
     }
     guard let patience else { return true }
-    let start = ContinuousClock.now
-    let yielding = min(patience, Self.longestYielding)
-    while !batch.isComplete.load(ordering: .relaxed) {
-      guard ContinuousClock.now - start < yielding else {
-        let left = DispatchTime.now() + (patience - yielding) / .seconds(1)
-        if batch.answered?.wait(timeout: left) == .success { return false }
-        break
-      }
-      sched_yield()
-    }
+    let isAnswered = batch.answered?.wait(timeout: DispatchTime.now() + patience / .seconds(1))
+    if isAnswered == .success { return false }
     return state.withLock { _ in
       defer { batch.isTaken = true }
       return !batch.isTaken
@@ -163,8 +155,9 @@ final class CommitQueue: Sendable {
         Self.result { () throws(StoreError) in try commit(request) }
       }
     }
-    batch.results.withLock { $0 = results }
-    end(answered: requests.count, since: start)
+    batch.results = results
+    let end = ContinuousClock.now
+    self.end(LastCommit(requestCount: requests.count, end: end, duration: end - start))
     // This wakes all waiting threads at once.
     batch.answered?.leave()
   }
@@ -182,7 +175,8 @@ final class CommitQueue: Sendable {
   /// Requests that are committed together.
   ///
   /// Its variables are only used under the queue's lock, except ``answered`` once it no longer
-  /// changes. This makes the unchecked conformance correct.
+  /// changes, and ``results``, which the leader writes before the others are woken. This makes the
+  /// unchecked conformance correct.
   private final class Batch: @unchecked Sendable {
     var requests: [[StoreChange]]
     var byteCount: Int
@@ -190,10 +184,8 @@ final class CommitQueue: Sendable {
     var completeCount: Int?
     /// Whether its final leader is known: the thread that completed it, or its leader after a wait.
     var isTaken = false
-    /// Whether all requests for which its leader waits have come.
-    let isComplete = Atomic(false)
     /// The result of each request, once there are results.
-    let results = Mutex<[Result<Void, StoreError>]>([])
+    var results: [Result<Void, StoreError>] = []
     /// Signaled when it is the batch's turn, if it must wait for its turn.
     let turn: DispatchSemaphore?
     /// Left when there are results, if a thread waits for them; not changed once no request can
@@ -204,11 +196,6 @@ final class CommitQueue: Sendable {
       requests = [changes]
       self.byteCount = byteCount
       turn = hasToWait ? DispatchSemaphore(value: 0) : nil
-    }
-
-    func complete() {
-      isTaken = true
-      isComplete.store(true, ordering: .relaxed)
     }
 
     /// Makes sure that the results can be waited for.

@@ -34,14 +34,19 @@ extension SealedFileStore {
     }
   }
 
-  /// Compacts on another thread if it is worthwhile: the change that led to it returns first.
-  func compactLaterIfDue() {
-    let isDue = isCompactionDue { view in
-      let dead = view.deadByteCount
-      return dead > CompactionLimit.largestDeadByteCount
-        || dead > CompactionLimit.deadByteCount && view.changeCount >= CompactionLimit.changeCount
-    }
-    guard isDue else { return }
+  /// Returns whether the journal should be compacted after a change.
+  ///
+  /// Call it only under the lock of the state.
+  func isCompactionDue(afterChangeOf view: JournalView) -> Bool {
+    let dead = view.deadByteCount
+    let isWorthIt =
+      dead > CompactionLimit.largestDeadByteCount
+      || dead > CompactionLimit.deadByteCount && view.changeCount >= CompactionLimit.changeCount
+    return isWorthIt && isMostlyDead(view)
+  }
+
+  /// Compacts on another thread: the change that led to it returns first.
+  func compactLater() {
     compaction.schedule { [weak self] in
       self?.compactByItself(timeout: nil) { view in
         view.deadByteCount > CompactionLimit.deadByteCount
@@ -64,12 +69,16 @@ extension SealedFileStore {
       guard let slot, case .usable(let view) = slot.journal, view.damage == nil else {
         return false
       }
-      // A failed compaction is tried again when the journal has grown by as much, not at every
-      // change.
-      return view.deadByteCount > view.live.byteCount && isWorthIt(view)
-        && view.end.byteCount
-          >= compaction.triedByteCount + CompactionLimit.deadByteCountWhenLocking
+      return isWorthIt(view) && isMostlyDead(view)
     }
+  }
+
+  /// Returns whether most of a journal is superseded, and a compaction has not just failed: it is
+  /// tried again when the journal has grown, not at every change.
+  private func isMostlyDead(_ view: JournalView) -> Bool {
+    view.deadByteCount > view.live.byteCount
+      && view.end.byteCount
+        >= compaction.triedByteCount + CompactionLimit.deadByteCountWhenLocking
   }
 
   /// Compacts automatically.

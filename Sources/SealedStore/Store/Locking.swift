@@ -40,7 +40,7 @@ extension SealedFileStore: LockableSecretStore {
   public func unlock(with key: some KeySource) throws(StoreError) {
     guard isLocked else { return }
     // In a forked child no key helps, and this throws.
-    if isInForkedChild { try withState { _ in } }
+    if isInForkedChild { try checkIsOpen() }
     let opened = try loader.open(by: .source(key))
     if !opened.keys.isMemoryLocked { options.onNotice?(.keyMemoryNotLocked) }
     // This waits for a thread that writes, which uses the state again after refreshing it.

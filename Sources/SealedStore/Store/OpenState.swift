@@ -225,7 +225,7 @@ final class OpenMark: @unchecked Sendable {
   // These buffers are refilled and never replaced: a `var` would be retained for every read.
   /// The bytes that were seen last.
   let seen = ByteBuffer(byteCount: Mark.byteCount)
-  /// The bytes that ``isUnchanged()`` read.
+  /// The bytes that ``isUnchanged()`` read, or that are being written.
   private let current = ByteBuffer(byteCount: Mark.byteCount)
   private var currentByteCount = 0
 
@@ -252,13 +252,9 @@ final class OpenMark: @unchecked Sendable {
     currentByteCount == Mark.byteCount ? Mark(current, chainKey: chainKey) : nil
   }
 
-  /// Takes the bytes that ``isUnchanged()`` read as the ones seen last.
+  /// Takes the bytes that were read or written as the ones seen last.
   func take() {
-    take(current)
-  }
-
-  private func take(_ bytes: ByteBuffer) {
-    seen.copy(bytes, 0..<Mark.byteCount, to: 0)
+    seen.copy(current, 0..<Mark.byteCount, to: 0)
   }
 
   /// A copy of the bytes that were seen last.
@@ -272,16 +268,16 @@ final class OpenMark: @unchecked Sendable {
 
   /// Takes a mark that is about to be written durably as the one seen last.
   func take(_ mark: Mark, chainKey: KeyBytes) {
-    take(mark.encoded(chainKey: chainKey))
+    mark.encode(into: seen, chainKey: chainKey)
   }
 
   /// Overwrites the mark.
   ///
   /// - Throws: `noSpace`, `accessDenied` or `io`.
   func write(_ mark: Mark, chainKey: KeyBytes) throws(StoreError) {
-    let bytes = mark.encoded(chainKey: chainKey)
-    try file.write(bytes, 0..<Mark.byteCount, at: 0)
-    take(bytes)
+    mark.encode(into: current, chainKey: chainKey)
+    try file.write(current, 0..<Mark.byteCount, at: 0)
+    take()
   }
 
   /// Makes a mark durable.

@@ -35,7 +35,8 @@ extension SealedFileStore {
   /// opened it.
   ///
   /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - sources: The keys that still open the store afterwards; each must open a slot, or be a
+  ///     ``Recipient`` that has one.
   ///   - progress: Receives the progress of sealing everything again.
   ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
   ///     returns whether to continue. Other processes that write wait meanwhile, so do not ask a

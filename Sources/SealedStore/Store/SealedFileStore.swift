@@ -159,6 +159,13 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     }
   }
 
+  /// Refuses a store that is locked, or that a forked child has from its parent.
+  ///
+  /// - Throws: `locked` or `unavailable`.
+  func checkIsOpen() throws(StoreError) {
+    try withState { _ in }
+  }
+
   /// Runs a closure with the open state, after taking over the changes of other processes.
   ///
   /// - Throws: As ``withState(_:)``, and `corrupt`, `accessDenied`, `io`, or `timedOut` when the

@@ -73,7 +73,7 @@ extension SealedFileStore {
     timeout: Duration? = nil, _ body: (inout StoreWriter) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     // The fork check comes before a lock that a thread of the parent may have held.
-    try withState { _ in }
+    try checkIsOpen()
     let timeout = timeout ?? options.lockTimeout
     func use(_ kept: inout sending StoreWriter.Kept) throws(StoreError) -> sending Result {
       let held = try self.lockFile.lock(byte: LockFile.writerByte, timeout: timeout)

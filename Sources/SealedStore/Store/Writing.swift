@@ -15,28 +15,29 @@ extension SealedFileStore {
     guard !changes.isEmpty else { return }
     let byteCount = try checkedByteCount(of: changes)
     // The fork check comes before the queue, at which a thread of the parent may have been.
-    try withState { _ in }
+    try checkIsOpen()
     try commits.submit(changes, byteCount: byteCount) { changes throws(StoreError) in
-      try self.writing(isChange: true) { writer throws(StoreError) in
+      let isCompactionDue = try self.writing(isChange: true) { writer throws(StoreError) in
         try writer.commit(changes)
       }
-      self.compactLaterIfDue()
+      if isCompactionDue { self.compactLater() }
     }
   }
 
   /// Returns how many bytes changes take in the journal, if they are not too large.
   private func checkedByteCount(of changes: [StoreChange]) throws(StoreError) -> Int {
     var total = 0
-    for change in changes {
-      if case .put(let value, for: let key) = change,
-        value.byteCount > Self.largestValueByteCount
-      {
+    // Used in place: bound to a name, each change would be copied.
+    let changes = changes.span
+    for place in changes.indices {
+      let valueByteCount = changes[place].valueByteCount
+      guard valueByteCount <= Self.largestValueByteCount else {
         throw StoreError(
           .valueTooLarge, store: path,
-          reason: "the value for \(key) has \(value.byteCount) bytes",
+          reason: "the value for \(changes[place].key) has \(valueByteCount) bytes",
           remedy: "A value has at most \(Self.largestValueByteCount) bytes")
       }
-      total += change.recordByteCount
+      total += changes[place].largestRecordByteCount
     }
     guard total <= Self.largestChangeByteCount else {
       throw StoreError(
@@ -57,7 +58,8 @@ extension SealedFileStore {
 }
 
 extension StoreWriter {
-  fileprivate mutating func commit(_ changes: [StoreChange]) throws(StoreError) {
+  /// Makes changes durable, and returns whether the journal should be compacted after them.
+  fileprivate mutating func commit(_ changes: [StoreChange]) throws(StoreError) -> Bool {
     let (view, mark, end, fileByteCount, keys) = try store.withState { open throws(StoreError) in
       let view = try open.usableJournal()
       guard let mark = open.mark else { throw loader.corrupt("the mark is missing") }
@@ -66,10 +68,11 @@ extension StoreWriter {
     }
     defer { keys.endUse() }
     let written = try records(of: changes, keys)
-    guard !written.isEmpty else { return }
+    guard !written.isEmpty else { return false }
     do throws(StoreError) {
       // This is checked before anything is written: a change without its mark would count later.
-      for file in [view.file, mark.file] { try file.checkIsWritable() }
+      try view.file.checkIsWritable()
+      try mark.file.checkIsWritable()
     } catch {
       // The next use opens the files again, and may be allowed to write.
       store.withStateIfOpen { $0.discardJournal(error) }
@@ -100,12 +103,15 @@ extension StoreWriter {
     }
     let newMark = Mark(journal: view.head.journal, position: sealed.end)
     saveAnchor(newMark, store: view.head.store)
+    var isCompactionDue = false
     try confirm(newMark, in: mark, chainKey: keys.chainKey) { open in
       view.append(sealed.entries[...], to: sealed.end)
       view.fileByteCount = max(fileByteCount, newByteCount)
       open.furthest = newMark
+      isCompactionDue = store.isCompactionDue(afterChangeOf: view)
     }
     store.watcher.ownChangeWasMade(in: store)
+    return isCompactionDue
   }
 
   /// Writes the mark, which makes a change count, and takes the change over into the state: no
@@ -209,36 +215,30 @@ extension StoreWriter {
   private func records(
     of changes: [StoreChange], _ keys: KeyRing
   ) throws(StoreError) -> [UnsealedRecord] {
-    var records: [UnsealedRecord] = []
-    records.reserveCapacity(changes.count)
     // The index is searched for removed items only if there are removals.
+    guard changes.contains(where: \.isRemoval) else { return changes.map { UnsealedRecord($0) } }
     let removed = try recordByteCounts(ofRemovedBy: changes, keys)
     var putHere: [StoreKey: Int] = [:]
-    for change in changes {
+    return changes.compactMap { change in
       switch change {
-      case .put(let value, for: let key):
-        let record = UnsealedRecord(value, for: key)
-        if !removed.isEmpty { putHere[key] = record.lengths.record }
-        records.append(record)
+      case .put(_, for: let key):
+        let record = UnsealedRecord(change)
+        putHere[key] = record.lengths.record
+        return record
       case .remove(let key):
-        guard let byteCount = putHere.removeValue(forKey: key) ?? removed[key] ?? nil else {
-          continue
-        }
-        records.append(UnsealedRecord(removing: key, recordByteCount: byteCount))
+        let byteCount: Int? = putHere.removeValue(forKey: key) ?? removed[key] ?? nil
+        return byteCount.map { UnsealedRecord(change, removing: $0) }
       }
     }
-    return records
   }
 
   /// Returns the length of the record of each item that is removed; `nil` for an absent item.
   private func recordByteCounts(
     ofRemovedBy changes: [StoreChange], _ keys: KeyRing
   ) throws(StoreError) -> [StoreKey: Int?] {
-    let removals = changes.compactMap { change in
-      if case .remove(let key) = change { key } else { nil as StoreKey? }
+    let tags = changes.filter(\.isRemoval).map {
+      ($0.key, ItemTag(of: $0.key, tagKey: keys.tagKey))
     }
-    guard !removals.isEmpty else { return [:] }
-    let tags = removals.map { ($0, ItemTag(of: $0, tagKey: keys.tagKey)) }
     return try store.withState { open throws(StoreError) in
       let index = try open.usableJournal().index
       return Dictionary(
@@ -248,14 +248,20 @@ extension StoreWriter {
 }
 
 extension StoreChange {
+  fileprivate var isRemoval: Bool {
+    if case .remove = self { true } else { false }
+  }
+
+  /// The length of the value; the largest that a removal stands for.
+  fileprivate var valueByteCount: Int {
+    switch self {
+    case .put(let value, _): value.byteCount
+    case .remove: Padding.largestRemoval - 4
+    }
+  }
+
   /// The largest number of bytes that the change takes in the journal.
-  var recordByteCount: Int {
-    let valueByteCount =
-      switch self {
-      case .put(let value, _): value.byteCount
-      case .remove: Padding.largestRemoval - 4
-      }
-    return RecordLengths(keyByteCount: key.canonicalByteCount, valueByteCount: valueByteCount)
-      .record
+  var largestRecordByteCount: Int {
+    RecordLengths(keyByteCount: key.canonicalByteCount, valueByteCount: valueByteCount).record
   }
 }

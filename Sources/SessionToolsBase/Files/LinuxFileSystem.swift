@@ -211,10 +211,9 @@ package final class LinuxFileSystem: FileSystem {
   package func tryLock(
     _ descriptor: Descriptor, byte: Int, isShared: Bool
   ) throws(SystemCallError) -> Bool {
-    var request = Self.lockRequest(isShared ? F_RDLCK : F_WRLCK, byte: byte)
     do throws(SystemCallError) {
       try check("fcntl") {
-        unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+        session_tools_set_lock(descriptor.rawValue, isShared ? F_RDLCK : F_WRLCK, off_t(byte))
       }
     } catch let error where error.errno == EAGAIN || error.errno == EACCES {
       return false
@@ -223,23 +222,10 @@ package final class LinuxFileSystem: FileSystem {
   }
 
   package func unlock(_ descriptor: Descriptor, byte: Int) {
-    var request = Self.lockRequest(F_UNLCK, byte: byte)
     // Freeing a byte that this file has locked cannot fail; closing the file would free it too.
     _ = try? check("fcntl") {
-      unsafe Glibc.fcntl(descriptor.rawValue, Self.setOpenFileLock, &request)
+      session_tools_set_lock(descriptor.rawValue, F_UNLCK, off_t(byte))
     }
-  }
-
-  /// `F_OFD_SETLK`: Glibc's module hides it behind `_GNU_SOURCE`.
-  private static let setOpenFileLock: Int32 = 37
-
-  private static func lockRequest(_ kind: Int32, byte: Int) -> flock {
-    var request = flock()
-    request.l_type = Int16(kind)
-    request.l_whence = Int16(SEEK_SET)
-    request.l_start = off_t(byte)
-    request.l_len = 1
-    return request
   }
 
   @discardableResult
@@ -261,11 +247,12 @@ package final class LinuxFileSystem: FileSystem {
 
 extension FileStatus {
   fileprivate init(_ status: statx) {
+    // Of <linux/stat.h>: in Glibc's module they are functions, and every change would call them.
     let kind: Kind =
-      switch UInt32(status.stx_mode) & S_IFMT {
-      case S_IFREG: .regular
-      case S_IFDIR: .directory
-      case S_IFLNK: .symbolicLink
+      switch status.stx_mode & 0o170_000 {
+      case 0o100_000: .regular
+      case 0o040_000: .directory
+      case 0o120_000: .symbolicLink
       default: .other
       }
     self.init(

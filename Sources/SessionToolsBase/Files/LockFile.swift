@@ -10,9 +10,15 @@ package final class LockFile: Sendable {
   package static let name = "lock"
   package static let writerByte = 0
 
-  private struct Opened {
+  /// The open file and its identity: one object, so that taking a lock copies a single reference.
+  private final class Opened: Sendable {
     let file: OpenFile
     let identity: FileStatus
+
+    init(_ file: OpenFile) throws(StoreError) {
+      self.file = file
+      identity = try file.status()
+    }
   }
 
   private let directory: PrivateDirectory
@@ -46,6 +52,8 @@ package final class LockFile: Sendable {
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
+    // Usually it is free.
+    if let held = try tryLock(byte: byte) { return held }
     let held = try lock(byte: byte, timeout: timeout) { () throws(StoreError) in false }
     guard let held else { throw timedOut() }
     return held
@@ -145,26 +153,20 @@ package final class LockFile: Sendable {
       throw error
     }
     held.unlock()
-    opened.withLock { if $0?.file === lock.file { $0 = nil } }
+    opened.withLock { if $0 === lock { $0 = nil } }
     return nil
   }
 
   private func lockFile() throws(StoreError) -> Opened {
-    try opened.withLock { slot -> Result<Opened, StoreError> in
-      if let lock = slot { return .success(lock) }
-      do throws(StoreError) {
-        guard let file = try directory.open(Self.name, .readWriteOrCreate) else {
-          return .failure(
-            StoreError(
-              .unavailable, store: directory.path, reason: "the store was removed"))
-        }
-        let lock = Opened(file: file, identity: try file.status())
-        slot = lock
-        return .success(lock)
-      } catch {
-        return .failure(error)
+    try opened.withLock { slot throws(StoreError) in
+      if let lock = slot { return lock }
+      guard let file = try directory.open(Self.name, .readWriteOrCreate) else {
+        throw StoreError(.unavailable, store: directory.path, reason: "the store was removed")
       }
-    }.get()
+      let lock = try Opened(file)
+      slot = lock
+      return lock
+    }
   }
 
   private func tell(_ time: ObservedTime) {

@@ -5,7 +5,8 @@ import Glibc
 /// Compared byte for byte. Swift's `String` considers the composed and the decomposed "é" equal; a
 /// store, which sees bytes, must not.
 package struct Name: Hashable, Sendable, Comparable {
-  package static let largestByteCount = 4096
+  /// Inlined, because it bounds the lengths of every record that is read.
+  @inlinable package static var largestByteCount: Int { 4096 }
 
   package let text: String
   /// Whether the text is ASCII: such texts are ordered by their bytes, and Swift compares them

@@ -65,6 +65,9 @@ public enum AtRestProtection: Int, Codable, Comparable, Sendable {
   case keyring
   /// A passphrase that is stored nowhere.
   case passphrase
+  /// A secret that is not on the machine's disks: in a security key, or with the
+  /// person that it is sealed for.
+  case hardware
 
   /// Returns whether the left protection requires less.
   public static func < (left: AtRestProtection, right: AtRestProtection) -> Bool {

@@ -12,11 +12,13 @@ package enum KeyArgument {
   case passphrasePrompt
   case credential(String)
   case secretService(SecretServiceKey)
+  case recipientKey(String)
+  case recipient(Recipient)
 
   package var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService: false
+    case .keyFile, .credential, .secretService, .recipientKey, .recipient: false
     }
   }
 
@@ -32,7 +34,19 @@ package enum KeyArgument {
     return key
   }
 
-  /// Returns an existing key, to open a store with.
+  /// Reads the text of a recipient's public key.
+  ///
+  /// - Throws: `ValidationError` for anything else.
+  package static func publicKey(_ argument: String) throws -> Recipient {
+    do throws(StoreError) {
+      return try Recipient(argument)
+    } catch {
+      throw ValidationError(
+        "\(error.reason). \(error.remedy.map { "\($0)." } ?? "")")
+    }
+  }
+
+  /// Returns an existing key, to open a store with, or to keep in a revocation.
   ///
   /// - Throws: An error if a passphrase cannot be read.
   package func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
@@ -44,6 +58,10 @@ package enum KeyArgument {
         SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
     case .secretService(let key):
       return ChosenKey(key, name: "the key \(key.reference)", place: nil)
+    case .recipientKey(let path):
+      return ChosenKey(RecipientKey(path), name: "the recipient's key \(path)", place: path)
+    case .recipient(let recipient):
+      return ChosenKey(recipient, name: "the recipient \(recipient.text)", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)

@@ -90,7 +90,8 @@ package struct KeySearch {
   ) throws(StoreError) -> Found {
     do throws(StoreError) {
       return try open(key)
-    } catch let error where error.code == .wrongKey {
+    } catch let error where error.code == .wrongKey && error.store == store {
+      // Not of the key itself, such as a token with a PIN, which says more.
       throw StoreError(
         .wrongKey, store: store, reason: "\(key.name) does not open it",
         remedy: onlyWayToOpen ?? error.remedy)
@@ -103,7 +104,9 @@ package struct KeySearch {
     return switch slots[0].parameters {
     case .passphrase: "Only the passphrase that was chosen for it opens it"
     case .rawKey: "Only the key that it was made with opens it"
-    case .namedKey(let reference): "Only the key \(reference) opens it"
+    case .namedKey(let reference) where ReferencedKey(reference) == .keyring:
+      "Only the key \(reference) opens it"
+    case .namedKey: "Only this opens it: \(slots[0].means)"
     case nil: nil
     }
   }
@@ -120,6 +123,7 @@ package struct KeySearch {
       remedies.append("\(start)key-file or \(start)credential")
     }
     if slots.contains(where: { $0.serviceKey != nil }) { remedies.append("\(start)key") }
+    if slots.contains(where: \.isRecipient) { remedies.append("\(start)recipient-key") }
     if slots.contains(where: \.isPassphrase) {
       remedies.append("\(start)passphrase-file or \(start)passphrase-fd")
     }
@@ -132,6 +136,12 @@ extension KeySlot {
   var isRawKey: Bool {
     if case .rawKey = parameters { true } else { false }
   }
+
+  /// Whether a security key opens it.
+  var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
+
+  /// Whether it is sealed to a recipient.
+  var isRecipient: Bool { parameters.flatMap(RecipientSlot.init) != nil }
 
   /// The key in the Secret Service that opens it.
   package var serviceKey: SecretServiceKey? {

@@ -15,6 +15,12 @@ package struct LabeledKey: KeySource {
     try key.checkCost(of: slots)
   }
 
+  package func renewed(
+    _ slot: KeySlot.Parameters
+  ) throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)? {
+    try key.renewed(slot)
+  }
+
   package func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     let (parameters, wrappingKey) = try key.makeSlot()
     guard case .rawKey = parameters else { return (parameters, wrappingKey) }

@@ -43,6 +43,12 @@ package struct NewKey {
       try SharedLibrary.secret.check()
       source = key.makingIfAbsent
       place = nil
+    case .recipientKey(let path):
+      source = RecipientKey(path)
+      place = path
+    case .recipient(let recipient):
+      source = recipient
+      place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let bytes = try argument.readPassphrase { try prompt.askForNew() }
       if 1..<Self.fewestCharacters ~= bytes.characterCount {

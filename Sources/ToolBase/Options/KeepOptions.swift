@@ -1,4 +1,5 @@
 import ArgumentParser
+import SealedStore
 import SessionTools
 
 /// The keys that still open a store after all others are revoked.
@@ -34,12 +35,20 @@ package struct KeepOptions: ParsableArguments {
     transform: KeyArgument.serviceKey)
   var keepServiceKey: [SecretServiceKey] = []
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Keep the slots of a recipient, which are made again by its public key.",
+      valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
+  var keepRecipient: [Recipient] = []
+
   /// All keys that were given.
   package var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
       + keepServiceKey.map(KeyArgument.secretService)
+      + keepRecipient.map(KeyArgument.recipient)
   }
 
   package init() {}

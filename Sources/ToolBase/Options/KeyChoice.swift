@@ -12,6 +12,7 @@ package protocol KeyChoice: ParsableArguments {
   var passphrase: Bool { get }
   var credential: String? { get }
   var serviceKey: SecretServiceKey? { get }
+  var recipientKey: String? { get }
 }
 
 extension KeyChoice {
@@ -23,7 +24,7 @@ extension KeyChoice {
       keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
-      serviceKey.map(KeyArgument.secretService),
+      serviceKey.map(KeyArgument.secretService), recipientKey.map(KeyArgument.recipientKey),
     ].compactMap(\.self)
   }
 

@@ -39,5 +39,12 @@ package struct KeyOptions: KeyChoice {
     transform: KeyArgument.serviceKey)
   package var serviceKey: SecretServiceKey?
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A recipient's secret key, as recipient create makes it.", valueName: "file"),
+    completion: .file())
+  package var recipientKey: String?
+
   package init() {}
 }

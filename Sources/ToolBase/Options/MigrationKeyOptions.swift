@@ -59,5 +59,12 @@ package struct MigrationKeyOptions<Side: MigrationSide>: KeyChoice {
     transform: KeyArgument.serviceKey)
   package var serviceKey: SecretServiceKey?
 
+  @Option(
+    name: .customLong("\(Side.prefix)-recipient-key"),
+    help: ArgumentHelp(
+      "The secret key of a recipient of the \(Side.name).", valueName: "file"),
+    completion: .file())
+  package var recipientKey: String?
+
   package init() {}
 }

@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import SealedStore
 import SessionTools
+package import SessionToolsBase
 
 /// The key of a new or changed key slot.
 package struct NewKeyOptions: ParsableArguments {
@@ -38,7 +39,15 @@ package struct NewKeyOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A name for a key file or a credential in slots list, such as its owner's; not secret.",
+      "A recipient, by the public key that recipient create prints.",
+      valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
+  var newRecipient: Recipient?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A name for a key file, a credential or a recipient in slots list, such as its owner's; "
+        + "not secret.",
       valueName: "text"))
   package var label: String?
 
@@ -48,6 +57,7 @@ package struct NewKeyOptions: ParsableArguments {
       newPassphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       newPassphrase ? .passphrasePrompt : nil, newCredential.map(KeyArgument.credential),
       newServiceKey.map(KeyArgument.secretService),
+      newRecipient.map(KeyArgument.recipient),
     ].compactMap(\.self)
   }
 
@@ -60,17 +70,20 @@ package struct NewKeyOptions: ParsableArguments {
     }
     guard label != nil else { return }
     switch argument {
-    case .keyFile, .credential: break
-    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService:
+    case .keyFile, .credential, .recipient: break
+    case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService, .recipientKey:
       throw ValidationError(
-        "A store keeps a label with a key file or a credential; give no --label.")
+        "A store keeps a label with a key file, a credential or a recipient; give no --label.")
     }
     guard label != "" else { throw ValidationError("The label is empty.") }
   }
 
   /// Returns a source whose slot gets the label, if one was given.
-  package func labeled(_ source: any KeySource) -> any KeySource {
+  ///
+  /// - Throws: `invalidName` if the label is too long for a recipient.
+  package func labeled(_ source: any KeySource) throws(StoreError) -> any KeySource {
     guard let label else { return source }
+    if let recipient = source as? Recipient { return try recipient.labeled(label) }
     return LabeledKey(key: source, label: label)
   }
 

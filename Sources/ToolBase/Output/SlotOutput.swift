@@ -13,6 +13,7 @@ package struct SlotOutput: Encodable {
   private let number: Int
   @Nullable private var passes: Int?
   @Nullable private var reference: String?
+  @Nullable private var scheme: String?
 
   package init(_ slot: KeySlot) {
     number = slot.number
@@ -27,6 +28,8 @@ package struct SlotOutput: Encodable {
     case .namedKey(let reference):
       kind = "namedKey"
       self.reference = reference
+      scheme = KeyReference(reference)?.scheme
+      label = ReferencedKey(reference).label
     case nil:
       kind = "unknown"
     }

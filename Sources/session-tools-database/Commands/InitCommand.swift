@@ -26,6 +26,7 @@ struct InitCommand: ParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup var recipient: NewRecipientOption
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
 
   private var named: KeyArgument? {
@@ -55,6 +56,7 @@ struct InitCommand: ParsableCommand {
     let store = try key.using(on: name, mayOpen: access.mayOpen) {
       try create(access, with: key.source)
     }
+    if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
     Protection.say(of: store, keyPlace: key.place)
     let role = "\(access.options.schema)_application"
     StandardError.say(

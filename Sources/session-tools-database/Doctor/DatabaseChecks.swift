@@ -210,10 +210,12 @@ struct DatabaseChecks {
     } catch {
       return [.problem("store", error)]
     }
-    let slots = header.keySlots.map(\.means).joined(separator: ", or ")
+    let opensWith = SlotChecks.check(
+      header.keySlots,
+      adding: "session-tools-database slots add \(access.address.shellQuoted)")
     return [
       .ok("store", "\(access.options.schema), identifier \(header.store.bytes.hexadecimal)"),
-      .ok("opens with", slots), epochs(header),
+      opensWith, epochs(header),
     ] + keys(header) + rows
   }
 

@@ -13,7 +13,8 @@ struct InitCommand: ParsableCommand {
       $XDG_DATA_HOME/session-tools/keys (~/.local/share by default), where the other commands \
       find it. A named key file, or a named key in the Secret Service, is created if it does not \
       exist. With the store and its key, anyone can read everything; without the key, no one can: \
-      back up both, separately, or add a second key with session-tools slots add.
+      back up both, separately, or add a second key with session-tools slots add, or a recovery \
+      key with --new-recipient.
       A store inside another store's directory is refused.
 
       Example:
@@ -23,6 +24,7 @@ struct InitCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup var recipient: NewRecipientOption
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
   @OptionGroup var interaction: InteractionOptions
 
@@ -40,11 +42,18 @@ struct InitCommand: ParsableCommand {
       throw Failure(
         .usage, "\(path) is inside the store \(outer); choose a directory outside of it")
     }
-    guard let named else { return try makeWithKeyOfItsOwn(at: path) }
+    let (store, keyPlace) =
+      if let named { try make(at: path, with: named) } else { try makeWithKeyOfItsOwn(at: path) }
+    if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
+    Protection.say(of: store, keyPlace: keyPlace)
+  }
+
+  private func make(
+    at path: String, with named: KeyArgument
+  ) throws -> (store: SealedFileStore, keyPlace: String?) {
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
     let key = try NewKey(named, cost: cost.cost, prompt, outside: path)
-    let store = try key.using(on: path) { try create(at: path, with: key.source) }
-    Protection.say(of: store, keyPlace: key.place)
+    return (try key.using(on: path) { try create(at: path, with: key.source) }, key.place)
   }
 
   private func create(
@@ -54,9 +63,11 @@ struct InitCommand: ParsableCommand {
       at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.tell))
   }
 
-  private func makeWithKeyOfItsOwn(at path: String) throws {
+  private func makeWithKeyOfItsOwn(
+    at path: String
+  ) throws -> (store: SealedFileStore, keyPlace: String?) {
     let (store, keyFile) = try SealedFileStore.createWithStandardKeyFile(
       at: path, options: SealedFileStore.Options(onNotice: Notices.tell))
-    Protection.say(of: store, keyPlace: keyFile.path)
+    return (store, keyFile.path)
   }
 }

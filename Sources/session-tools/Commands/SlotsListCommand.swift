@@ -14,8 +14,9 @@ struct SlotsListCommand: ParsableCommand {
       it opens no slot.
 
       With --json: {"identifier", "slots": [{"kind", "label", "memoryByteCount", "number", \
-      "passes", "reference"}]}. A kind is rawKey, passphrase, namedKey or unknown; a field that \
-      a kind does not have is null. The identifier is the store's own.
+      "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or unknown; a \
+      field that a kind does not have is null. The scheme of a namedKey is secret-service, fido2 \
+      (a security key), x25519 (a recipient), or another one. The identifier is the store's own.
 
       Example:
         session-tools slots list ~/vault

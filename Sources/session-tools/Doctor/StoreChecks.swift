@@ -25,7 +25,9 @@ struct StoreChecks {
     let service = slots.lazy.compactMap(\.serviceKey).first.map { key in
       ServiceChecks(key.collection, isNeeded: true).all()
     }
-    return [permissions, FileSystemCheck.check(path), writerLock, leftovers, protection(slots)]
+    let opensWith = SlotChecks.check(
+      slots, adding: "session-tools slots add \(path.shellQuoted)")
+    return [permissions, FileSystemCheck.check(path), writerLock, leftovers, opensWith]
       .compactMap(\.self) + (service ?? []) + checksWithKey()
   }
 
@@ -91,10 +93,6 @@ struct StoreChecks {
         + "could not open",
       remedy: "Keep it; once nothing is missed, rm "
         + files.joined(separator: " "))
-  }
-
-  private func protection(_ slots: [KeySlot]) -> Check {
-    .ok("opens with", slots.map(\.means).joined(separator: ", or "))
   }
 
   // MARK: - With the key

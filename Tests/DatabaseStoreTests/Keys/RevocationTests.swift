@@ -1,6 +1,7 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
+import TestSupport
 import TestThreads
 import Testing
 
@@ -54,6 +55,30 @@ import Testing
     #expect(try code { _ = try old.value(for: item) } == .keyMissing)
   }
 
+  @Test func `keeps a recipient by its public key, and asks for keys while others write`()
+    async throws
+  {
+    let made = try await makeStore()
+    let directory = try TemporaryDirectory()
+    let key = try RecipientKey.create(at: directory["recovery.key"])
+    let recipient = try key.recipient(label: "recovery")
+    try made.store.addSlot(recipient)
+    let other = try made.reopened()
+    let source = AskedKey(key: kept) { [item] () throws(StoreError) in
+      try other.apply([.put(SecretBytes(utf8: "meanwhile"), for: item)])
+      // A change of the header would wait if this one were under way.
+      try other.changeSlot(1, to: made.place.key)
+    }
+    let isDone = try made.store.revoke(keeping: [source, recipient]) { plan in
+      plan.kept.map(\.number) == [2, 3]
+    }
+    #expect(isDone)
+    let (address, options) = (made.place.address, made.place.options)
+    let opened = try SealedDatabaseStore.open(address, key: key, options: options)
+    #expect(try await opened.text(for: item) == "meanwhile")
+    #expect(try code { _ = try made.reopened() } == .wrongKey)
+  }
+
   @Test func `changes nothing when it is not confirmed, or a key does not open the store`()
     async throws
   {
@@ -79,4 +104,17 @@ import Testing
     #expect(try await made.ask("SELECT DISTINCT epoch FROM $.item") == "3")
     #expect(try await made.store.text(for: item) == "value")
   }
+}
+
+/// A raw key that does something each time it is asked for.
+private struct AskedKey: KeySource {
+  let key: RawKey
+  let ask: @Sendable () throws(StoreError) -> Void
+
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    try ask()
+    return key.wrappingKey(for: slot)
+  }
+
+  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { key.makeSlot() }
 }

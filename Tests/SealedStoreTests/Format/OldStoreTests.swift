@@ -60,6 +60,8 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     var keys = all.named.map { VectorKey(named: [$0.key: $0.value]) }
     if let rawKey = all.rawKey { keys.append(VectorKey(rawKey: rawKey)) }
     if let passphrase = all.passphrase { keys.append(VectorKey(passphrase: passphrase)) }
+    if let key = all.recipientKey { keys.append(VectorKey(recipientKey: key)) }
+    if let key = all.securityKey { keys.append(VectorKey(securityKey: key)) }
     return keys
   }
 }

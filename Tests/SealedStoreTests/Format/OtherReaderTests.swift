@@ -127,6 +127,8 @@ import Testing
     let named = NamedKey("keyring:é=1", key: RawKey.random())
     try store.addSlot(Passphrase.cheap("pässword"))
     try store.addSlot(named)
+    let recipientKey = try RecipientKey.create(at: scratch["recipient.key"])
+    try store.addSlot(recipientKey.recipient(label: "recovery"))
     let passphrase = scratch["passphrase"]
     try Data("pa\u{308}ssword\n".utf8).write(to: URL(filePath: passphrase))
     let namedKey = scratch["named"]
@@ -134,6 +136,7 @@ import Testing
     try Data(bytes).write(to: URL(filePath: namedKey))
     try expectTheSame("--key-file", key)
     try expectTheSame("--passphrase-file", passphrase)
+    try expectTheSame("--recipient-key", recipientKey.path)
     try expectTheSame("--named", "\(named.reference)=\(namedKey)")
   }
 

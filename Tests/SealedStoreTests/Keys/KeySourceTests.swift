@@ -130,8 +130,8 @@ import Testing
     #expect(try scratch.names().contains("header.next") == isUnfinished)
   }
 
-  @Test(arguments: ["wrongKey", "keyBlocked"])
-  func `a source that reports a wrong guess is not asked for another slot`(
+  @Test(arguments: ["wrongKey", "keyBlocked", "cancelled"])
+  func `a source that reports a wrong guess or was cancelled is not asked for another slot`(
     name: String
   ) throws {
     for _ in 0..<3 { try store.addSlot(RawKey(RawKey.random(), label: "another")) }
@@ -160,6 +160,35 @@ import Testing
         ? StoreError(.keyMissing, store: "token", reason: "it is not plugged in") : nil
     }
     #expect(try SealedFileStore.open(at: scratch.path, key: source).text("item") == "value")
+  }
+
+  @Test func `a source that refuses a second question asks once, even if it fails`() throws {
+    for _ in 0..<3 { try store.addSlot(RawKey(RawKey.random(), label: "another")) }
+    let asked = Locked(0)
+    let source = WatchedKey(scratch.key) { _ in
+      asked.withLock { $0 += 1 }
+    } refusing: { _ in
+      StoreError(.timedOut, store: "token", reason: "it was not touched")
+    } checkingCost: { slots throws(StoreError) in
+      guard slots.count > 1 else { return }
+      throw StoreError(.invalidKey, store: "token", reason: "it was asked before")
+    }
+    let error = try error { _ = try SealedFileStore.open(at: scratch.path, key: source) }
+    #expect(error.code == .timedOut)
+    #expect(asked.value == 1)
+  }
+
+  @Test func `a revocation ends, and keeps no slot, when its source is cancelled`() throws {
+    try store.addSlot(RawKey(RawKey.random(), label: "second"))
+    let source = WatchedKey(scratch.key) { _ in
+    } refusing: { slot in
+      slot == .rawKey(label: "second")
+        ? StoreError(.cancelled, store: "token", reason: "it was cancelled") : nil
+    }
+    let header = try scratch.bytes(of: "header")
+    let code = try code { try store.revoke(keeping: [source]) { _ in true } }
+    #expect(code == StoreError.cancelled)
+    #expect(try scratch.bytes(of: "header") == header)
   }
 
   @Test func `a revocation keeps the slot that was opened before a source ended the search`() throws
@@ -238,15 +267,22 @@ private struct WatchedKey: KeySource {
   let key: RawKey
   let watch: @Sendable (KeySlot.Parameters) -> Void
   let refusal: @Sendable (KeySlot.Parameters) -> StoreError?
+  let cost: @Sendable ([KeySlot.Parameters]) throws(StoreError) -> Void
 
   init(
     _ key: RawKey, watch: @escaping @Sendable (KeySlot.Parameters) -> Void,
-    refusing refusal: @escaping @Sendable (KeySlot.Parameters) -> StoreError? = { _ in nil }
+    refusing refusal: @escaping @Sendable (KeySlot.Parameters) -> StoreError? = { _ in nil },
+    checkingCost cost: @escaping @Sendable ([KeySlot.Parameters]) throws(StoreError) -> Void = {
+      _ in
+    }
   ) {
     self.key = key
     self.watch = watch
     self.refusal = refusal
+    self.cost = cost
   }
+
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) { try cost(slots) }
 
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     watch(slot)

@@ -104,6 +104,34 @@ import Testing
     #expect(worker.wait() == 0)
   }
 
+  @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
+  func `neither a recipient's secret key nor what it opened stays in memory`() throws {
+    let key = try RecipientKey.create(at: scratch["recovery.key"])
+    let secretKey = Array(try Data(contentsOf: URL(filePath: key.path)))
+    let worker = try Worker("recipient", scratch.path, key.path)
+    var slotKey: [UInt8] = []
+    for state in ["made", "in hand", "open", "revoked and locked", "released"] {
+      #expect(worker.line() == state)
+      if state == "made" { slotKey = try self.slotKey(openedWith: secretKey) }
+      // X25519 computes with a copy of which the bits at both ends are changed.
+      let secrets = ["secret key": Array(secretKey[1..<31]), "key of the slot": slotKey]
+      let found = try ProcessMemory(of: worker.identifier).places(of: secrets)
+      #expect(Set(found.keys) == (state == "in hand" ? Set(secrets.keys) : []), "while \(state)")
+      try worker.send()
+    }
+    #expect(worker.wait() == 0)
+  }
+
+  private func slotKey(openedWith secretKey: [UInt8]) throws -> [UInt8] {
+    let slot = try #require(try SealedFileStore.keySlots(at: scratch.path).first)
+    guard case .namedKey(let text) = slot.parameters else { return [] }
+    let bytes = try #require(KeyReference(text)?.bytes)
+    let (publicKey, box) = (Array(bytes[1..<33]), Array(bytes[33..<113]))
+    var key = [UInt8](repeating: 0, count: 32)
+    #expect(unsafe crypto_box_seal_open(&key, box, 80, publicKey, secretKey) == 0)
+    return key
+  }
+
   private func wrappingKey(of passphrase: String) throws -> [UInt8] {
     let slot = try #require(try SealedFileStore.keySlots(at: scratch.path).first)
     guard case .passphrase(let parameters) = slot.parameters else { return [] }

@@ -6,6 +6,7 @@ the specification. Keys, salts and nonces come from a fixed sequence, so the out
 every run and this program is unfit for storing anything.
 """
 
+import base64
 import hashlib
 import os
 import struct
@@ -611,6 +612,88 @@ def compactions(write):
           b.files(mark=b.draw(64)), b, expect="corrupt", findings=["mark"], reads=ALL_CORRUPT)
 
 
+def reference(scheme, data):
+    return scheme + b":" + base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+def recipients(write):
+    """Slots that are sealed to a public key; each bad one would open for a lenient reader."""
+    def recipient(b, label=b"", version=1, box=lambda box: box, text=lambda text: text):
+        secret, key, once = b.draw(32), b.draw(32), b.draw(32)
+        public, once_public = map(bindings.crypto_scalarmult_base, (secret, once))
+        sealed = once_public + bindings.crypto_box(
+            key, blake(24, once_public + public), public, once)
+        data = bytes([version]) + public + box(sealed) + label
+        b.slots = [(3, text(reference(b"x25519", data)), key)]
+        return "recipient-key: " + secret.hex()
+
+    def vector(title, comment, items=None, **odd):
+        b = four("recipient " + title)
+        key = recipient(b, **odd)
+        outcome = {"items": FOUR} if items else {"expect": "wrong key"}
+        write(("slot_recipient_" + title).rstrip("_"), comment, b.files(), key=[key], **outcome)
+
+    vector("", "sealed to a public key", items=FOUR)
+    vector("labelled", "with the longest label", items=FOUR, label="\u00e9".encode() * 32)
+    vector("box_spoiled", "one bit of the sealed box is wrong", box=lambda box: flip(box, -1))
+    vector("version_2", "a version that is reserved", version=2)
+    vector("version_0", "a version that does not exist", version=0)
+    vector("label_too_long", "a label of 65 bytes", label=b"l" * 65)
+    vector("label_not_utf8", "a label that is not UTF-8", label=b"\xff")
+    vector("padded", "Base64 with padding", text=lambda text: text + b"=")
+    vector("unused_bits", "Base64 whose unused bits are not zero",
+           text=lambda text: text[:-1] + bytes([text[-1] + 1]))
+    vector("other_alphabet", "the alphabet of ordinary Base64",
+           text=lambda text: text.replace(b"-", b"+").replace(b"_", b"/"))
+    vector("scheme_in_capitals", "the scheme in capital letters",
+           text=lambda text: text.replace(b"x25519", b"X25519"))
+
+    b = four("recipient other")
+    recipient(b)
+    write("slot_recipient_other_key", "another secret key", b.files(), expect="wrong key",
+          key=["recipient-key: " + b.draw(32).hex()])
+    key = recipient(b)
+    write("slot_recipient_but_raw_key", "the secret key given as a raw key", b.files(),
+          expect="wrong key", key=[key.replace("recipient", "raw")])
+    spoiled = b.slots
+    key = recipient(b)
+    b.slots = spoiled + b.slots
+    write("slot_recipient_second", "the first recipient is another one", b.files(), items=FOUR,
+          key=[key])
+
+
+def security_keys(write):
+    """Slots of security keys; each bad one would open for a lenient reader."""
+    def vector(title, comment, items=None, version=1, flags=1, credential=64, claimed=None,
+               label=b"", hashes_label=False, answer=lambda output: output):
+        b = four("security key " + title)
+        output = b.draw(32)
+        identifier = (b.draw(64) * 17)[:credential]
+        data = (bytes([version, flags]) + b.draw(32)
+                + struct.pack("<H", credential if claimed is None else claimed) + identifier)
+        key = blake(32, b"SSNTFID2" + data + (label if hashes_label else b""), key=output)
+        b.slots = [(3, reference(b"fido2", data + label), key)]
+        outcome = {"items": FOUR} if items else {"expect": "wrong key"}
+        write(("slot_security_key_" + title).rstrip("_"), comment, b.files(),
+              key=["security-key: " + answer(output).hex()], **outcome)
+
+    vector("", "a security key with user verification", items=FOUR)
+    vector("touch_only", "without user verification, with a label", items=FOUR, flags=0,
+           label="Schl\u00fcssel".encode())
+    vector("shortest", "a credential ID of one byte", items=FOUR, credential=1)
+    vector("longest", "the longest credential ID and label", items=FOUR, credential=1023,
+           label=b"l" * 64)
+    vector("wrong_answer", "the security key answers other bytes", answer=lambda out: flip(out, 0))
+    vector("label_in_hash", "the key depends on the label", label=b"label", hashes_label=True)
+    vector("version_2", "a version that does not exist", version=2)
+    vector("flag_unknown", "a flag that does not exist", flags=3)
+    vector("credential_empty", "no credential ID", credential=0)
+    vector("credential_too_long", "a credential ID of 1024 bytes", credential=1024)
+    vector("credential_beyond_end", "a credential ID that ends behind the reference", claimed=65)
+    vector("label_too_long", "a label of 65 bytes", label=b"l" * 65)
+    vector("label_not_utf8", "a label that is not UTF-8", label=b"\xc3")
+
+
 def slots(write):
     b = four("labelled")
     b.slots = [(1, "Schl\u00fcssel im Tresor".encode(), b.raw)]
@@ -662,6 +745,9 @@ def slots(write):
           expect="wrong key", key=["named-key: keyring:example/main " + b.sk.hex()])
     write("slot_named_but_raw_key", "the right key given as a raw key does not fit a named slot",
           b.files(), expect="wrong key", key=["raw-key: " + b.raw.hex()])
+
+    recipients(write)
+    security_keys(write)
 
     b = four("two slots")
     b.slots = [(1, b"first", b.draw(32)), (1, b"second", b.raw)]

@@ -33,6 +33,8 @@ def credentials(options) -> dict:
         except UnicodeDecodeError:
             raise Usage("the passphrase is not UTF-8") from None
         return {"passphrase": text.removesuffix("\n")}
+    if options.recipient_key:
+        return {"recipient_key": contents(options.recipient_key)}
     named = {}
     for pair in options.named:
         # Only the last "=" separates, because a reference may be a URI that contains "=" itself.
@@ -49,6 +51,7 @@ def main() -> int:
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--key-file", metavar="F")
     how.add_argument("--passphrase-file", metavar="F")
+    how.add_argument("--recipient-key", metavar="F")
     how.add_argument("--named", metavar="REF=KEYFILE", action="append")
     parser.add_argument("--json", action="store_true", help="on one line, for programs")
     options = parser.parse_args()

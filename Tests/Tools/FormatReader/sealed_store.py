@@ -9,6 +9,7 @@ Where the specification leaves room, this reader takes the strict reading. Above
 damaged journal it never reports an item as absent and never returns a superseded value.
 """
 
+import base64
 import errno
 import hashlib
 import hmac
@@ -22,6 +23,7 @@ from typing import Callable, NamedTuple, Optional
 
 from nacl import bindings
 from nacl.exceptions import CryptoError
+from nacl.public import PrivateKey, SealedBox
 
 HEADER_MAGIC, JOURNAL_MAGIC, VERSION = b"SSNTOOLS", b"SSNTJRN1", 1
 SLOT_RAW, SLOT_PASSPHRASE, SLOT_NAMED = 1, 2, 3
@@ -236,13 +238,60 @@ class Header:
         return unseal(key, wrapped[:24], self.bound + purpose, wrapped[24:])
 
 
+def reference_bytes(reference: str, scheme: str) -> Optional[bytes]:
+    """Returns the bytes in a reference, or None if it has another scheme or is not their one
+    encoding."""
+    start, colon, text = reference.partition(":")
+    if start != scheme or not colon:
+        return None
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        return None
+    return data if base64.urlsafe_b64encode(data).rstrip(b"=").decode() == text else None
+
+
+def is_label(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return len(data) <= 64
+
+
+def recipient_slot_key(reference: str, secret: bytes) -> Optional[bytes]:
+    data = reference_bytes(reference, "x25519")
+    if data is None or len(data) < 113 or data[0] != 1 or not is_label(data[113:]):
+        return None
+    private = PrivateKey(secret)
+    if bytes(private.public_key) != data[1:33]:
+        return None
+    try:
+        return SealedBox(private).decrypt(data[33:113])
+    except CryptoError:
+        return None
+
+
+def security_key_slot_key(reference: str, output: bytes) -> Optional[bytes]:
+    """`output` is what the security key answers for the slot's credential and salt."""
+    data = reference_bytes(reference, "fido2")
+    if data is None or len(data) < 36 or data[0] != 1 or data[1] > 1:
+        return None
+    end = 36 + struct.unpack_from("<H", data, 34)[0]
+    if not 37 <= end <= 36 + 1023 or end > len(data) or not is_label(data[end:]):
+        return None
+    return keyed_hash(32, output, b"SSNTFID2" + data[:end])
+
+
 class Credentials:
-    def __init__(self, raw_key=None, passphrase=None, named=None, max_passes=10,
-                 max_memory_kib=1 << 20, max_total_kib=40 << 20):
+    def __init__(self, raw_key=None, passphrase=None, named=None, recipient_key=None,
+                 security_key=None, max_passes=10, max_memory_kib=1 << 20,
+                 max_total_kib=40 << 20):
         self.raw_key, self.passphrase, self.named = raw_key, passphrase, named or {}
+        self.recipient_key, self.security_key = recipient_key, security_key
         self.max_passes, self.max_memory_kib, self.max_total_kib = (
             max_passes, max_memory_kib, max_total_kib)
-        for key in [raw_key, *self.named.values()]:
+        for key in [raw_key, recipient_key, security_key, *self.named.values()]:
             if key is not None and len(key) != 32:
                 raise WrongKey("a key must be exactly 32 bytes")
 
@@ -254,7 +303,7 @@ class Credentials:
         if slot.kind == SLOT_RAW:
             return self.raw_key, 0
         if slot.kind == SLOT_NAMED:
-            return self.named.get(slot.parameters.decode()), 0
+            return self.named_key(slot.parameters.decode()), 0
         if slot.kind != SLOT_PASSPHRASE or self.passphrase is None:
             return None, 0
         passes, memory, salt = struct.unpack("<II16s", slot.parameters)
@@ -266,6 +315,13 @@ class Credentials:
         secret = unicodedata.normalize("NFC", self.passphrase).encode()
         return bindings.crypto_pwhash_alg(32, secret, salt, passes, memory * 1024,
                                           bindings.crypto_pwhash_ALG_ARGON2ID13), passes * memory
+
+    def named_key(self, reference: str) -> Optional[bytes]:
+        if self.recipient_key is not None:
+            return recipient_slot_key(reference, self.recipient_key)
+        if self.security_key is not None:
+            return security_key_slot_key(reference, self.security_key)
+        return self.named.get(reference)
 
 
 class Keys:

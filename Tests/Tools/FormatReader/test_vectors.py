@@ -14,7 +14,8 @@ import sealed_store
 EXPECTATIONS = {"success": None, "wrong key": "wrong_key", "corrupt": "corrupt",
                 "not found": "not_found",
                 "refused": "refused_parameters", "unsupported version": "unsupported_version"}
-ONCE = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex"}
+ONCE = {"expect", "comment", "raw-key", "passphrase", "passphrase-hex", "recipient-key",
+        "security-key"}
 MANY = {"named-key", "item", "read", "finding"}
 FINDINGS = {"header", "header copy", "rotation", "mark", "journal", "tail"}
 
@@ -76,6 +77,9 @@ class Vector:
             given["passphrase"] = fields["passphrase"][0]
         if "passphrase-hex" in fields:
             given["passphrase"] = bytes.fromhex(fields["passphrase-hex"][0]).decode()
+        for key in "recipient-key", "security-key":
+            if key in fields:
+                given[key.replace("-", "_")] = bytes.fromhex(fields[key][0])
         if "named-key" in fields:
             pairs = [pair.rpartition(" ") for pair in fields["named-key"]]
             given["named"] = {reference: bytes.fromhex(key) for reference, _, key in pairs}

@@ -76,6 +76,34 @@ private func passphrase() throws -> Passphrase {
     cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
 }
 
+/// `recipient DIRECTORY FILE`: makes and opens a store that is sealed to a recipient, and waits for
+/// a line after each step, while a test inspects its memory.
+func showRecipientKey() throws {
+  let key = RecipientKey(argument(2))
+  var store: SealedFileStore? = try SealedFileStore.create(
+    at: argument(1), key: key.recipient())
+  wait("made")
+  store = nil
+  try holdRecipientKey(key)
+  store = try SealedFileStore.open(at: argument(1), key: key)
+  wait("open")
+  try store?.revoke(keeping: [key.recipient()]) { _ in true }
+  store?.lock()
+  wait("revoked and locked")
+  store = nil
+  wait("released")
+}
+
+private func holdRecipientKey(_ key: RecipientKey) throws {
+  guard let slot = try SealedFileStore.keySlots(at: argument(1)).first?.parameters else {
+    fail("no slot")
+  }
+  let secretKey = try SecretFile.read(key.path, largestByteCount: 32, rule: .privateFile)
+  let slotKey = try key.wrappingKey(for: slot)
+  wait("in hand")
+  withExtendedLifetime((secretKey, slotKey)) {}
+}
+
 /// `dump DIRECTORY KEYFILE SEED PLACE`: aborts with an open store, leaving a core dump in the
 /// directory PLACE.
 func dumpCore() throws {

@@ -55,6 +55,25 @@ struct OldStore {
     keyLines.append("named-key: \(reference) \(Self.hex(bytes.copyBytes()))")
   }
 
+  mutating func addRecipient(label: String) throws {
+    let file = path + ".key"
+    let key = try RecipientKey.create(at: file)
+    try store.addSlot(key.recipient(label: label))
+    let bytes = try SecretFile.read(file, largestByteCount: 32, rule: .privateFile)
+    try FileManager.default.removeItem(atPath: file)
+    keyLines.append("recipient-key: \(Self.hex(bytes.copyBytes()))")
+  }
+
+  mutating func addSecurityKey(label: String) throws {
+    let answer = RawKey.random()
+    let slot = SecurityKeySlot(
+      isUserVerified: true, salt: RawKey.random().copyBytes(),
+      credential: RawKey.random().copyBytes(), label: try SlotLabel(label))
+    guard case .namedKey(let reference) = slot.parameters else { return }
+    try store.addSlot(KeptKey(reference: reference, key: slot.wrappingKey(from: answer)))
+    keyLines.append("security-key: \(Self.hex(answer.copyBytes()))")
+  }
+
   /// Replaces the store's files by others.
   func replaceFiles(_ content: RecordedDisk.Content) throws {
     try FileManager.default.removeItem(atPath: path)

@@ -12,6 +12,7 @@ func makeOldStores() throws {
     ("empty", { _ in }),
     ("values", makeValues),
     ("every-slot", makeSlots),
+    ("sealed-to-others", makeSealedToOthers),
     ("removed-items", makeRemovals),
     ("changes-of-several", makeChanges),
     ("compacted", makeCompacted),
@@ -56,6 +57,13 @@ private func makeSlots(_ old: inout OldStore) throws {
   let slot = try old.store.addSlot(RawKey(RawKey.random(), label: "removed"))
   try old.addNamedKey("keyring://old/second")
   try old.store.removeSlot(slot.number)
+  try old.put("after", "the slots")
+}
+
+private func makeSealedToOthers(_ old: inout OldStore) throws {
+  try old.put("before", "the slots")
+  try old.addRecipient(label: "recovery")
+  try old.addSecurityKey(label: "Ada's")
   try old.put("after", "the slots")
 }
 

@@ -65,6 +65,7 @@ do {
   case "gate": try await useGate()
   case "keys": try showKeys()
   case "passphrase": try showPassphrase()
+  case "recipient": try showRecipientKey()
   case "items": try showItems()
   case "dump": try dumpCore()
   case "memory-limit": try useUnlockableMemory()

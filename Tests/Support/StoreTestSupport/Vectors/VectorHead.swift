@@ -80,6 +80,10 @@ package struct VectorHead: Sendable {
     case "raw-key": keySource.rawKey = SecretBytes(try Self.bytes(hex: value))
     case "passphrase": keySource.passphrase = SecretBytes(utf8: value)
     case "passphrase-hex": keySource.passphrase = SecretBytes(try Self.bytes(hex: value))
+    case "recipient-key":
+      keySource.recipientKey = SecretBytes(try Self.bytes(hex: value))
+    case "security-key":
+      keySource.securityKey = SecretBytes(try Self.bytes(hex: value))
     case "named-key":
       let parts = value.split(separator: " ")
       keySource.named[String(parts[0])] = SecretBytes(try Self.bytes(hex: parts[1]))

@@ -6,13 +6,18 @@ package struct VectorKey: KeySource {
   package var rawKey: SecretBytes?
   package var passphrase: SecretBytes?
   package var named: [String: SecretBytes]
+  package var recipientKey: SecretBytes?
+  package var securityKey: SecretBytes?
 
   package init(
-    rawKey: SecretBytes? = nil, passphrase: SecretBytes? = nil, named: [String: SecretBytes] = [:]
+    rawKey: SecretBytes? = nil, passphrase: SecretBytes? = nil, named: [String: SecretBytes] = [:],
+    recipientKey: SecretBytes? = nil, securityKey: SecretBytes? = nil
   ) {
     self.rawKey = rawKey
     self.passphrase = passphrase
     self.named = named
+    self.recipientKey = recipientKey
+    self.securityKey = securityKey
   }
 
   package func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
@@ -21,7 +26,15 @@ package struct VectorKey: KeySource {
     case .passphrase:
       if let passphrase { try Passphrase(utf8: passphrase).wrappingKey(for: slot) } else { nil }
     case .namedKey(let reference):
-      try named[reference].map { value throws(StoreError) in try WrappingKey(value) }
+      if let key = named[reference] {
+        try WrappingKey(key)
+      } else if let recipientKey, let slot = RecipientSlot(slot) {
+        try slot.wrappingKey(openedWith: WrappingKey(recipientKey))
+      } else if let securityKey {
+        try SecurityKeySlot(slot)?.wrappingKey(from: securityKey)
+      } else {
+        nil
+      }
     }
   }
 

@@ -27,6 +27,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
     FuzzTarget("journal", largestByteCount: 2048, check: JournalTarget.check),
     FuzzTarget("plaintext", largestByteCount: 1024, check: PlaintextTarget.check),
     FuzzTarget("canonical-key", largestByteCount: 20_500, check: CanonicalKeyTarget.check),
+    FuzzTarget("reference", largestByteCount: 1600, check: ReferenceTarget.check),
     FuzzTarget("names", largestByteCount: 9000, check: NamesTarget.check),
   ]
 }

@@ -1,0 +1,61 @@
+public import SessionToolsBase
+
+/// The secret key of a ``Recipient``: a file of exactly 32 bytes, with mode 0600 and owned by the
+/// user.
+///
+/// ```swift
+/// let key = try RecipientKey.create(at: "/media/stick/recovery.key")
+/// try store.addSlot(key.recipient(label: "recovery"))
+/// ```
+///
+/// It opens every store that is sealed to its public key, so keep it away from all of them. Only
+/// opening a store needs the file.
+public struct RecipientKey: KeySource {
+  /// The path of the file.
+  public let path: String
+
+  /// Names a secret key, which is read each time it is needed.
+  public init(_ path: String) {
+    self.path = path
+  }
+
+  /// Makes a new file with a random secret key (X25519, RFC 7748).
+  ///
+  /// It is durable when this returns.
+  ///
+  /// - Throws: `alreadyExists`, `accessDenied`, `noSpace` or `io`.
+  public static func create(at path: String) throws(StoreError) -> RecipientKey {
+    RecipientKey(try KeyFile.create(at: path).path)
+  }
+
+  /// Returns the recipient with the public key of this secret key.
+  ///
+  /// - Parameter label: A name for the list of slots; not secret, may be empty.
+  /// - Returns: The recipient, which no longer needs the file.
+  /// - Throws: As ``wrappingKey(for:)``, and `invalidName` when the label has more than 64 bytes.
+  public func recipient(label: String = "") throws(StoreError) -> Recipient {
+    try Recipient(publicKey: SealedBox.publicKey(of: try secretKey().bytes), label: label)
+  }
+
+  /// Returns the key of a slot that is sealed to this key's recipient, otherwise `nil`.
+  ///
+  /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could
+  ///   read or write it, `invalidKey` when it does not have exactly 32 bytes, or `io`.
+  public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    guard let slot = RecipientSlot(slot) else { return nil }
+    return try slot.wrappingKey(openedWith: try secretKey())
+  }
+
+  /// Returns a slot for this key's own recipient, without a label.
+  ///
+  /// - Throws: As ``recipient(label:)``.
+  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+    try recipient().makeSlot()
+  }
+
+  private func secretKey() throws(StoreError) -> WrappingKey {
+    try WrappingKey(
+      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .privateFile),
+      from: path, for: .opening)
+  }
+}
