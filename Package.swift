@@ -116,7 +116,7 @@ let package = Package(
     // Not in the benchmarks' own package, because they time what is not public.
     .target(
       name: "HotPathLimit", dependencies: ["CSodium"], path: "Benchmarks/Limit",
-      sources: ["allocations.c", "store.c"], publicHeadersPath: "."),
+      sources: ["allocations.c", "store.c", "wrapping.c"], publicHeadersPath: "."),
     .executableTarget(
       name: "hot-paths",
       dependencies: ["HotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase"],

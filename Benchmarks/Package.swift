@@ -24,7 +24,7 @@ let package = Package(
     .executableTarget(
       name: "store-workload", dependencies: ["CMalloc", "Items", base, sealed]),
     .target(
-      name: "LimitStore", path: "Limit", sources: ["store.c"], publicHeadersPath: ".",
+      name: "LimitStore", path: "Limit", sources: ["store.c", "wrapping.c"], publicHeadersPath: ".",
       linkerSettings: [.linkedLibrary("sodium")]),
     .executableTarget(
       name: "store-limit", dependencies: ["LimitStore"], path: "Limit", sources: ["main.c"]),

@@ -1,64 +1,24 @@
 #include "row.h"
+#include "wrapping.h"
 
-#include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-  WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES,
-  COMMITMENT_BYTES = 16,
   CHECKSUM_BYTES = 16,
   MAC_BYTES = 32,
   // Offsets in the header.
   SLOT_COUNT_OFFSET = 10,
   STORE_OFFSET = 16,
   SLOTS_OFFSET = 40,
-  BOUND_HEADER_BYTES = 26,
   // In the data that a row's sealings bind.
   ASSOCIATED_BYTES = 87,
 };
 
 // MARK: the header
 
-static void derive(uint8_t out[32], uint64_t id, const uint8_t key[32]) {
-  crypto_kdf_derive_from_key(out, 32, id, "SSNTOOLS", key);
-}
-
-// Opens a wrapped key, to which the header's beginning and a text are bound.
-static int unwrap(
-  uint8_t out[32], const uint8_t *wrapped, const uint8_t key[32], const uint8_t *header,
-  const void *binding, size_t binding_bytes
-) {
-  uint8_t data[BOUND_HEADER_BYTES + 512];
-  require(binding_bytes <= 512, "a slot's parameters");
-  memcpy(data, header, 10);
-  memcpy(data + 10, header + STORE_OFFSET, 16);
-  memcpy(data + BOUND_HEADER_BYTES, binding, binding_bytes);
-  return crypto_aead_xchacha20poly1305_ietf_decrypt(
-    out, NULL, NULL, wrapped + NONCE_BYTES, 32 + TAG_BYTES, data,
-    BOUND_HEADER_BYTES + binding_bytes, wrapped, key) == 0;
-}
-
-static int is_committed(
-  const uint8_t *slot, size_t leading, const uint8_t key[32], const uint8_t *header
-) {
-  static const char context[] = "SSNTDBS1 slot";
-  crypto_generichash_state state;
-  uint8_t commitment[COMMITMENT_BYTES];
-  crypto_generichash_init(&state, key, 32, COMMITMENT_BYTES);
-  crypto_generichash_update(&state, (const uint8_t *)context, sizeof context - 1);
-  crypto_generichash_update(&state, header + STORE_OFFSET, 16);
-  crypto_generichash_update(&state, slot, leading);
-  crypto_generichash_final(&state, commitment, COMMITMENT_BYTES);
-  return sodium_memcmp(commitment, slot + leading, COMMITMENT_BYTES) == 0;
-}
-
 void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const char *key_path) {
-  uint8_t raw_key[32], store_key[32], index_key[32], data_key[32], header_key[32], mac[MAC_BYTES];
-  int key_file = open(key_path, O_RDONLY | O_CLOEXEC);
-  require(key_file >= 0 && read(key_file, raw_key, 32) == 32, "key file");
-  close(key_file);
+  uint8_t store_key[32], index_key[32], data_key[32], header_key[32], mac[MAC_BYTES];
   require(bytes > SLOTS_OFFSET + CHECKSUM_BYTES + MAC_BYTES, "header");
   size_t checked = bytes - CHECKSUM_BYTES - MAC_BYTES;
   crypto_generichash(mac, CHECKSUM_BYTES, header, checked, NULL, 0);
@@ -67,32 +27,26 @@ void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const ch
   uint16_t counts[2];
   memcpy(counts, header + SLOT_COUNT_OFFSET, sizeof counts);
   require(counts[1] == 1, "one epoch");
-  int is_found = 0;
+  bound_header bound = {header, "SSNTDBS1 slot"};
   const uint8_t *at = header + SLOTS_OFFSET;
-  for (int slot = 0; slot < counts[0]; slot += 1) {
-    size_t leading = 4 + (size_t)(at[2] | at[3] << 8), bound = leading + COMMITMENT_BYTES;
-    is_found = is_found || (at[0] == 1 && is_committed(at, leading, raw_key, header)
-      && unwrap(store_key, at + bound, raw_key, header, at, bound));
-    at += bound + WRAPPED_BYTES;
-  }
-  require(is_found, "no raw key slot opens");
-  require(unwrap(index_key, at, store_key, header, "index", 5), "index key");
-  at += WRAPPED_BYTES;
+  at += unwrap_store_key(store_key, at, counts[0], bound, key_path);
+  require(unwrap_key(index_key, at, store_key, bound, "index", 5), "index key");
+  at += WRAPPED_KEY_BYTES;
   uint8_t binding[8] = "data";
   memcpy(binding + 4, at, 4);
   memcpy(&keys->epoch, at, 4);
-  require(unwrap(data_key, at + 8, store_key, header, binding, 8), "data key");
-  derive(header_key, 1, store_key);
+  require(unwrap_key(data_key, at + 8, store_key, bound, binding, 8), "data key");
+  derive_key(header_key, 1, store_key);
   crypto_generichash(mac, MAC_BYTES, header, bytes - MAC_BYTES, header_key, 32);
   require(sodium_memcmp(mac, header + bytes - MAC_BYTES, MAC_BYTES) == 0, "header MAC");
 
   memcpy(keys->store, header + STORE_OFFSET, 16);
-  derive(keys->group_key, 2, index_key);
-  derive(keys->namespace_key, 3, index_key);
-  derive(keys->place_key, 4, index_key);
-  derive(keys->tag_key, 5, index_key);
-  derive(keys->value_key, 3, data_key);
-  derive(keys->name_key, 5, data_key);
+  derive_key(keys->group_key, 2, index_key);
+  derive_key(keys->namespace_key, 3, index_key);
+  derive_key(keys->place_key, 4, index_key);
+  derive_key(keys->tag_key, 5, index_key);
+  derive_key(keys->value_key, 3, data_key);
+  derive_key(keys->name_key, 5, data_key);
 }
 
 // MARK: addresses

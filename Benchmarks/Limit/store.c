@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "store.h"
+#include "wrapping.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -14,8 +15,6 @@
 #endif
 
 enum {
-  WRAPPED_BYTES = NONCE_BYTES + 32 + TAG_BYTES,
-  COMMITMENT_BYTES = 16,
   CHUNK_BYTES = 256 << 10,
   PAGE_BYTES = 4096,
   NAME_STEP = 64,
@@ -44,38 +43,6 @@ void require(int condition, const char *what) {
 
 // MARK: keys
 
-static void derive(uint8_t out[32], uint64_t id, const uint8_t key[32]) {
-  crypto_kdf_derive_from_key(out, 32, id, "SSNTOOLS", key);
-}
-
-static int unwrap(
-  uint8_t out[32], const uint8_t *wrapped, const uint8_t key[32], const uint8_t *header,
-  const void *binding, size_t binding_bytes
-) {
-  uint8_t data[26 + 512];
-  require(binding_bytes <= 512, "a slot's parameters");
-  memcpy(data, header, 10);
-  memcpy(data + 10, header + 16, 16);
-  memcpy(data + 26, binding, binding_bytes);
-  return crypto_aead_xchacha20poly1305_ietf_decrypt(
-    out, NULL, NULL, wrapped + NONCE_BYTES, 32 + TAG_BYTES, data, 26 + binding_bytes, wrapped,
-    key) == 0;
-}
-
-static int is_committed(
-  const uint8_t *slot, size_t leading, const uint8_t key[32], const uint8_t *header
-) {
-  static const char context[] = "SSNTOOLS slot";
-  crypto_generichash_state state;
-  uint8_t commitment[COMMITMENT_BYTES];
-  crypto_generichash_init(&state, key, 32, COMMITMENT_BYTES);
-  crypto_generichash_update(&state, (const uint8_t *)context, sizeof context - 1);
-  crypto_generichash_update(&state, header + 16, 16);
-  crypto_generichash_update(&state, slot, leading);
-  crypto_generichash_final(&state, commitment, COMMITMENT_BYTES);
-  return sodium_memcmp(commitment, slot + leading, COMMITMENT_BYTES) == 0;
-}
-
 static size_t read_file(const store *store, const char *name, uint8_t *out, size_t most) {
   int file = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   require(file >= 0, name);
@@ -87,41 +54,30 @@ static size_t read_file(const store *store, const char *name, uint8_t *out, size
 
 static void derive_short(uint8_t out[16], uint64_t id, const uint8_t key[32]) {
   uint8_t whole[32];
-  derive(whole, id, key);
+  derive_key(whole, id, key);
   memcpy(out, whole, 16);
 }
 
 static void unwrap_keys(store *store, const char *key_path) {
-  uint8_t raw_key[32], store_key[32], data_key[32], header_key[32];
-  int key_file = open(key_path, O_RDONLY | O_CLOEXEC);
-  require(key_file >= 0 && read(key_file, raw_key, 32) == 32, "key file");
-  close(key_file);
-
+  uint8_t store_key[32], data_key[32], header_key[32];
   uint8_t header[4096], mac[32];
   size_t length = read_file(store, "header", header, sizeof header);
   require(length > 32 && length < sizeof header, "header");
   crypto_generichash(mac, 16, header, length - 48, NULL, 0);
   require(memcmp(mac, header + length - 48, 16) == 0, "header checksum");
 
-  int slot_count = header[10] | header[11] << 8, is_found = 0;
-  size_t offset = 32;
-  for (int slot = 0; slot < slot_count; slot += 1) {
-    size_t leading = 4 + (size_t)(header[offset + 2] | header[offset + 3] << 8);
-    const uint8_t *at = header + offset;
-    size_t bound = leading + COMMITMENT_BYTES;
-    is_found = is_found || (at[0] == 1 && is_committed(at, leading, raw_key, header)
-      && unwrap(store_key, at + bound, raw_key, header, at, bound));
-    offset += bound + WRAPPED_BYTES;
-  }
-  require(is_found, "no raw key slot opens");
-  require(unwrap(data_key, header + offset, store_key, header, "data", 4), "data key");
-  derive(header_key, 1, store_key);
+  bound_header bound = {header, "SSNTOOLS slot"};
+  const uint8_t *slots = header + 32;
+  size_t slots_bytes =
+    unwrap_store_key(store_key, slots, header[10] | header[11] << 8, bound, key_path);
+  require(unwrap_key(data_key, slots + slots_bytes, store_key, bound, "data", 4), "data key");
+  derive_key(header_key, 1, store_key);
   crypto_generichash(mac, 32, header, length - 32, header_key, 32);
   require(sodium_memcmp(mac, header + length - 32, 32) == 0, "header MAC");
   derive_short(store->tag_key, 2, data_key);
-  derive(store->value_key, 3, data_key);
+  derive_key(store->value_key, 3, data_key);
   derive_short(store->chain_key, 4, data_key);
-  derive(store->name_key, 5, data_key);
+  derive_key(store->name_key, 5, data_key);
   derive_short(store->mask_key, 6, data_key);
 }
 

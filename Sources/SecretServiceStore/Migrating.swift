@@ -42,4 +42,16 @@ extension SecretServiceStore {
     }
     return keys.map { values[$0] }
   }
+
+  /// Lists the names when it is asked for many, which is cheaper than asking for each.
+  ///
+  /// - Throws: The errors of ``asyncValue(for:)``.
+  package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
+    if keys.count >= Self.smallestBulkCount {
+      return Set(try listing().keys).intersection(keys)
+    }
+    var present: Set<StoreKey> = []
+    for key in keys where try contains(key) { present.insert(key) }
+    return present
+  }
 }

@@ -2,121 +2,151 @@ import SealedStore
 import SessionToolsBase
 
 /// The items that are about to be written to the target.
-private struct PendingBatch {
+private struct PendingChange {
   /// An item, its value, and the value in the target that it replaces, if any.
   struct Item {
-    let entry: MigrationBatch.Entry
+    let copy: MigrationBatch.Copy
     let value: SecretBytes
     let existing: SecretBytes?
   }
 
   private(set) var items: [Item] = []
   private var byteCount = 0
-
-  var batch: MigrationBatch { MigrationBatch(items.map(\.entry)) }
+  /// How many items of the plan it stands for, with those that turned out to be changed.
+  private(set) var count = 0
 
   func isFull(_ largestCount: Int) -> Bool {
-    items.count >= largestCount || byteCount >= MigrationEngine.largestChangeByteCount
+    count >= largestCount || byteCount >= MigrationBatch.largestByteCount
   }
 
-  mutating func add(
-    _ entry: MigrationBatch.Entry, _ value: SecretBytes, over existing: SecretBytes?
-  ) {
-    items.append(Item(entry: entry, value: value, existing: existing))
-    byteCount += entry.source.canonicalByteCount + entry.target.canonicalByteCount
-    byteCount += value.byteCount + (existing?.byteCount ?? 0)
+  mutating func add(_ item: Item?) {
+    count += 1
+    guard let item else { return }
+    items.append(item)
+    byteCount += item.value.byteCount + (item.existing?.byteCount ?? 0)
   }
 }
 
 extension MigrationEngine {
-  /// Copies the items of a plan, batch by batch.
-  mutating func copy(_ plan: MigrationPlan) throws(StoreError) {
-    let entries = plan.entries.filter { $0.seen != nil }
-    for entry in plan.entries where entry.seen == nil { tell(entry.outcome, of: entry) }
-    let largestCount = Self.largestChangeCount(migration.target)
-    // A value that changed since is reported when all items are verified.
-    var sources = ValueReader(migration.source, entries.map(\.source), known: plan.values)
-    var pending = PendingBatch()
-    for (number, entry) in entries.enumerated() {
-      do throws(StoreError) {
-        try step(.copying, number, entries.count)
-      } catch {
-        // What was read is kept: reading it again may take long.
-        if !pending.items.isEmpty { try write(pending) }
-        throw error
-      }
-      let value = try reading { () throws(StoreError) in try sources.next() }
-      let added = try reading { () throws(StoreError) in
-        try add(entry, try value.get(), to: &pending)
-      }
-      if case .failure(let error) = added {
-        tell(.failed(error), of: entry)
-      }
-      guard pending.isFull(largestCount) else { continue }
-      try write(pending)
-      pending = PendingBatch()
+  /// Copies the items that are not copied yet, batch by batch.
+  mutating func copy() throws(StoreError) {
+    var (number, start) = (1, 0)
+    if let begun = header.begun {
+      try finishChange(begun)
+      (number, start) = (begun.batch, begun.positions.upperBound)
     }
-    if !pending.items.isEmpty { try write(pending) }
-    try step(.copying, entries.count, entries.count)
-    header.outcomeCount = try journal.write(outcomes: others)
+    while number <= header.batchCount {
+      try copyBatch(number, from: start)
+      (number, start) = (number + 1, 0)
+    }
+    try step(.copying, header.begunCount, header.itemCount)
     try change(to: .copied)
   }
 
-  private mutating func tell(
-    _ outcome: MigrationReport.Outcome, of entry: MigrationPlan.Entry
-  ) {
-    others.append(
-      MigrationReport.Entry(source: entry.source, target: entry.target, outcome: outcome))
-  }
-
-  /// Adds an item, if its value and what the target has under its name are still as planned.
-  private mutating func add(
-    _ entry: MigrationPlan.Entry, _ value: SecretBytes?, to pending: inout PendingBatch
-  ) throws(StoreError) {
-    guard let seen = entry.seen else { return }
-    guard let value, let item = try migration.item(entry.source, value, header.options),
-      digester.digest(of: entry.target, item.value) == seen.digest
-    else { throw changed(entry.source) }
-    // An item that was absent is looked for again right before it is written.
-    let existing = seen.existing == nil ? nil : try migration.target.value(for: entry.target)
-    let found = existing.map { digester.digest(of: entry.target, $0) }
-    let prior: MigrationBatch.Prior
-    if found == seen.digest {
-      prior = .same
-    } else if let found {
-      // Only the value that the policy was applied to may be overwritten.
-      guard case .overwrite = entry.action, found == seen.existing else {
-        throw changed(entry.target)
+  private mutating func copyBatch(_ number: Int, from start: Int) throws(StoreError) {
+    var batch = try journal.batch(number)
+    let copies = batch.copies.filter { $0.position >= start }
+    let largestCount = Self.largestChangeCount(migration.target)
+    var sources = ValueReader(migration.source, copies.map(\.source))
+    var targets = ValueReader(
+      migration.target, copies.filter { $0.prior != .absent }.map(\.target))
+    var pending = PendingChange()
+    var first = start
+    for copy in copies {
+      do throws(StoreError) {
+        try step(.copying, header.begunCount + pending.count, header.itemCount)
+      } catch {
+        // What was read is kept: reading it again may take long.
+        if pending.count > 0 { try write(pending, number, first..<copy.position, &batch) }
+        throw error
       }
-      prior = .other(found)
-    } else {
-      prior = .absent
+      let value = try sources.nextResult()
+      // An item that was absent is looked for again right before it is written.
+      let existing = try copy.prior == .absent ? .success(nil) : targets.nextResult()
+      let item = try reading { () throws(StoreError) in
+        try self.item(copy, value.get(), over: existing.get())
+      }
+      // An item that was changed is reported when all items are verified.
+      pending.add(try? item.get())
+      guard pending.isFull(largestCount) else { continue }
+      try write(pending, number, first..<copy.position + 1, &batch)
+      first = copy.position + 1
+      pending = PendingChange()
     }
-    byteCount += item.value.byteCount
-    pending.add(
-      MigrationBatch.Entry(
-        source: entry.source, target: entry.target, digest: seen.digest, prior: prior),
-      item.value, over: prior == .same ? nil : existing)
+    if pending.count > 0 { try write(pending, number, first..<batch.entries.count, &batch) }
   }
 
-  /// Writes a batch to the journal, then to the target.
-  private mutating func write(_ pending: PendingBatch) throws(StoreError) {
-    header.batchCount += 1
+  /// Returns an item to write, if its value and what the target has under its name are still as
+  /// planned.
+  private mutating func item(
+    _ copy: MigrationBatch.Copy, _ value: SecretBytes?, over existing: SecretBytes?
+  ) throws(StoreError) -> PendingChange.Item {
+    guard let value, let migrated = try migratedValue(of: value, copy) else {
+      throw changed(copy.source)
+    }
+    var copy = copy
+    if let existing {
+      // Only the value that the policy was applied to may be overwritten.
+      if copy.isMigrated(existing, digester) {
+        copy.prior = .own
+      } else if copy.prior == .own || !copy.isAsBefore(existing, digester) {
+        throw changed(copy.target)
+      }
+    } else {
+      copy.prior = .absent
+    }
+    byteCount += migrated.byteCount
+    return PendingChange.Item(
+      copy: copy, value: migrated, existing: copy.prior == .own ? nil : existing)
+  }
+
+  /// Writes to the journal what is about to be changed, then changes the target.
+  private mutating func write(
+    _ pending: PendingChange, _ number: Int, _ positions: Range<Int>,
+    _ batch: inout MigrationBatch
+  ) throws(StoreError) {
     var changes: [StoreChange] = []
-    for (position, item) in pending.items.enumerated() {
+    for item in pending.items {
       guard let existing = item.existing else { continue }
       changes.append(
-        .put(existing, for: try MigrationJournal.keptKey(header.batchCount, position)))
+        .put(existing, for: try MigrationJournal.keptKey(number, item.copy.position)))
     }
-    changes.append(try journal.change(of: pending.batch, header.batchCount))
-    // Last, for a journal that is not atomic: the header states that the batch is there.
+    if batch.correct(pending.items.map(\.copy), in: positions) {
+      changes.append(try journal.change(of: batch, number))
+    }
+    header.begun = MigrationJournal.Begun(batch: number, positions: positions)
+    header.begunCount += pending.count
+    // Last, for a journal that is not atomic.
     changes.append(try journal.change(of: header))
     try journal.store.apply(changes)
-    let written = pending.items.filter { $0.entry.prior != .same }
-    let taken = try takenNames(of: written.map(\.entry))
-    try change(migration.target, written) { item throws(StoreError) in
-      try isAsBefore(item.entry, taken) ? .put(item.value, for: item.entry.target) : nil
+    let written = pending.items.filter { $0.copy.prior != .own }
+    for part in written.parts(of: migration.target.traits.isAtomic ? .max : 1) {
+      try migration.target.apply(try self.changes(for: part))
     }
+  }
+
+  /// Returns the changes of the items under whose names the target has what it had when the journal
+  /// was written.
+  private func changes(
+    for items: ArraySlice<PendingChange.Item>
+  ) throws(StoreError) -> [StoreChange] {
+    let taken = try takenNames(of: items.map(\.copy))
+    func isAsked(_ copy: MigrationBatch.Copy) -> Bool { taken == nil || copy.prior != .absent }
+    var targets = ValueReader(
+      migration.target, items.map(\.copy).filter(isAsked).map(\.target))
+    var changes: [StoreChange] = []
+    for item in items {
+      let isAsBefore: Bool
+      if isAsked(item.copy) {
+        let existing = try targets.nextResult()
+        guard case .success(let existing) = existing else { continue }
+        isAsBefore = item.copy.isAsBefore(existing, digester)
+      } else {
+        isAsBefore = !(taken?.contains(item.copy.target) ?? true)
+      }
+      if isAsBefore { changes.append(.put(item.value, for: item.copy.target)) }
+    }
+    return changes
   }
 
   /// Returns which of the names that were free have items by now.
@@ -124,68 +154,59 @@ extension MigrationEngine {
   /// `nil` when each name has to be asked for by itself: right before it is written, if the target
   /// is not atomic, or because one of the items is damaged.
   private func takenNames(
-    of entries: [MigrationBatch.Entry]
+    of copies: [MigrationBatch.Copy]
   ) throws(StoreError) -> Set<StoreKey>? {
     guard migration.target.traits.isAtomic, let target = migration.target as? any MigratableStore
     else { return nil }
-    let free = entries.filter { $0.prior == .absent }.map(\.target)
+    let free = copies.filter { $0.prior == .absent }.map(\.target)
     let taken = try reading { () throws(StoreError) in try target.present(among: free) }
     return try? taken.get()
   }
 
-  /// Returns whether the target has what it had when the batch was written to the journal.
-  ///
-  /// - Parameters:
-  ///   - entry: The item.
-  ///   - taken: Which of the names that were free have items by now; `nil` to ask the target.
-  /// - Returns: Whether the item may be written.
-  /// - Throws: As reading the target.
-  private func isAsBefore(
-    _ entry: MigrationBatch.Entry, _ taken: Set<StoreKey>? = nil
-  ) throws(StoreError) -> Bool {
-    if entry.prior == .absent {
-      if let taken { return !taken.contains(entry.target) }
-      return try !migration.target.contains(entry.target)
+  /// Completes a change that was begun, except for items that were changed since.
+  private func finishChange(_ begun: MigrationJournal.Begun) throws(StoreError) {
+    let copies = try journal.batch(begun.batch).copies.filter {
+      begun.positions.contains($0.position) && $0.prior != .own
     }
-    return entry.isAsBefore(try migration.target.value(for: entry.target), digester)
-  }
-
-  /// Completes a batch that was begun, except for items that were changed since.
-  func finishBatch(_ number: Int) throws(StoreError) {
-    let entries = try journal.batch(number).entries.filter { $0.prior != .same }
     if migration.target.traits.isAtomic {
       // If any item is there, all of them were written, and others removed those that are missing.
-      for entry in entries {
-        let isThere = try reading { () throws(StoreError) in
-          entry.isMigrated(try migration.target.value(for: entry.target), digester)
+      var targets = ValueReader(migration.target, copies.map(\.target))
+      for copy in copies {
+        if case .success(let value) = try targets.nextResult(), copy.isMigrated(value, digester) {
+          return
         }
-        if case .success(true) = isThere { return }
       }
     }
-    try change(migration.target, entries) { entry throws(StoreError) in
-      // Nothing of an atomic change is made by now, and resuming begins the batch again.
+    try change(migration.target, copies) { copy, found throws(StoreError) in
+      // Nothing of an atomic change is made by now, and resuming begins it again.
       try migration.checkCancelled()
       // An item that cannot be read now is reported when it is verified.
-      guard let value = try migration.source.value(for: entry.source),
-        let migrated = try migratedValue(of: value, entry), try isAsBefore(entry)
+      guard let value = try found.source.get(), let migrated = try migratedValue(of: value, copy),
+        copy.isAsBefore(try found.target.get(), digester)
       else { return nil }
-      return .put(migrated, for: entry.target)
+      return .put(migrated, for: copy.target)
     }
   }
 }
 
-extension MigrationPlan.Entry {
-  /// The outcome that is reported for an item that is not migrated.
-  fileprivate var outcome: MigrationReport.Outcome {
-    switch action {
-    case .leave: .left
-    case .impossible(let error): .failed(error)
-    case .conflict:
-      .failed(
-        StoreError(
-          .alreadyExists, store: "\(target)",
-          reason: "the target has another value under that name"))
-    case .copy, .equal, .overwrite, .skip, .keepBoth: .skipped
+extension MigrationBatch {
+  /// Corrects what the target has under the names of some items, before they are copied.
+  ///
+  /// - Parameters:
+  ///   - copies: The items that are still as planned.
+  ///   - positions: All items that were to be copied with them; the others were changed.
+  /// - Returns: Whether anything was not as planned.
+  fileprivate mutating func correct(_ copies: [Copy], in positions: Range<Int>) -> Bool {
+    var priors: [Int: Prior] = [:]
+    for copy in copies { priors[copy.position] = copy.prior }
+    var isCorrected = false
+    for position in positions {
+      guard case .copied(let digest, let planned) = entries[position].part else { continue }
+      let prior = priors[position] ?? .own
+      guard prior != planned else { continue }
+      entries[position].part = .copied(digest, over: prior)
+      isCorrected = true
     }
+    return isCorrected
   }
 }

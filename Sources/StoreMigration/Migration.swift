@@ -68,9 +68,24 @@ public struct Migration: Sendable {
   ///
   /// - Throws: `store` when one of the two stores cannot be read as a whole.
   public func plan(progress: Progress? = nil) throws(MigrationError) -> MigrationPlan {
+    try plan(progress: progress) { _ in }
+  }
+
+  /// Returns the plan of what the migration would do now, and passes on what it would do with each
+  /// item.
+  ///
+  /// - Parameters:
+  ///   - progress: Receives the progress.
+  ///   - body: Receives every selected item, in the order in which the source lists them: up to
+  ///     1,000 at a time in the order of their names.
+  /// - Returns: The plan.
+  /// - Throws: `store` when one of the two stores cannot be read as a whole, or with an error of
+  ///   the closure.
+  public func plan(
+    progress: Progress? = nil, _ body: (MigrationPlan.Entry) throws(StoreError) -> Void
+  ) throws(MigrationError) -> MigrationPlan {
     try storeErrors { () throws(StoreError) in
-      var engine = try MigrationEngine(self, newHeader(), progress)
-      return try engine.plan()
+      try MigrationEngine(self, newHeader(), progress).plan(body)
     }
   }
 
@@ -83,18 +98,21 @@ public struct Migration: Sendable {
     try exclusively { () throws(MigrationError) in
       guard try header() == nil else { throw .notClosed }
       var engine = try storeErrors { () throws(StoreError) in
-        // Remains of a migration that was being closed.
+        // Remains of a migration that was being closed, or that did not begin.
         try journal.clear()
         return try MigrationEngine(self, newHeader(), progress)
       }
       try checkRemoval(options, engine.header)
-      let plan = try storeErrors { () throws(StoreError) in try engine.plan() }
-      try check(plan, engine.header)
-      return try storeErrors { () throws(StoreError) in
-        try engine.change(to: .copying)
-        try engine.copy(plan)
-        return try engine.finish()
+      do throws(MigrationError) {
+        let (plan, last) = try storeErrors { () throws(StoreError) in try engine.writePlan() }
+        try check(plan, engine.header)
+        try storeErrors { () throws(StoreError) in try engine.begin(last) }
+      } catch {
+        // If this fails, the next migration removes the plan.
+        if case nil = try? header() { try? journal.clear() }
+        throw error
       }
+      return try storeErrors { () throws(StoreError) in try engine.finish() }
     }
   }
 
@@ -133,7 +151,7 @@ public struct Migration: Sendable {
       return try storeErrors { () throws(StoreError) in
         var engine = try MigrationEngine(self, header, progress)
         if goesOnToDelete { try engine.change(to: header.phase) }
-        return try engine.resume()
+        return try engine.finish()
       }
     }
   }
@@ -244,7 +262,7 @@ extension Migration {
     _ plan: MigrationPlan, _ header: MigrationJournal.Header
   ) throws(MigrationError) {
     try checkRemoval(options, header)
-    guard plan.conflicts.isEmpty else { throw .conflicts(plan) }
+    guard plan.conflictCount == 0 else { throw .conflicts(plan) }
     try checkProtection(options)
   }
 
@@ -264,21 +282,25 @@ extension Migration {
   /// - Throws: `weakerProtection` for items that would be protected less, or would not be durable.
   private func checkProtection(_ options: MigrationOptions) throws(MigrationError) {
     let vanishes = options.deletesSource && source.traits.isDurable && !target.traits.isDurable
-    let (before, after, isWeaker) = try storeErrors { () throws(StoreError) in
-      try protections()
+    let found = try storeErrors { () throws(StoreError) in try protections() }
+    guard options.allowsWeakerProtection || !(found.isWeaker || vanishes) else {
+      throw .weakerProtection(before: found.before, after: found.after)
     }
-    guard options.allowsWeakerProtection || !(isWeaker || vanishes) else {
-      throw .weakerProtection(before: before, after: after)
-    }
+  }
+
+  /// What protects the items in both stores.
+  package struct Protections {
+    package let before: StoreProtection
+    package let after: StoreProtection
+    /// Whether less is needed to read them in the target, or it is unknown.
+    package let isWeaker: Bool
   }
 
   /// Returns what protects the items in both stores, and whether less is needed to read them in the
   /// target, or it is unknown.
   ///
   /// Items that were not durable had no protection at rest. A passphrase is never less.
-  func protections() throws(StoreError) -> (
-    before: StoreProtection, after: StoreProtection, isWeaker: Bool
-  ) {
+  package func protections() throws(StoreError) -> Protections {
     let (before, after) = (try source.protection(), try target.protection())
     let isWeaker: Bool
     if !source.traits.isDurable {
@@ -290,7 +312,7 @@ extension Migration {
     } else {
       isWeaker = true
     }
-    return (before, after, isWeaker)
+    return Protections(before: before, after: after, isWeaker: isWeaker)
   }
 
   private func storeErrors<Result>(

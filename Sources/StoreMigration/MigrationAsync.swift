@@ -1,5 +1,5 @@
 import Dispatch
-import SessionToolsBase
+public import SessionToolsBase
 import Synchronization
 
 /// The `async` methods, which run on a thread of their own; cancelling the task stops the migration
@@ -8,10 +8,20 @@ extension Migration {
   /// Returns the plan of what the migration would do now.
   ///
   /// - Throws: As the blocking method; `store` with `cancelled`.
+  public func plan(progress: Progress? = nil) async throws(MigrationError) -> MigrationPlan {
+    try await plan(progress: progress) { _ in }
+  }
+
+  /// Returns the plan of what the migration would do now, and passes on what it would do with each
+  /// item.
+  ///
+  /// - Throws: As the blocking method; `store` with `cancelled`.
   public func plan(
-    progress: Progress? = nil
+    progress: Progress? = nil,
+    _ body: @escaping @Sendable (MigrationPlan.Entry) throws(StoreError) -> Void
   ) async throws(MigrationError) -> MigrationPlan {
-    try await onThread { migration throws(MigrationError) in try migration.plan(progress: progress)
+    try await onThread { migration throws(MigrationError) in
+      try migration.plan(progress: progress, body)
     }
   }
 

@@ -2,15 +2,13 @@ import SealedStore
 import SessionToolsBase
 
 /// The execution of a migration, which records each step in the journal before it takes it.
+///
+/// One batch of items is in memory at a time.
 struct MigrationEngine {
   let migration: Migration
   var header: MigrationJournal.Header
   let digester: ItemDigester
   private let progress: Migration.Progress?
-  /// The outcomes of items that are in no batch.
-  var others: [MigrationReport.Entry] = []
-  /// The outcomes of the items of each batch.
-  var outcomes: [[MigrationReport.Outcome]] = []
   var byteCount = 0
 
   init(
@@ -24,79 +22,75 @@ struct MigrationEngine {
 
   var journal: MigrationJournal { migration.journal }
 
-  /// Plans what remains to be done.
+  /// Plans the migration, and calls a closure with every item and the action for it.
   ///
-  /// - Throws: As `Planner`.
-  mutating func plan(
-    besides done: [StoreKey: StoreKey] = [:]
+  /// - Throws: As `Planner`; what the closure throws.
+  func plan(
+    _ body: (MigrationPlan.Entry) throws(StoreError) -> Void
   ) throws(StoreError) -> MigrationPlan {
-    var planner = try Planner(migration, header.options, digester, besides: done, progress)
-    let plan = try planner.plan()
-    if let damage = plan.damage { header.damage = MigrationJournal.StoredError(damage) }
-    return plan
+    var planner = try Planner(migration, header.options, digester, progress)
+    while let entries = try planner.next() {
+      for entry in entries { try body(entry) }
+    }
+    return planner.plan
   }
 
-  /// Verifies the items that were copied, and removes them from the source if the options say so.
+  /// Plans the migration, and writes the plan to the journal, but not that the migration has begun.
+  ///
+  /// With a conflict it will not begin, and the journal does not need the rest of the plan.
+  ///
+  /// - Returns: The plan, and the last batch, which is to be written with the header.
+  /// - Throws: As `Planner`; as changing the journal.
+  mutating func writePlan() throws(StoreError) -> (plan: MigrationPlan, last: [StoreChange]) {
+    var planner = try Planner(migration, header.options, digester, progress)
+    var last: [StoreChange] = []
+    while let entries = try planner.next() {
+      guard planner.plan.conflictCount == 0 else { continue }
+      try journal.store.apply(last)
+      header.batchCount += 1
+      last = try changes(for: entries)
+    }
+    header.itemCount = planner.plan.copiedCount
+    header.damage = planner.plan.damage.map(MigrationJournal.StoredError.init)
+    return (planner.plan, last)
+  }
+
+  private func changes(for entries: [MigrationPlan.Entry]) throws(StoreError) -> [StoreChange] {
+    var failures: [Int: StoreError] = [:]
+    for (position, entry) in entries.enumerated() {
+      if case .impossible(let error) = entry.action { failures[position] = error }
+    }
+    let batch = MigrationBatch(
+      entries.map { MigrationBatch.Entry(source: $0.source, target: $0.target, part: $0.part) })
+    var changes = [try journal.change(of: batch, header.batchCount)]
+    if !failures.isEmpty { changes += try journal.changes(to: failures, header.batchCount) }
+    return changes
+  }
+
+  /// Begins the migration, whose plan was written but for its last batch.
+  mutating func begin(_ last: [StoreChange]) throws(StoreError) {
+    // The header is last, for a journal that is not atomic.
+    try journal.store.apply(last + [journal.change(of: header)])
+  }
+
+  /// Does what remains to be done, and verifies everything.
   mutating func finish() throws(StoreError) -> MigrationReport {
+    if header.phase == .copying { try copy() }
     let protections = try migration.protections()
-    let batches = try batches()
-    let digests = try verify(batches)
+    let digests = try verify()
     if header.phase == .copied {
-      let isRemoved = header.options.deletesSource ? try remove(batches) : true
+      let isRemoved = header.options.deletesSource ? try remove() : true
       // Items that were left in the source because they were changed are checked again by resuming.
       if isRemoved { try change(to: .finished) }
     }
-    let targetDigest = digester.digest(of: digests.target)
-    let sourceDigest =
-      digests.source == digests.target ? targetDigest : digester.digest(of: digests.source)
-    var report = MigrationReport(
-      entries: entries(of: batches), sourceDigest: sourceDigest.hexadecimal,
-      targetDigest: targetDigest.hexadecimal, damage: header.damage?.error,
-      before: protections.before, after: protections.after)
-    for (batch, outcomes) in zip(batches, outcomes) {
-      for (entry, outcome) in zip(batch.entries, outcomes) where outcome.isMigrated {
-        switch entry.prior {
-        case .absent: break
-        case .same: report.sameCount += 1
-        case .other: report.replacedCount += 1
-        }
-      }
-    }
-    return report
-  }
-
-  /// Finishes what was begun, and plans the rest again.
-  mutating func resume() throws(StoreError) -> MigrationReport {
-    guard header.phase == .copying else {
-      others = try journal.outcomes(header.outcomeCount)
-      return try finish()
-    }
-    if header.batchCount > 0 { try finishBatch(header.batchCount) }
-    var done: [StoreKey: StoreKey] = [:]
-    for entry in try batches().flatMap(\.entries) { done[entry.target] = entry.source }
-    try copy(try plan(besides: done))
-    return try finish()
-  }
-
-  /// Returns all items in the order of their names in the source.
-  ///
-  /// They are usually in this order already.
-  private func entries(of batches: [MigrationBatch]) -> [MigrationReport.Entry] {
-    var entries = others
-    for (batch, outcomes) in zip(batches, outcomes) {
-      for (entry, outcome) in zip(batch.entries, outcomes) {
-        entries.append(
-          MigrationReport.Entry(source: entry.source, target: entry.target, outcome: outcome))
-      }
-    }
-    let isSorted = zip(entries, entries.dropFirst()).allSatisfy { $0.source < $1.source }
-    return isSorted ? entries : entries.sorted { $0.source < $1.source }
+    return try MigrationReport(
+      journal, header, source: digests.source, target: digests.target, protections)
   }
 
   // MARK: Common steps
 
-  /// Returns how many items of a batch are changed at once: few in a store that is not atomic,
-  /// where others see them one by one and each takes long.
+  /// Returns how many items are changed at once: few in a store that is not atomic, where others
+  /// see them one by one and each takes long.
   static func largestChangeCount(_ stores: any SecretStore...) -> Int {
     stores.allSatisfy(\.traits.isAtomic) ? 1000 : 16
   }
@@ -108,30 +102,24 @@ struct MigrationEngine {
   ///
   /// - Parameters:
   ///   - store: The store that is changed.
-  ///   - items: The items to change.
-  ///   - look: Returns the change for an item, or `nil` if what the change is based on has changed.
+  ///   - copies: The items to change.
+  ///   - look: Returns the change for an item with the values that both stores have now, or `nil`
+  ///     if what the change is based on has changed.
   /// - Throws: As the stores. An item that cannot be read is left as it is.
-  func change<Item>(
-    _ store: any SecretStore, _ items: [Item],
-    _ look: (Item) throws(StoreError) -> StoreChange?
+  func change(
+    _ store: any SecretStore, _ copies: [MigrationBatch.Copy],
+    _ look: (MigrationBatch.Copy, FoundValues) throws(StoreError) -> StoreChange?
   ) throws(StoreError) {
-    for part in items.parts(of: store.traits.isAtomic ? .max : 1) {
+    for part in copies.parts(of: store.traits.isAtomic ? .max : 1) {
+      var values = ValuePairReader(migration, part)
       var changes: [StoreChange] = []
-      for item in part {
-        let change = try reading { () throws(StoreError) in try look(item) }
+      for copy in part {
+        let found = try values.next()
+        let change = try reading { () throws(StoreError) in try look(copy, found) }
         if case .success(let change?) = change { changes.append(change) }
       }
       try store.apply(changes)
     }
-  }
-
-  /// The number of bytes from which on a change takes no more items.
-  static let largestChangeByteCount = 4 << 20
-
-  func batches() throws(StoreError) -> [MigrationBatch] {
-    var batches: [MigrationBatch] = []
-    for number in 0..<header.batchCount { batches.append(try journal.batch(number + 1)) }
-    return batches
   }
 
   func step(
@@ -154,21 +142,21 @@ struct MigrationEngine {
   /// Returns what a value of the source becomes in the target; `nil` if that is not what was
   /// migrated.
   func migratedValue(
-    of value: SecretBytes, _ entry: MigrationBatch.Entry
+    of value: SecretBytes, _ copy: MigrationBatch.Copy
   ) throws(StoreError) -> SecretBytes? {
-    guard let item = try migration.item(entry.source, value, header.options),
-      digester.digest(of: entry.target, item.value) == entry.digest
+    guard let item = try migration.item(copy.source, value, header.options),
+      digester.digest(of: copy.target, item.value) == copy.digest
     else { return nil }
     return item.value
   }
 }
 
-extension MigrationBatch.Entry {
+extension MigrationBatch.Copy {
   /// Returns whether the target has what it had before, which may be no value.
   func isAsBefore(_ existing: SecretBytes?, _ digester: ItemDigester) -> Bool {
     switch prior {
     case .absent: existing == nil
-    case .same: isMigrated(existing, digester)
+    case .own: isMigrated(existing, digester)
     case .other(let digest): existing.map { digester.digest(of: target, $0) } == digest
     }
   }

@@ -45,8 +45,8 @@ extension MigrationError: CustomStringConvertible {
   package var reason: String {
     switch self {
     case .conflicts(let plan):
-      "the target has other values for \(plan.conflicts.count) of the items, such as "
-        + (plan.conflicts.first.map { "\($0.target)" } ?? "none")
+      "the target has other values for \(plan.conflictCount) of the items, such as "
+        + (plan.firstConflict.map { "\($0)" } ?? "none")
     case .weakerProtection(let before, let after):
       "the items may be protected less than now. Now: \(before). Then: \(after)"
     case .notRemovable: "nothing can be removed from this source"

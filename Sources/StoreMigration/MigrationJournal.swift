@@ -5,17 +5,16 @@ import SessionToolsBase
 /// The journal of a migration, written to a store of the caller's before anything is changed.
 ///
 /// - `header` records what is migrated and how far the migration is.
-/// - `batch 1`, `batch 2`, … each list the items of one change of the target, and are written
-///   before that change.
+/// - `batch 1`, `batch 2`, … each list up to 1,000 of the selected items and what is done with
+///   them. All of them are written before the header, and that before any store is changed.
 /// - `kept 1/7` is the value that the target had under the name of the first batch's item 7.
+/// - `failed 1` has a bit for every item of the first batch that is not migrated, or was left by
+///   undoing; `failed 1/7` is the reason.
 /// - `removed 1` has a bit for every item of the first batch that is removed from the source, or
 ///   about to be; `original 1/7` is the value that the source had, if the target has another.
-/// - `outcomes 1`, … record the outcomes of the items that are in no batch.
 struct MigrationJournal: Sendable {
   static let namespace: StoreNamespace = "org.session-tools.migration"
-  static let version = 1
-  /// The limit of one record, which has 9 MB with the longest names.
-  private static let largestOutcomeCount = 200
+  static let version = 2
 
   let store: any SecretStore
 
@@ -35,11 +34,23 @@ struct MigrationJournal: Sendable {
     /// The key of digests that mean nothing outside of this migration.
     let digestKey: Data
     var phase = Phase.copying
-    /// How many batches were begun; all but the last one are completely in the target.
     var batchCount = 0
-    var outcomeCount = 0
+    /// How many items the migration copies.
+    var itemCount = 0
+    /// The newest change of the target; `nil` before the first one.
+    var begun: Begun?
+    /// How many items were copied with that change.
+    var begunCount = 0
     /// The reason why the source could not list all its items, if it could not.
     var damage: StoredError?
+  }
+
+  /// A change of the target that was begun; all earlier ones were made.
+  struct Begun: Codable {
+    /// The number of the batch, from 1.
+    let batch: Int
+    /// The positions in the batch of the items that the change is about.
+    let positions: Range<Int>
   }
 
   static func key(_ name: String) throws(StoreError) -> StoreKey {
@@ -73,6 +84,20 @@ struct MigrationJournal: Sendable {
     .put(try encode(header), for: try Self.key("header"))
   }
 
+  /// Runs a closure that reads what the journal has of a migration.
+  ///
+  /// - Throws: `nothingBegun` if the journal has no migration; `store` with the closure's error.
+  func reading(_ body: () throws(StoreError) -> Void) throws(MigrationError) {
+    let isOpen: Bool
+    do throws(StoreError) {
+      isOpen = try header().map { $0.phase != .closing } ?? false
+      if isOpen { try body() }
+    } catch {
+      throw .store(error)
+    }
+    guard isOpen else { throw .nothingBegun }
+  }
+
   // MARK: Batches
 
   /// Reads a batch.
@@ -94,13 +119,23 @@ struct MigrationJournal: Sendable {
     try key("kept \(batch)/\(position)")
   }
 
-  // MARK: Removals
+  // MARK: Failures and removals
 
-  /// Reads the positions in a batch of the items that are removed from the source, or about to be.
+  /// A set of items of each batch.
+  enum Items: String {
+    /// The items that are not migrated, or were left by undoing.
+    case failed
+    /// The items that are removed from the source, or about to be.
+    case removed
+  }
+
+  /// Reads the positions in a batch of some items.
   ///
   /// - Throws: As reading the store.
-  func removals(_ batch: Int) throws(StoreError) -> Set<Int> {
-    guard let value = try store.value(for: Self.key("removed \(batch)")) else { return [] }
+  func positions(of items: Items, _ batch: Int) throws(StoreError) -> Set<Int> {
+    guard let value = try store.value(for: Self.key("\(items.rawValue) \(batch)")) else {
+      return []
+    }
     var positions: Set<Int> = []
     for (index, byte) in value.copyBytes().enumerated() {
       for bit in 0..<8 where byte & (1 << UInt8(bit)) != 0 { positions.insert(index * 8 + bit) }
@@ -108,18 +143,47 @@ struct MigrationJournal: Sendable {
     return positions
   }
 
-  func change(ofRemovals positions: Set<Int>, _ batch: Int) throws(StoreError) -> StoreChange {
+  func change(
+    of items: Items, to positions: Set<Int>, _ batch: Int
+  ) throws(StoreError) -> StoreChange {
     var bytes = [UInt8](repeating: 0, count: (positions.max() ?? 0) / 8 + 1)
     for position in positions { bytes[position / 8] |= 1 << UInt8(position % 8) }
-    return .put(SecretBytes(bytes), for: try Self.key("removed \(batch)"))
+    return .put(SecretBytes(bytes), for: try Self.key("\(items.rawValue) \(batch)"))
+  }
+
+  /// Returns the changes after which a batch has these failures, and no others.
+  ///
+  /// The reasons are first, for a journal that is not atomic.
+  func changes(
+    to failures: [Int: StoreError], _ batch: Int
+  ) throws(StoreError) -> [StoreChange] {
+    var changes: [StoreChange] = []
+    for (position, error) in failures {
+      changes.append(
+        .put(try encode(StoredError(error)), for: try Self.failureKey(batch, position)))
+    }
+    changes.append(try change(of: .failed, to: Set(failures.keys), batch))
+    return changes
+  }
+
+  /// Reads why an item is not migrated, or was left by undoing.
+  ///
+  /// - Throws: As reading the store; `corrupt`.
+  func failure(_ batch: Int, _ position: Int) throws(StoreError) -> StoreError {
+    guard let value = try store.value(for: Self.failureKey(batch, position)),
+      let failure = try? JSONDecoder().decode(StoredError.self, from: Data(value.copyBytes()))
+    else { throw corrupt("list of failures") }
+    return failure.error
+  }
+
+  private static func failureKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
+    try key("failed \(batch)/\(position)")
   }
 
   /// Returns the name of the value that the source had, if the target has another.
   static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("original \(batch)/\(position)")
   }
-
-  // MARK: Outcomes
 
   /// An error as the journal stores it.
   struct StoredError: Codable {
@@ -138,58 +202,32 @@ struct MigrationJournal: Sendable {
     }
   }
 
-  private struct StoredOutcome: Codable {
-    let source: Data
-    let target: Data
-    let isLeft: Bool
-    let error: StoredError?
-  }
-
-  /// Writes the outcomes of items that are in no batch.
+  /// Calls a closure with each selected item of a migration whose items were compared, batch by
+  /// batch.
   ///
-  /// - Returns: The number of records, which are numbered from 1.
-  /// - Throws: As changing the store.
-  func write(outcomes entries: [MigrationReport.Entry]) throws(StoreError) -> Int {
-    let records = entries.map { entry in
-      let (isLeft, error): (Bool, StoreError?) =
-        switch entry.outcome {
-        case .migrated, .moved, .skipped: (false, nil)
-        case .left: (true, nil)
-        case .failed(let error): (false, error)
+  /// - Throws: As reading the store; `corrupt`; what the closure throws.
+  func forEachOutcome(
+    _ batchCount: Int,
+    _ body: (MigrationBatch.Entry, MigrationReport.Outcome) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for number in 0..<batchCount {
+      let batch = number + 1
+      let failed = try positions(of: .failed, batch)
+      let removed = try positions(of: .removed, batch)
+      for (position, entry) in try self.batch(batch).entries.enumerated() {
+        let outcome: MigrationReport.Outcome
+        if failed.contains(position) {
+          outcome = .failed(try failure(batch, position))
+        } else {
+          switch entry.part {
+          case .copied: outcome = removed.contains(position) ? .moved : .migrated
+          case .skipped: outcome = .skipped
+          case .left: outcome = .left
+          }
         }
-      return StoredOutcome(
-        source: Data(entry.source.canonicalBytes), target: Data(entry.target.canonicalBytes),
-        isLeft: isLeft,
-        error: error.map(StoredError.init))
-    }
-    let parts = records.parts(of: Self.largestOutcomeCount)
-    for (number, part) in parts.enumerated() {
-      try store.apply([.put(try encode(Array(part)), for: try Self.key("outcomes \(number + 1)"))])
-    }
-    return parts.count
-  }
-
-  /// Reads the outcomes of items that are in no batch.
-  ///
-  /// - Throws: As reading the store; `corrupt`.
-  func outcomes(_ count: Int) throws(StoreError) -> [MigrationReport.Entry] {
-    var entries: [MigrationReport.Entry] = []
-    for number in 0..<count {
-      guard let value = try store.value(for: Self.key("outcomes \(number + 1)")),
-        let records = try? JSONDecoder().decode(
-          [StoredOutcome].self, from: Data(value.copyBytes()))
-      else { throw corrupt("list of outcomes") }
-      for record in records {
-        guard let source = StoreKey(canonicalBytes: Array(record.source)),
-          let target = StoreKey(canonicalBytes: Array(record.target))
-        else { throw corrupt("list of outcomes") }
-        entries.append(
-          MigrationReport.Entry(
-            source: source, target: target,
-            outcome: record.error.map { .failed($0.error) } ?? (record.isLeft ? .left : .skipped)))
+        try body(entry, outcome)
       }
     }
-    return entries
   }
 
   // MARK: Closing
@@ -228,90 +266,5 @@ struct MigrationJournal: Sendable {
     StoreError(
       .corrupt, store: "migration journal", reason: "its \(part) is missing or damaged",
       remedy: "Compare both stores, and close the migration")
-  }
-}
-
-/// The items of one change of the target.
-struct MigrationBatch: Sendable {
-  enum Prior: Sendable, Equatable {
-    /// The target had no item of the name.
-    case absent
-    /// The target had the same value.
-    case same
-    /// The target had another value.
-    case other(ItemDigest)
-  }
-
-  struct Entry: Sendable {
-    let source: StoreKey
-    let target: StoreKey
-    /// The digest of the item as it is in the target.
-    let digest: ItemDigest
-    let prior: Prior
-  }
-
-  let entries: [Entry]
-
-  init(_ entries: [Entry]) {
-    self.entries = entries
-  }
-
-  /// For each entry: length 4 ‖ source's key ‖ length 4 ‖ target's key ‖ digest 16 ‖ kind of prior
-  /// 1 ‖ prior digest 16.
-  var encoded: SecretBytes {
-    let byteCount = entries.reduce(0) { sum, entry in
-      sum + 41 + entry.source.canonicalByteCount + entry.target.canonicalByteCount
-    }
-    let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
-    var offset = 0
-    for entry in entries {
-      for key in [entry.source, entry.target] {
-        buffer.store(UInt32(key.canonicalByteCount), at: offset)
-        key.storeCanonical(in: buffer, at: offset + 4)
-        offset += 4 + key.canonicalByteCount
-      }
-      entry.digest.store(in: buffer, at: offset)
-      switch entry.prior {
-      case .absent: buffer.store(UInt8(0), at: offset + 16)
-      case .same: buffer.store(UInt8(1), at: offset + 16)
-      case .other(let digest):
-        buffer.store(UInt8(2), at: offset + 16)
-        digest.store(in: buffer, at: offset + 17)
-      }
-      offset += 33
-    }
-    return SecretBytes(in: buffer, 0..<byteCount)
-  }
-
-  init?(_ value: SecretBytes) {
-    let buffer = ByteBuffer(value.copyBytes(), isSecret: true)
-    var entries: [Entry] = []
-    var offset = 0
-    while offset < buffer.byteCount {
-      guard let source = Self.key(in: buffer, at: &offset),
-        let target = Self.key(in: buffer, at: &offset), offset + 33 <= buffer.byteCount
-      else { return nil }
-      let prior: Prior
-      switch buffer.load(UInt8.self, at: offset + 16) {
-      case 0: prior = .absent
-      case 1: prior = .same
-      case 2: prior = .other(ItemDigest(buffer, at: offset + 17))
-      default: return nil
-      }
-      entries.append(
-        Entry(
-          source: source, target: target, digest: ItemDigest(buffer, at: offset), prior: prior))
-      offset += 33
-    }
-    self.entries = entries
-  }
-
-  private static func key(in buffer: ByteBuffer, at offset: inout Int) -> StoreKey? {
-    guard offset + 4 <= buffer.byteCount else { return nil }
-    let start = offset + 4
-    let end = start + Int(buffer.load(UInt32.self, at: offset))
-    guard end <= buffer.byteCount else { return nil }
-    offset = end
-    return StoreKey(canonicalBytes: buffer.bytes(start..<end))
   }
 }

@@ -1,7 +1,7 @@
 import SealedStore
 public import SessionToolsBase
 
-/// The actions that a migration would take, item by item; planning changes nothing.
+/// What a migration would do; planning changes nothing.
 public struct MigrationPlan: Sendable {
   /// The action for one item.
   public enum Action: Sendable {
@@ -65,10 +65,14 @@ public struct MigrationPlan: Sendable {
     let existing: ItemDigest?
   }
 
-  /// The selected items, in the order of their names in the source.
-  public internal(set) var entries: [Entry] = []
-  /// Values that were read with the names.
-  var values: [StoreKey: SecretBytes] = [:]
+  /// How many items the migration would copy, or find in the target already.
+  public private(set) var copiedCount = 0
+  /// How many items cannot be read, or cannot be stored in the target.
+  public private(set) var impossibleCount = 0
+  /// How many items are the reason why the migration does not begin.
+  public private(set) var conflictCount = 0
+  /// The name in the target of the first of these items.
+  public private(set) var firstConflict: StoreKey?
   /// The reason why the source may have more items than it can list; `nil` if the list is complete.
   public internal(set) var damage: StoreError?
   /// What protects the items in the source.
@@ -79,14 +83,41 @@ public struct MigrationPlan: Sendable {
   /// never for a target that needs a passphrase or more.
   public let isWeaker: Bool
 
-  /// Whether every item is read and planned for.
-  package var isComplete: Bool {
-    damage == nil
-      && !entries.contains { if case .impossible = $0.action { true } else { false } }
+  init(_ protections: Migration.Protections) {
+    (before, after) = (protections.before, protections.after)
+    isWeaker = protections.isWeaker
   }
 
-  /// The items because of which the migration does not begin.
-  public var conflicts: [Entry] {
-    entries.filter { if case .conflict = $0.action { true } else { false } }
+  /// Whether every item is read and planned for.
+  package var isComplete: Bool { damage == nil && impossibleCount == 0 }
+
+  mutating func count(_ entry: Entry) {
+    switch entry.action {
+    case .copy, .equal, .overwrite, .keepBoth: copiedCount += 1
+    case .skip, .leave: break
+    case .impossible: impossibleCount += 1
+    case .conflict:
+      conflictCount += 1
+      firstConflict = firstConflict ?? entry.target
+    }
+  }
+}
+
+extension MigrationPlan.Entry {
+  /// What the migration does with the item.
+  var part: MigrationBatch.Part {
+    switch action {
+    case .leave: return .left
+    case .skip, .conflict, .impossible: return .skipped
+    case .copy, .equal, .overwrite, .keepBoth:
+      guard let seen else { return .skipped }
+      let prior: MigrationBatch.Prior =
+        switch seen.existing {
+        case nil: .absent
+        case seen.digest: .own
+        case let digest?: .other(digest)
+        }
+      return .copied(seen.digest, over: prior)
+    }
   }
 }

@@ -1,8 +1,10 @@
+import SealedStore
 public import SessionToolsBase
 
-/// The result of a migration, item by item.
+/// The result of a migration.
 ///
-/// It names items and shows no values.
+/// The outcomes of the items are in the journal, because there may be millions: see
+/// ``forEachEntry(_:)``.
 public struct MigrationReport: Sendable {
   /// The outcome for one item.
   public enum Outcome: Sendable {
@@ -47,37 +49,73 @@ public struct MigrationReport: Sendable {
     public let outcome: Outcome
   }
 
-  /// The selected items.
-  public internal(set) var entries: [Entry] = []
+  /// How many items were migrated and are in the target.
+  public private(set) var migratedCount = 0
+  /// How many items are not in the target, or not removed from the source, although they should be.
+  public private(set) var failedCount = 0
   /// How many of the migrated items the target had with the same value before.
-  package internal(set) var sameCount = 0
+  package private(set) var sameCount = 0
   /// How many of the migrated items replaced another value in the target.
-  package internal(set) var replacedCount = 0
+  package private(set) var replacedCount = 0
   /// One digest of the names and values that were read from the source, with a key of this
   /// migration's own: 32 hexadecimal digits.
-  public internal(set) var sourceDigest = ""
+  public let sourceDigest: String
   /// The same digest of the names and values that were read back from the target.
-  public internal(set) var targetDigest = ""
+  public let targetDigest: String
   /// The reason why the source may have more items than it could list; `nil` if it listed them all.
-  public internal(set) var damage: StoreError?
+  public let damage: StoreError?
   /// What protects the items in the source.
   public let before: StoreProtection
   /// What protects the items in the target.
   public let after: StoreProtection
+  private let journal: MigrationJournal
+  private let batchCount: Int
 
-  /// How many items were migrated and are in the target.
-  public var migratedCount: Int {
-    entries.count { $0.outcome.isMigrated }
-  }
-
-  /// How many items are not in the target, or not removed from the source, although they should be.
-  public var failedCount: Int {
-    entries.count { if case .failed = $0.outcome { true } else { false } }
+  init(
+    _ journal: MigrationJournal, _ header: MigrationJournal.Header, source: ItemDigest,
+    target: ItemDigest, _ protections: Migration.Protections
+  ) throws(StoreError) {
+    (sourceDigest, targetDigest) = (source.hexadecimal, target.hexadecimal)
+    damage = header.damage?.error
+    (before, after) = (protections.before, protections.after)
+    self.journal = journal
+    batchCount = header.batchCount
+    var counts = (migrated: 0, failed: 0, same: 0, replaced: 0)
+    try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
+      if case .failed = outcome { counts.failed += 1 }
+      guard outcome.isMigrated, case .copied(_, over: let prior) = entry.part else { return }
+      counts.migrated += 1
+      switch prior {
+      case .absent: break
+      case .own: counts.same += 1
+      case .other: counts.replaced += 1
+      }
+    }
+    (migratedCount, failedCount) = (counts.migrated, counts.failed)
+    (sameCount, replacedCount) = (counts.same, counts.replaced)
   }
 
   /// Whether every item that was to be migrated was migrated, and the digests are equal.
   public var isComplete: Bool {
     failedCount == 0 && damage == nil && sourceDigest == targetDigest
+  }
+
+  /// Calls a closure with every selected item and its outcome.
+  ///
+  /// The items are in the order in which the source listed them: up to 1,000 at a time in the order
+  /// of their names. They are read from the migration's journal, until that is closed; blocks as
+  /// the journal does.
+  ///
+  /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
+  ///   closure.
+  public func forEachEntry(
+    _ body: (Entry) throws(StoreError) -> Void
+  ) throws(MigrationError) {
+    try journal.reading { () throws(StoreError) in
+      try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
+        try body(Entry(source: entry.source, target: entry.target, outcome: outcome))
+      }
+    }
   }
 }
 
@@ -90,7 +128,31 @@ extension Migration {
     package internal(set) var removedCount = 0
     /// How many items were written back to the source.
     public internal(set) var returnedCount = 0
-    /// The items that were left as they were found, each with the reason, such as a change since.
-    public internal(set) var left: [(key: StoreKey, reason: StoreError)] = []
+    /// How many items were left as they were found, because they were changed since, for example.
+    public internal(set) var leftCount = 0
+    let journal: MigrationJournal
+    let batchCount: Int
+
+    init(_ journal: MigrationJournal, _ header: MigrationJournal.Header) {
+      self.journal = journal
+      batchCount = header.batchCount
+    }
+
+    /// Calls a closure with the name in the target of every item that was left, and the reason.
+    ///
+    /// They are read from the migration's journal, until that is closed; blocks as the journal
+    /// does.
+    ///
+    /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
+    ///   closure.
+    public func forEachLeftItem(
+      _ body: (_ key: StoreKey, _ reason: StoreError) throws(StoreError) -> Void
+    ) throws(MigrationError) {
+      try journal.reading { () throws(StoreError) in
+        try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
+          if case .failed(let reason) = outcome { try body(entry.target, reason) }
+        }
+      }
+    }
   }
 }

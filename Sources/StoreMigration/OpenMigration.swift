@@ -28,15 +28,15 @@ package struct OpenMigration: Sendable {
   private static func progress(
     _ header: MigrationJournal.Header, _ journal: MigrationJournal
   ) throws(StoreError) -> String {
-    var (count, removedCount) = (0, 0)
-    if [.copying, .copied, .finished].contains(header.phase) {
+    let count = header.itemCount
+    var removedCount = 0
+    if [.copied, .finished].contains(header.phase) {
       for number in 0..<header.batchCount {
-        count += try journal.batch(number + 1).entries.count
-        removedCount += try journal.removals(number + 1).count
+        removedCount += try journal.positions(of: .removed, number + 1).count
       }
     }
     switch header.phase {
-    case .copying: return "copying, \(count) so far"
+    case .copying: return "copying, \(header.begunCount) of \(count)"
     case .copied where header.options.deletesSource:
       return "removing from the source, \(removedCount) of \(count)"
     case .copied: return "comparing, \(count) copied"

@@ -1,83 +1,147 @@
 import SealedStore
 import SessionToolsBase
 
-/// The planner of a migration, which chooses the action for each item.
+/// The planner of a migration, which chooses the action for each item, some items at a time.
 struct Planner {
+  private static let nothing = SecretBytes(utf8: "")
+
   private let migration: Migration
   private let options: MigrationOptions
   private let digester: ItemDigester
   private let progress: Migration.Progress?
   private let isWithinOneStore: Bool
-  private let protections: (before: StoreProtection, after: StoreProtection, isWeaker: Bool)
 
-  /// The names that the target has.
-  private var taken: Set<StoreKey> = []
-  /// The names that items get in the target, each with the item's name in the source.
-  private var claimed: [StoreKey: StoreKey]
-  /// The names of all selected items, if source and target are the same store.
-  private var sources: Set<StoreKey> = []
+  private var pages: any StorePages
+  private var keys: ArraySlice<StoreKey> = []
+  private var reader: ValueReader
+  private var seenCount = 0
+  private var byteCount = 0
+  /// Digests of the names that items get in the target; `nil` if no two can be the same.
+  private var claimed: Set<ItemDigest>?
+
+  /// The plan as far as it is made.
+  private(set) var plan: MigrationPlan
+
+  /// An item as it would be in the target.
+  private struct Item {
+    let source: StoreKey
+    let target: StoreKey
+    let value: SecretBytes
+  }
 
   /// - Parameters:
   ///   - migration: The migration to plan.
   ///   - options: The options that it was begun with.
   ///   - digester: Makes the digests of the values that are read.
-  ///   - done: The names in the target of the items that were migrated already, each with the
-  ///     item's name in the source.
   ///   - progress: Receives the progress of planning.
-  /// - Throws: As reading the identities of the two stores.
+  /// - Throws: As reading the stores as a whole.
   init(
     _ migration: Migration, _ options: MigrationOptions, _ digester: ItemDigester,
-    besides done: [StoreKey: StoreKey], _ progress: Migration.Progress?
+    _ progress: Migration.Progress?
   ) throws(StoreError) {
     self.migration = migration
     self.options = options
     self.digester = digester
     self.progress = progress
     isWithinOneStore = try migration.isWithinOneStore()
-    protections = try migration.protections()
-    claimed = done
+    plan = MigrationPlan(try migration.protections())
+    pages = try migration.source.listingPages()
+    reader = ValueReader(migration.source, [])
+    let keepsNames = options.mapping == MigrationOptions.Mapping() && migration.transform == nil
+    claimed = keepsNames && options.conflicts != .keepBoth ? nil : []
   }
 
-  /// Returns the plan.
+  /// Plans the next items: up to 1,000, or about 4 MiB.
   ///
+  /// - Returns: The items in the order of the source's list; `nil` behind the last one.
   /// - Throws: As reading the stores as a whole; `cancelled`.
-  mutating func plan() throws(StoreError) -> MigrationPlan {
-    var plan = MigrationPlan(
-      before: protections.before, after: protections.after, isWeaker: protections.isWeaker)
-    let listing = try migration.source.fullListing()
-    plan.damage = listing.damage
-    // Within one store, items that were copied already are not sources.
-    let done = Set(claimed.values).union(isWithinOneStore ? Array(claimed.keys) : [])
-    let selected = listing.keys.filter { options.selection.contains($0) }
-    let keys = selected.filter { !done.contains($0) && !$0.isReserved }
-    // A list is far cheaper than asking for each name, and shows which values must be read.
-    taken = Set(try migration.target.fullListing().keys)
-    sources = isWithinOneStore ? Set(selected) : []
-    plan.values = listing.values
-    var reader = ValueReader(migration.source, keys, known: listing.values)
-    var byteCount = 0
-    plan.entries.reserveCapacity(keys.count)
-    for (number, key) in keys.enumerated() {
-      try migration.step(progress, .planning, number, keys.count, byteCount)
+  mutating func next() throws(StoreError) -> [MigrationPlan.Entry]? {
+    // In order, each with the item to look for in the target unless its action is known.
+    var found: [(entry: MigrationPlan.Entry?, item: Item?)] = []
+    var foundByteCount = 0
+    while found.count < MigrationBatch.largestCount,
+      foundByteCount < MigrationBatch.largestByteCount, let key = try nextKey()
+    {
+      guard !key.isReserved else {
+        found.append((MigrationPlan.Entry(source: key, target: key, action: .leave), nil))
+        continue
+      }
+      let value = try reader.nextResult()
       do throws(StoreError) {
-        guard let value = try reader.next() else { throw absent(key) }
+        guard let value = try value.get() else { throw absent(key) }
         byteCount += value.byteCount
-        guard let item = try migration.item(key, value, options) else { continue }
-        plan.entries.append(try entry(for: key, item))
+        guard let (target, made) = try migration.item(key, value, options) else { continue }
+        foundByteCount += made.byteCount + key.canonicalByteCount + target.canonicalByteCount
+        found.append((nil, Item(source: key, target: target, value: made)))
       } catch let error where error.isOfOneItem {
-        plan.entries.append(
-          MigrationPlan.Entry(source: key, target: key, action: .impossible(error)))
+        found.append((impossible(key, error), nil))
       }
     }
-    let reserved = selected.filter(\.isReserved)
-    if !reserved.isEmpty {
-      plan.entries += reserved.map {
-        MigrationPlan.Entry(source: $0, target: $0, action: .leave)
-      }
-      plan.entries.sort { $0.source < $1.source }
+    guard !found.isEmpty else {
+      try migration.step(progress, .planning, seenCount, seenCount, byteCount)
+      return nil
     }
-    try migration.step(progress, .planning, keys.count, keys.count, byteCount)
-    return plan
+    let entries = try decide(found)
+    for entry in entries { plan.count(entry) }
+    return entries
+  }
+
+  /// Returns the next selected key, and reports the progress.
+  private mutating func nextKey() throws(StoreError) -> StoreKey? {
+    while true {
+      while let key = keys.popFirst() {
+        let total = max(pages.keyCount, seenCount + keys.count + 1)
+        try migration.step(progress, .planning, seenCount, total, byteCount)
+        seenCount += 1
+        if options.selection.contains(key) { return key }
+      }
+      guard let page = try pages.next() else { return nil }
+      plan.damage = plan.damage ?? page.damage
+      keys = page.keys[...]
+      let read = page.keys.filter { options.selection.contains($0) && !$0.isReserved }
+      reader = ValueReader(migration.source, read, known: page.values)
+    }
+  }
+
+  /// Chooses the actions that are not known yet.
+  private mutating func decide(
+    _ found: [(entry: MigrationPlan.Entry?, item: Item?)]
+  ) throws(StoreError) -> [MigrationPlan.Entry] {
+    let targets = found.compactMap { $0.item?.target }.filter { !$0.isReserved }
+    // `nil` if each name has to be asked for by itself, because one of the items is damaged.
+    let present = try present(among: targets)
+    var existing = ValueReader(
+      migration.target, targets.filter { present?.contains($0) ?? true })
+    var entries: [MigrationPlan.Entry] = []
+    entries.reserveCapacity(found.count)
+    for (entry, item) in found {
+      guard let item else {
+        if let entry { entries.append(entry) }
+        continue
+      }
+      let isAsked = !item.target.isReserved && present?.contains(item.target) ?? true
+      let value = try isAsked ? existing.nextResult() : .success(nil)
+      do throws(StoreError) {
+        entries.append(try self.entry(for: item, over: value))
+      } catch let error where error.isOfOneItem {
+        entries.append(impossible(item.source, error))
+      }
+    }
+    return entries
+  }
+
+  /// Returns which of some names the target has; `nil` if it cannot say so of all together.
+  private func present(among targets: [StoreKey]) throws(StoreError) -> Set<StoreKey>? {
+    guard let target = migration.target as? any MigratableStore else { return nil }
+    do throws(StoreError) {
+      return try target.present(among: targets)
+    } catch let error where error.isOfOneItem {
+      return nil
+    }
+  }
+
+  private func impossible(_ key: StoreKey, _ error: StoreError) -> MigrationPlan.Entry {
+    MigrationPlan.Entry(source: key, target: key, action: .impossible(error))
   }
 
   private func absent(_ key: StoreKey) -> StoreError {
@@ -86,38 +150,36 @@ struct Planner {
   }
 
   private mutating func entry(
-    for source: StoreKey, _ item: (key: StoreKey, value: SecretBytes)
+    for item: Item, over existing: Result<SecretBytes?, StoreError>
   ) throws(StoreError) -> MigrationPlan.Entry {
-    let (target, value) = item
-    if target != source, sources.contains(target) {
-      throw StoreError(
-        .alreadyExists, store: "\(target)",
-        reason: "another item that is migrated within the same store has this name",
-        remedy: "Migrate that item first")
-    }
+    let target = item.target
     guard !target.isReserved else {
       throw StoreError(
         .invalidName, store: "\(target)", reason: "the library keeps its own items there",
         remedy: "Choose another name for the service")
     }
-    try checkSize(of: value, target, "the target", migration.target.traits)
-    if let other = claimed[target] {
+    try checkSize(of: item.value, target, "the target", migration.target.traits)
+    guard let existing = try existing.get() else { return try claim(target, for: item, .copy) }
+    if target != item.source, isSource(target) {
       throw StoreError(
         .alreadyExists, store: "\(target)",
-        reason: "\(other) would have the same name in the target", remedy: "Rename one of them")
+        reason: "another item that is migrated within the same store has this name",
+        remedy: "Migrate that item first")
     }
-    guard taken.contains(target), let existing = try migration.target.value(for: target) else {
-      return claim(target, for: source, value, .copy)
-    }
-    if existing == value { return claim(target, for: source, value, .equal, over: existing) }
+    if existing == item.value { return try claim(target, for: item, .equal, over: existing) }
     switch options.conflicts {
-    case .fail: return MigrationPlan.Entry(source: source, target: target, action: .conflict)
-    case .skip: return MigrationPlan.Entry(source: source, target: target, action: .skip)
+    case .fail: return MigrationPlan.Entry(source: item.source, target: target, action: .conflict)
+    case .skip: return MigrationPlan.Entry(source: item.source, target: target, action: .skip)
     case .overwrite:
       try checkSize(of: existing, target, "the journal", migration.journal.store.traits)
-      return claim(target, for: source, value, .overwrite, over: existing)
-    case .keepBoth: return try entryBeside(target, for: source, value)
+      return try claim(target, for: item, .overwrite, over: existing)
+    case .keepBoth: return try entryBeside(item)
     }
+  }
+
+  /// Returns whether a name that the target has is also that of a selected item.
+  private func isSource(_ target: StoreKey) -> Bool {
+    isWithinOneStore && options.selection.contains(target)
   }
 
   private func checkSize(
@@ -130,30 +192,41 @@ struct Planner {
   }
 
   /// Returns an entry for the same name with the first number from 2 that is free or has the value.
-  private mutating func entryBeside(
-    _ target: StoreKey, for source: StoreKey, _ value: SecretBytes
-  ) throws(StoreError) -> MigrationPlan.Entry {
+  private mutating func entryBeside(_ item: Item) throws(StoreError) -> MigrationPlan.Entry {
+    let target = item.target
     var number = 2
     while true {
       let beside = try StoreKey("\(target.identifier) (\(number))", in: target.namespace)
       number += 1
-      guard claimed[beside] == nil, !sources.contains(beside) else { continue }
-      guard taken.contains(beside), let existing = try migration.target.value(for: beside) else {
-        return claim(beside, for: source, value, .keepBoth)
+      guard !isClaimed(beside) else { continue }
+      guard let existing = try migration.target.value(for: beside) else {
+        return try claim(beside, for: item, .keepBoth)
       }
-      if existing == value { return claim(beside, for: source, value, .equal, over: existing) }
+      guard !isSource(beside), existing == item.value else { continue }
+      return try claim(beside, for: item, .equal, over: existing)
     }
   }
 
+  private func isClaimed(_ target: StoreKey) -> Bool {
+    claimed?.contains(digester.digest(of: target, Self.nothing)) ?? false
+  }
+
   private mutating func claim(
-    _ target: StoreKey, for source: StoreKey, _ value: SecretBytes,
-    _ action: MigrationPlan.Action, over existing: SecretBytes? = nil
-  ) -> MigrationPlan.Entry {
-    claimed[target] = source
+    _ target: StoreKey, for item: Item, _ action: MigrationPlan.Action,
+    over existing: SecretBytes? = nil
+  ) throws(StoreError) -> MigrationPlan.Entry {
+    let name = digester.digest(of: target, Self.nothing)
+    guard claimed?.contains(name) != true else {
+      throw StoreError(
+        .alreadyExists, store: "\(target)",
+        reason: "another item would have the same name in the target",
+        remedy: "Rename one of them")
+    }
+    claimed?.insert(name)
     return MigrationPlan.Entry(
-      source: source, target: target, action: action,
+      source: item.source, target: target, action: action,
       seen: MigrationPlan.Seen(
-        digest: digester.digest(of: target, value),
+        digest: digester.digest(of: target, item.value),
         existing: existing.map { digester.digest(of: target, $0) }))
   }
 }

@@ -5,105 +5,150 @@ extension MigrationEngine {
   /// Removes from the source the items that were verified and have not changed since.
   ///
   /// - Returns: Whether every item that was to be removed was verified and removed.
-  mutating func remove(_ batches: [MigrationBatch]) throws(StoreError) -> Bool {
+  mutating func remove() throws(StoreError) -> Bool {
     let isWithinOneStore = try migration.isWithinOneStore()
-    let largestCount = Self.largestChangeCount(migration.source)
-    let total = batches.reduce(0) { $0 + $1.entries.count }
-    var done = 0
-    for (number, batch) in batches.enumerated() {
-      var removals = BatchRemovals(try journal.removals(number + 1))
-      for (position, entry) in batch.entries.enumerated() {
-        try step(.deleting, done, total)
-        done += 1
+    var (done, isComplete) = (0, true)
+    for number in 0..<header.batchCount {
+      let copies = try journal.batch(number + 1).copies
+      var removals = BatchRemovals(
+        number + 1, try journal.positions(of: .removed, number + 1),
+        failed: try journal.positions(of: .failed, number + 1))
+      let toRemove = copies.filter { copy in
         // Removing the item from the source would remove it from the target.
-        if isWithinOneStore, entry.source == entry.target { continue }
-        guard case .migrated = outcomes[number][position] else { continue }
-        let added = try reading { () throws(StoreError) in
-          try add(entry, number + 1, position, to: &removals)
-        }
-        if case .failure(let error) = added {
-          outcomes[number][position] = .failed(error)
-        }
-        guard removals.isFull(largestCount) else { continue }
-        try write(&removals, number + 1)
+        !(isWithinOneStore && copy.source == copy.target) && removals.isToBeRemoved(copy)
       }
-      try write(&removals, number + 1)
-      try step(.deleting, done, total)
+      done += copies.count - toRemove.count
+      try remove(toRemove, &removals, &done)
+      isComplete = isComplete && !copies.contains { removals.failed.contains($0.position) }
     }
-    return !outcomes.joined().contains { if case .failed = $0 { true } else { false } }
+    try step(.deleting, done, header.itemCount)
+    return isComplete
   }
 
-  private func add(
-    _ entry: MigrationBatch.Entry, _ batch: Int, _ position: Int, to removals: inout BatchRemovals
+  private mutating func remove(
+    _ copies: [MigrationBatch.Copy], _ removals: inout BatchRemovals, _ done: inout Int
   ) throws(StoreError) {
-    guard let value = try migration.source.value(for: entry.source),
-      let migrated = try migratedValue(of: value, entry)
-    else { throw changed(entry.source) }
-    let original = migrated == value ? nil : value
-    removals.add(
-      entry, position,
-      original: try original.map { value throws(StoreError) in
-        .put(value, for: try MigrationJournal.originalKey(batch, position))
-      }, byteCount: original?.byteCount ?? 0)
+    let largestCount = Self.largestChangeCount(migration.source)
+    var sources = ValueReader(migration.source, copies.map(\.source))
+    for copy in copies {
+      try step(.deleting, done, header.itemCount)
+      done += 1
+      if header.isTransformed {
+        let value = try sources.nextResult()
+        let read = try reading { () throws(StoreError) in
+          try original(of: copy, value.get())
+        }
+        switch read {
+        case .success(let original): removals.add(copy, original: original)
+        case .failure(let error): removals.failures[copy.position] = error
+        }
+      } else {
+        removals.add(copy)
+      }
+      if removals.isFull(largestCount) { try write(&removals) }
+    }
+    try write(&removals)
+  }
+
+  /// Returns the value of an item in the source, if the target has another.
+  ///
+  /// - Throws: The reason why the item is not removed.
+  private func original(
+    of copy: MigrationBatch.Copy, _ value: SecretBytes?
+  ) throws(StoreError) -> SecretBytes? {
+    guard let value, let migrated = try migratedValue(of: value, copy) else {
+      throw changed(copy.source)
+    }
+    return migrated == value ? nil : value
   }
 
   /// Records removals in the journal, then removes the items from the source.
-  private mutating func write(_ removals: inout BatchRemovals, _ batch: Int) throws(StoreError) {
-    guard !removals.pending.isEmpty else { return }
-    var failures: [Int: StoreError] = [:]
-    try journal.store.apply(
-      removals.originals + [try journal.change(ofRemovals: removals.positions, batch)])
-    try change(migration.source, removals.pending) { item throws(StoreError) in
-      // The last check: since both were verified, the source may have got another value, and the
-      // target may have lost this one.
-      let (position, entry) = item
-      let isAsBefore = try reading { () throws(StoreError) in
-        guard let value = try migration.source.value(for: entry.source),
-          try migratedValue(of: value, entry) != nil
-        else { throw changed(entry.source) }
-        guard entry.isMigrated(try migration.target.value(for: entry.target), digester) else {
-          throw changed(entry.target)
+  private func write(_ removals: inout BatchRemovals) throws(StoreError) {
+    if !removals.pending.isEmpty {
+      var changes: [StoreChange] = []
+      for (position, original) in removals.originals {
+        changes.append(
+          .put(original, for: try MigrationJournal.originalKey(removals.number, position)))
+      }
+      changes.append(
+        try journal.change(of: .removed, to: removals.positions, removals.number))
+      try journal.store.apply(changes)
+      var failures: [Int: StoreError] = [:]
+      try change(migration.source, removals.pending) { copy, found throws(StoreError) in
+        // The last check: since both were verified, the source may have got another value, and the
+        // target may have lost this one.
+        let isAsBefore = try reading { () throws(StoreError) in
+          guard let value = try found.source.get(), try migratedValue(of: value, copy) != nil
+          else { throw changed(copy.source) }
+          guard copy.isMigrated(try found.target.get(), digester) else {
+            throw changed(copy.target)
+          }
         }
+        if case .failure(let error) = isAsBefore {
+          failures[copy.position] = error
+          return nil
+        }
+        return .remove(copy.source)
       }
-      if case .failure(let error) = isAsBefore {
-        failures[position] = error
-        return nil
-      }
-      return .remove(entry.source)
+      removals.keep(failures)
     }
-    for (position, _) in removals.pending {
-      outcomes[batch - 1][position] = failures[position].map { .failed($0) } ?? .moved
+    if !removals.failures.isEmpty {
+      for position in removals.failed {
+        removals.failures[position] = try journal.failure(removals.number, position)
+      }
+      try journal.store.apply(
+        journal.changes(to: removals.failures, removals.number)
+          + [journal.change(of: .removed, to: removals.positions, removals.number)])
     }
     removals.startNext()
   }
 }
 
-/// The items that are about to be removed from the source.
+/// The items of a batch that are about to be removed from the source.
 private struct BatchRemovals {
-  /// The positions of all items of the batch that are removed, or about to be.
+  /// The number of the batch.
+  let number: Int
+  /// The positions of all items that are removed, or about to be.
   private(set) var positions: Set<Int>
-  private(set) var pending: [(position: Int, entry: MigrationBatch.Entry)] = []
-  private(set) var originals: [StoreChange] = []
+  /// The positions of the items that the journal has as failed.
+  private(set) var failed: Set<Int>
+  private(set) var pending: [MigrationBatch.Copy] = []
+  /// The values of the source that the target has as others, by position.
+  private(set) var originals: [Int: SecretBytes] = [:]
+  /// The items that turned out to be changed, by position.
+  var failures: [Int: StoreError] = [:]
   private var byteCount = 0
 
-  init(_ positions: Set<Int>) {
+  init(_ number: Int, _ positions: Set<Int>, failed: Set<Int>) {
+    self.number = number
     self.positions = positions
+    self.failed = failed
+  }
+
+  /// Returns whether an item was verified, and is still in the source.
+  func isToBeRemoved(_ copy: MigrationBatch.Copy) -> Bool {
+    !failed.contains(copy.position) && !positions.contains(copy.position)
   }
 
   func isFull(_ largestCount: Int) -> Bool {
-    pending.count >= largestCount || byteCount >= MigrationEngine.largestChangeByteCount
+    pending.count >= largestCount || byteCount >= MigrationBatch.largestByteCount
   }
 
-  mutating func add(
-    _ entry: MigrationBatch.Entry, _ position: Int, original: StoreChange?, byteCount: Int
-  ) {
-    positions.insert(position)
-    pending.append((position, entry))
-    if let original { originals.append(original) }
-    self.byteCount += byteCount
+  mutating func add(_ copy: MigrationBatch.Copy, original: SecretBytes? = nil) {
+    positions.insert(copy.position)
+    pending.append(copy)
+    originals[copy.position] = original
+    byteCount += original?.byteCount ?? 0
+  }
+
+  /// Takes back the removal of items that were changed.
+  mutating func keep(_ failures: [Int: StoreError]) {
+    positions.subtract(failures.keys)
+    self.failures.merge(failures) { $1 }
   }
 
   mutating func startNext() {
-    (pending, originals, byteCount) = ([], [], 0)
+    failed.formUnion(failures.keys)
+    (pending, originals, failures, byteCount) = ([], [:], [:], 0)
   }
 }

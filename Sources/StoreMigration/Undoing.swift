@@ -4,42 +4,55 @@ import SessionToolsBase
 extension MigrationEngine {
   /// Restores everything, the last batch first.
   mutating func undo() throws(StoreError) -> Migration.UndoReport {
-    var report = Migration.UndoReport()
+    var report = Migration.UndoReport(journal, header)
     // Items that were left because others had changed them stay as they are.
-    if header.phase == .undone { return report }
-    try change(to: .undoing)
-    let batches = try batches()
-    let total = batches.reduce(0) { $0 + $1.entries.count }
-    var done = 0
-    for number in (0..<header.batchCount).reversed() {
-      try undoBatch(batches[number], number + 1, done, total, &report)
-      done += batches[number].entries.count
-      try step(.undoing, done, total)
+    if header.phase != .undone {
+      try change(to: .undoing)
+      var done = 0
+      for number in (0..<header.batchCount).reversed() {
+        try undoBatch(number + 1, &done, &report)
+      }
+      try step(.undoing, done, header.begunCount)
+      try change(to: .undone)
     }
-    try change(to: .undone)
+    for number in 0..<header.batchCount {
+      report.leftCount += try journal.positions(of: .failed, number + 1).count
+    }
     return report
   }
 
   private mutating func undoBatch(
-    _ batch: MigrationBatch, _ number: Int, _ done: Int, _ total: Int,
-    _ report: inout Migration.UndoReport
+    _ number: Int, _ done: inout Int, _ report: inout Migration.UndoReport
   ) throws(StoreError) {
-    let removals = try journal.removals(number)
+    let begun = header.begun.map { begun in
+      number < begun.batch ? .max : number == begun.batch ? begun.positions.upperBound : 0
+    }
+    let copies = try journal.batch(number).copies.filter { $0.position < begun ?? 0 }
+    let removals = try journal.positions(of: .removed, number)
     let largestCount = Self.largestChangeCount(migration.source, migration.target)
+    // The target had the others before, and the source still has them.
+    let own = copies.filter { $0.prior == .own && !removals.contains($0.position) }
+    let toUndo = copies.filter { $0.prior != .own || removals.contains($0.position) }
+    done += own.count
+    var values = ValuePairReader(migration, toUndo)
     var returns = Returns()
-    for (position, entry) in batch.entries.enumerated() {
+    for copy in toUndo {
       // What is only noted down by now is done when undoing is continued.
-      try step(.undoing, done + position, total)
-      let isRemoved = removals.contains(position)
-      // The target had it before, and the source still has it.
-      if entry.prior == .same, !isRemoved { continue }
+      try step(.undoing, done, header.begunCount)
+      done += 1
+      let found = try values.next()
       let added = try reading { () throws(StoreError) in
-        try add(entry, number, position, isRemoved: isRemoved, to: &returns)
+        try add(
+          copy, found, number, isRemoved: removals.contains(copy.position), to: &returns)
       }
-      if case .failure(let error) = added { report.left.append((entry.target, error)) }
+      if case .failure(let error) = added { returns.left[copy.position] = error }
       if returns.isFull(largestCount) { try write(&returns, &report) }
     }
     try write(&returns, &report)
+    let recorded = try journal.positions(of: .failed, number)
+    if !returns.left.isEmpty || !recorded.isEmpty {
+      try journal.store.apply(try journal.changes(to: returns.left, number))
+    }
   }
 
   /// Adds the changes that restore one item.
@@ -47,38 +60,36 @@ extension MigrationEngine {
   /// The target keeps the migrated value unless the source has, or is given, the value it was made
   /// from; otherwise the item might be in neither store.
   private func add(
-    _ entry: MigrationBatch.Entry, _ batch: Int, _ position: Int, isRemoved: Bool,
+    _ copy: MigrationBatch.Copy, _ found: FoundValues, _ batch: Int, isRemoved: Bool,
     to returns: inout Returns
   ) throws(StoreError) {
-    let existing = try migration.target.value(for: entry.target)
-    let isMigrated = entry.isMigrated(existing, digester)
-    if let value = try migration.source.value(for: entry.source) {
+    let existing = try found.target.get()
+    let isMigrated = copy.isMigrated(existing, digester)
+    if let value = try found.source.get() {
       // The target has nothing that the migration put there.
-      if !isMigrated, entry.isAsBefore(existing, digester) { return }
-      guard try migratedValue(of: value, entry) != nil else { throw changed(entry.source) }
+      if !isMigrated, copy.isAsBefore(existing, digester) { return }
+      guard try migratedValue(of: value, copy) != nil else { throw changed(copy.source) }
     } else {
       guard isRemoved else {
-        if isMigrated { throw changed(entry.source) }
+        if isMigrated { throw changed(copy.source) }
         return
       }
-      let key = try MigrationJournal.originalKey(batch, position)
+      let key = try MigrationJournal.originalKey(batch, copy.position)
       guard let original = try journal.store.value(for: key) ?? (isMigrated ? existing : nil)
-      else { throw changed(entry.target) }
-      returns.toSource.append((entry.source, original))
-      returns.byteCount += original.byteCount
+      else { throw changed(copy.target) }
+      returns.give(copy, original)
     }
     guard isMigrated else {
-      if entry.isAsBefore(existing, digester) { return }
-      throw changed(entry.target)
+      if copy.isAsBefore(existing, digester) { return }
+      throw changed(copy.target)
     }
-    switch entry.prior {
-    case .same: break
-    case .absent: returns.toTarget.append((entry, nil))
+    switch copy.prior {
+    case .own: break
+    case .absent: returns.restore(copy, nil)
     case .other:
-      let key = try MigrationJournal.keptKey(batch, position)
-      guard let kept = try journal.store.value(for: key) else { throw changed(entry.target) }
-      returns.toTarget.append((entry, kept))
-      returns.byteCount += kept.byteCount
+      let key = try MigrationJournal.keptKey(batch, copy.position)
+      guard let kept = try journal.store.value(for: key) else { throw changed(copy.target) }
+      returns.restore(copy, kept)
     }
   }
 
@@ -86,45 +97,72 @@ extension MigrationEngine {
   private func write(
     _ returns: inout Returns, _ report: inout Migration.UndoReport
   ) throws(StoreError) {
-    try change(migration.source, returns.toSource) { item throws(StoreError) in
-      try migration.source.contains(item.key) ? nil : .put(item.value, for: item.key)
+    let (originals, kept) = (returns.originals, returns.kept)
+    try change(migration.source, returns.toSource) { copy, found throws(StoreError) in
+      guard try found.source.get() == nil, let original = originals[copy.position] else {
+        return nil
+      }
+      return .put(original, for: copy.source)
     }
-    for (key, value) in returns.toSource
-    where try migration.source.value(for: key) != value {
-      throw changed(key)
+    var sources = ValueReader(migration.source, returns.toSource.map(\.source))
+    for copy in returns.toSource where try sources.next() != originals[copy.position] {
+      throw changed(copy.source)
     }
-    var (restored, removed) = (0, 0)
-    try change(migration.target, returns.toTarget) { item throws(StoreError) in
+    var (restored, removed, left) = (0, 0, [Int: StoreError]())
+    try change(migration.target, returns.toTarget) { copy, found throws(StoreError) in
       // Reading the source again may take long.
       try migration.checkCancelled()
-      let (entry, kept) = item
-      guard entry.isMigrated(try migration.target.value(for: entry.target), digester),
-        let value = try migration.source.value(for: entry.source),
-        try migratedValue(of: value, entry) != nil
+      guard copy.isMigrated(try found.target.get(), digester),
+        let value = try found.source.get(), try migratedValue(of: value, copy) != nil
       else {
-        report.left.append((entry.target, changed(entry.target)))
+        left[copy.position] = changed(copy.target)
         return nil
       }
       restored += 1
-      if kept == nil { removed += 1 }
-      return kept.map { .put($0, for: entry.target) } ?? .remove(entry.target)
+      guard let value = kept[copy.position] else {
+        removed += 1
+        return .remove(copy.target)
+      }
+      return .put(value, for: copy.target)
     }
     report.returnedCount += returns.toSource.count
     report.restoredCount += restored
     report.removedCount += removed
-    returns = Returns()
+    returns.startNext(left)
   }
 }
 
-/// The items that are about to be restored.
+/// The items of a batch that are about to be restored.
 private struct Returns {
-  var toSource: [(key: StoreKey, value: SecretBytes)] = []
-  /// Each with the value that the target had before, if any.
-  var toTarget: [(entry: MigrationBatch.Entry, kept: SecretBytes?)] = []
-  var byteCount = 0
+  private(set) var toSource: [MigrationBatch.Copy] = []
+  private(set) var toTarget: [MigrationBatch.Copy] = []
+  /// The values that are given back to the source, by position.
+  private(set) var originals: [Int: SecretBytes] = [:]
+  /// The values that the target had before, by position.
+  private(set) var kept: [Int: SecretBytes] = [:]
+  /// The items of the batch that are left, by position.
+  var left: [Int: StoreError] = [:]
+  private var byteCount = 0
 
   func isFull(_ largestCount: Int) -> Bool {
     max(toSource.count, toTarget.count) >= largestCount
-      || byteCount >= MigrationEngine.largestChangeByteCount
+      || byteCount >= MigrationBatch.largestByteCount
+  }
+
+  mutating func give(_ copy: MigrationBatch.Copy, _ original: SecretBytes) {
+    toSource.append(copy)
+    originals[copy.position] = original
+    byteCount += original.byteCount
+  }
+
+  mutating func restore(_ copy: MigrationBatch.Copy, _ value: SecretBytes?) {
+    toTarget.append(copy)
+    kept[copy.position] = value
+    byteCount += value?.byteCount ?? 0
+  }
+
+  mutating func startNext(_ left: [Int: StoreError]) {
+    self.left.merge(left) { $1 }
+    (toSource, toTarget, originals, kept, byteCount) = ([], [], [:], [:], 0)
   }
 }

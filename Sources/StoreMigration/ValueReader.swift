@@ -2,9 +2,6 @@ import SessionToolsBase
 
 /// A reader of the values of keys in order, which reads many at once if the store can do that.
 struct ValueReader {
-  /// How many keys are offered to a store at once.
-  private static let largestExcerptCount = 5000
-
   private let store: any SecretStore
   private var keys: ArraySlice<StoreKey>
   private var excerpt: ArraySlice<SecretBytes?> = []
@@ -22,7 +19,7 @@ struct ValueReader {
     readsExcerpts = store is any MigratableStore
   }
 
-  /// Returns the value of the next key, as it is now or was a few thousand keys ago.
+  /// Returns the value of the next key, as it is now or was when one of the keys before was read.
   ///
   /// - Throws: As reading the store.
   mutating func next() throws(StoreError) -> SecretBytes? {
@@ -34,17 +31,51 @@ struct ValueReader {
     return try store.value(for: key)
   }
 
+  /// Returns the value of the next key, or an error that concerns this item alone.
+  ///
+  /// - Throws: As reading the store as a whole.
+  mutating func nextResult() throws(StoreError) -> Result<SecretBytes?, StoreError> {
+    do throws(StoreError) {
+      return .success(try next())
+    } catch let error where error.isOfOneItem {
+      return .failure(error)
+    }
+  }
+
   /// Reads the next values together.
   ///
   /// If one of them cannot be read, all of them fail; from then on every value is read by itself.
   private mutating func readExcerpt() {
     guard let store = store as? any MigratableStore,
-      let values = try? store.values(ofFirst: keys.prefix(Self.largestExcerptCount)),
-      !values.isEmpty
+      let values = try? store.values(ofFirst: keys), !values.isEmpty
     else {
       readsExcerpts = false
       return
     }
     excerpt = values[...]
   }
+}
+
+/// A reader of both values of items that are copied, in order.
+struct ValuePairReader {
+  private var sources: ValueReader
+  private var targets: ValueReader
+
+  init(_ migration: Migration, _ copies: some Sequence<MigrationBatch.Copy>) {
+    sources = ValueReader(migration.source, copies.map(\.source))
+    targets = ValueReader(migration.target, copies.map(\.target))
+  }
+
+  /// Returns the value that the source has, and the one that the target has.
+  ///
+  /// - Throws: As reading the stores as a whole.
+  mutating func next() throws(StoreError) -> FoundValues {
+    FoundValues(source: try sources.nextResult(), target: try targets.nextResult())
+  }
+}
+
+/// The values of an item in both stores.
+struct FoundValues {
+  let source: Result<SecretBytes?, StoreError>
+  let target: Result<SecretBytes?, StoreError>
 }

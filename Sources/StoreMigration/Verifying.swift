@@ -1,73 +1,94 @@
 import SealedStore
 import SessionToolsBase
 
-/// The digests of the values that were found on both sides.
-struct FoundDigests {
-  var source: [ItemDigest] = []
-  var target: [ItemDigest] = []
-}
-
 extension MigrationEngine {
-  /// Reads every item from both stores, compares them, and records the outcome of each.
-  mutating func verify(_ batches: [MigrationBatch]) throws(StoreError) -> FoundDigests {
-    let entries = batches.flatMap(\.entries)
-    var sources = ValueReader(migration.source, entries.map(\.source))
-    var targets = ValueReader(migration.target, entries.map(\.target))
-    var digests = FoundDigests()
+  /// Reads every item from both stores, compares them, and records in the journal which are not
+  /// migrated.
+  ///
+  /// - Returns: One digest of what was found in each store.
+  mutating func verify() throws(StoreError) -> (source: ItemDigest, target: ItemDigest) {
+    var (source, target) = (digester.digest(of: nil, []), digester.digest(of: nil, []))
     var done = 0
-    for (number, batch) in batches.enumerated() {
-      outcomes.append([])
-      outcomes[number].reserveCapacity(batch.entries.count)
-      let removals = header.options.deletesSource ? try journal.removals(number + 1) : []
-      for (position, entry) in batch.entries.enumerated() {
-        try step(.verifying, done + position, entries.count)
-        let source = try reading { () throws(StoreError) in try sources.next() }
-        let target = try reading { () throws(StoreError) in try targets.next() }
-        let compared = try reading { () throws(StoreError) in
-          try outcome(
-            of: entry, isRemoved: removals.contains(position), source, target, &digests)
-        }
-        switch compared {
-        case .success(let outcome): outcomes[number].append(outcome)
-        case .failure(let error): outcomes[number].append(.failed(error))
-        }
-      }
-      done += batch.entries.count
-      try step(.verifying, done, entries.count)
+    for number in 0..<header.batchCount {
+      let found = try verifyBatch(number + 1, &done)
+      source = digester.digest(of: source, found.source)
+      target = digester.digest(of: target, found.target)
     }
+    try step(.verifying, done, header.itemCount)
+    return (source, target)
+  }
+
+  private mutating func verifyBatch(
+    _ number: Int, _ done: inout Int
+  ) throws(StoreError) -> FoundDigests {
+    let copies = try journal.batch(number).copies
+    let recordedFailures = try journal.positions(of: .failed, number)
+    let recordedRemovals = try journal.positions(of: .removed, number)
+    var (failures, removals): ([Int: StoreError], Set<Int>) = ([:], [])
+    var values = ValuePairReader(migration, copies)
+    var digests = FoundDigests()
+    for copy in copies {
+      try step(.verifying, done, header.itemCount)
+      done += 1
+      let found = try values.next()
+      let isRemoved = recordedRemovals.contains(copy.position)
+      let compared = try reading { () throws(StoreError) in
+        try compare(copy, isRemoved: isRemoved, found, &digests)
+      }
+      if case .failure(let error) = compared { failures[copy.position] = error }
+      // What was only about to be removed, or was put back since, is as any other item.
+      if isRemoved, case .success(nil) = found.source { removals.insert(copy.position) }
+    }
+    // Those of items that could not be planned for stay.
+    for position in recordedFailures.subtracting(copies.map(\.position)) {
+      failures[position] = try journal.failure(number, position)
+    }
+    var changes: [StoreChange] = []
+    if removals != recordedRemovals {
+      changes.append(try journal.change(of: .removed, to: removals, number))
+    }
+    // The reasons may be others by now.
+    if !failures.isEmpty || !recordedFailures.isEmpty {
+      changes += try journal.changes(to: failures, number)
+    }
+    try journal.store.apply(changes)
     return digests
   }
 
-  private mutating func outcome(
-    of entry: MigrationBatch.Entry, isRemoved: Bool, _ source: Result<SecretBytes?, StoreError>,
-    _ target: Result<SecretBytes?, StoreError>, _ digests: inout FoundDigests
-  ) throws(StoreError) -> MigrationReport.Outcome {
+  /// - Throws: The reason why an item does not count as migrated.
+  private mutating func compare(
+    _ copy: MigrationBatch.Copy, isRemoved: Bool, _ found: FoundValues,
+    _ digests: inout FoundDigests
+  ) throws(StoreError) {
     var (targetValue, targetDigest): (SecretBytes?, ItemDigest?) = (nil, nil)
-    if case .success(let value?) = target {
+    if case .success(let value?) = found.target {
       targetValue = value
-      targetDigest = digester.digest(of: entry.target, value)
+      targetDigest = digester.digest(of: copy.target, value)
       byteCount += value.byteCount
     }
     if let targetDigest { digests.target.append(targetDigest) }
-    let outcome: MigrationReport.Outcome
-    if let value = try source.get() {
-      guard let item = try migration.item(entry.source, value, header.options) else {
-        throw changed(entry.source)
+    if let value = try found.source.get() {
+      guard let item = try migration.item(copy.source, value, header.options) else {
+        throw changed(copy.source)
       }
       let digest =
         targetValue == item.value
-        ? targetDigest : digester.digest(of: entry.target, item.value)
+        ? targetDigest : digester.digest(of: copy.target, item.value)
       if let digest { digests.source.append(digest) }
-      outcome = digest == entry.digest ? .migrated : .failed(changed(entry.source))
+      guard digest == copy.digest else { throw changed(copy.source) }
     } else if isRemoved {
       // The digest of the value that was read before it was removed.
-      digests.source.append(entry.digest)
-      outcome = .moved
+      digests.source.append(copy.digest)
     } else {
-      throw changed(entry.source)
+      throw changed(copy.source)
     }
-    _ = try target.get()
-    guard targetDigest == entry.digest else { throw changed(entry.target) }
-    return outcome
+    _ = try found.target.get()
+    guard targetDigest == copy.digest else { throw changed(copy.target) }
   }
+}
+
+/// The digests of the values of a batch that were found on both sides.
+private struct FoundDigests {
+  var source: [ItemDigest] = []
+  var target: [ItemDigest] = []
 }

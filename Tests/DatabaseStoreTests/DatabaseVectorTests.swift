@@ -52,8 +52,8 @@ import Testing
   /// Returns the answer for one item, from the row at its address.
   private func answer(
     _ vector: DatabaseVector, _ key: StoreKey, _ keys: DatabaseKeys, _ opener: RowOpener,
-    like expected: DatabaseVector.Answer
-  ) throws -> DatabaseVector.Answer {
+    like expected: VectorHead.Answer
+  ) throws -> VectorHead.Answer {
     let address = try keys.address(of: key)
     let found = vector.rows.first { row in
       row.namespace == address.namespace.bytes.bytes && row.place == address.place.number

@@ -18,11 +18,11 @@ import Testing
     return options
   }
 
-  private func outcomes(_ report: MigrationReport) -> [String] {
-    report.entries.map(\.outcome.name)
+  private func outcomes(_ report: MigrationReport) throws -> [String] {
+    try report.entries.map(\.outcome.name)
   }
 
-  /// The numbers of the changes of a move of one batch: header, batch, target, phase, removal,
+  /// The numbers of the changes of a move of one batch: plan, batch, target, phase, removal,
   /// source, phase.
   private enum Change {
     static let target = 2
@@ -37,7 +37,7 @@ import Testing
       if count == Change.phase { target.apply([.remove(a)]) }
     }
     let report = try world.migration(moving(), life).run()
-    #expect(outcomes(report) == ["failed", "moved"])
+    #expect(try outcomes(report) == ["failed", "moved"])
     #expect(!report.isComplete)
     #expect(world.contents == [try items(["a": "1"]), try items(["b": "2"])])
   }
@@ -66,11 +66,11 @@ import Testing
         if count == removal { source.apply([.put(theirs, for: a)]) }
       }
       let report = try world.migration(moving(), life, isAtomic: isAtomic).run()
-      #expect(outcomes(report) == ["failed", "moved"])
+      #expect(try outcomes(report) == ["failed", "moved"])
       #expect(world.source.contents == [a: theirs])
       #expect(try world.migration(isAtomic: isAtomic).state() == .unfinished)
       world.source.apply([.put(SecretBytes(utf8: "1"), for: a)])
-      #expect(outcomes(try world.migration(isAtomic: isAtomic).resume()) == ["moved", "moved"])
+      #expect(try outcomes(world.migration(isAtomic: isAtomic).resume()) == ["moved", "moved"])
       #expect(world.source.contents.isEmpty)
     }
   }
@@ -85,10 +85,10 @@ import Testing
         if count == 1 { target.apply([.put(theirs, for: a), .put(theirs, for: b)]) }
       }
       #expect(
-        outcomes(try world.migration(options, life, isAtomic: isAtomic).run())
+        try outcomes(world.migration(options, life, isAtomic: isAtomic).run())
           == ["failed", "failed"])
       #expect(world.target.contents == [a: theirs, b: theirs])
-      #expect(try world.migration(isAtomic: isAtomic).undo().left.count == 2)
+      #expect(try world.migration(isAtomic: isAtomic).undo().leftCount == 2)
       #expect(world.target.contents == [a: theirs, b: theirs])
     }
   }
@@ -109,7 +109,7 @@ import Testing
     #expect(try migration.state() == .unfinished)
     #expect(failure { try migration.resume() } == "locked")
     try store.unlock(with: source.key)
-    #expect(outcomes(try migration.resume()) == ["moved", "moved"])
+    #expect(try outcomes(migration.resume()) == ["moved", "moved"])
     #expect(try store.keys(in: nil).isEmpty)
   }
 
@@ -126,8 +126,8 @@ import Testing
     #expect(failure { try migration(Life(changeCount: 1)).run() } == "io")
     try source.damageLastRecord()
     let report = try migration(Life()).resume()
-    #expect(outcomes(report) == ["migrated"])
-    #expect(report.damage?.code == .corrupt && !report.isComplete)
+    #expect(try outcomes(report).sorted() == ["failed", "migrated"])
+    #expect(!report.isComplete)
   }
 
   @Test func `a value changed in the target after planning is not overwritten`() throws {
@@ -138,7 +138,7 @@ import Testing
     let life = Life { [target = world.target, theirs] count in
       if count == 0 { target.apply([.put(theirs, for: a)]) }
     }
-    #expect(outcomes(try world.migration(options, life).run()) == ["failed"])
+    #expect(try outcomes(world.migration(options, life).run()) == ["failed"])
     #expect(world.target.contents == [a: theirs])
     _ = try world.migration().undo()
     #expect(world.target.contents == [a: theirs])
@@ -151,10 +151,10 @@ import Testing
       if count == 0 { source.apply([.put(theirs, for: a), .remove(b)]) }
     }
     let report = try world.migration(moving(), life).run()
-    #expect(outcomes(report) == ["failed", "failed"])
+    #expect(try outcomes(report) == ["failed", "failed"])
     #expect(world.contents == [[a: theirs], [:]])
     // Reported outcomes do not change.
-    #expect(outcomes(try world.migration().resume()) == ["failed", "failed"])
+    #expect(try outcomes(world.migration().resume()) == ["failed", "failed"])
   }
 
   @Test func `undoing keeps an item in the target that others removed from the source`() throws {
@@ -162,7 +162,7 @@ import Testing
     #expect(try world.migration().run().isComplete)
     world.source.apply([.remove(try key("a"))])
     let report = try world.migration().undo()
-    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(try report.left.map(\.identifier) == ["a"])
     #expect((report.restoredCount, report.returnedCount) == (1, 0))
     #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
   }
@@ -172,7 +172,7 @@ import Testing
     #expect(try world.migration(moving()).run().isComplete)
     world.source.apply([.put(theirs, for: try key("a"))])
     let report = try world.migration().undo()
-    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(try report.left.map(\.identifier) == ["a"])
     #expect(
       world.contents == [
         try items(["a": "theirs", "b": "2"]), try items(["a": "1"]),
@@ -185,10 +185,70 @@ import Testing
     let life = Life { [source = world.source] count in
       if count == Change.phase { source.apply([.remove(a)]) }
     }
-    #expect(outcomes(try world.migration(moving(), life).run()) == ["failed", "moved"])
+    #expect(try outcomes(world.migration(moving(), life).run()) == ["failed", "moved"])
     let report = try world.migration().undo()
-    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(try report.left.map(\.identifier) == ["a"])
     #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
+  }
+
+  @Test func `an item that others removed after it was copied is not copied again by resuming`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    // It dies right after the change of the target.
+    let dying = world.migration(MigrationOptions(), Life(changeCount: Change.target + 1))
+    #expect(failure { try dying.run() } == "io")
+    world.target.apply([.remove(try key("a"))])
+    #expect(try outcomes(world.migration().resume()) == ["failed", "migrated"])
+    #expect(world.target.contents == (try items(["b": "2"])))
+  }
+
+  @Test func `undoing does not return an item that others removed right before its removal`()
+    throws
+  {
+    let world = World(source: try items(["a": "1", "b": "2"]))
+    let a = try key("a")
+    let life = Life { [source = world.source] count in
+      if count == Change.removal { source.apply([.remove(a)]) }
+    }
+    #expect(try outcomes(world.migration(moving(), life).run()) == ["failed", "moved"])
+    let report = try world.migration().undo()
+    #expect(try report.left.map(\.identifier) == ["a"])
+    #expect(world.contents == [try items(["b": "2"]), try items(["a": "1"])])
+  }
+
+  @Test func `undoing restores what the target had when it was changed, not when that was planned`()
+    throws
+  {
+    let before = try items(["lost": "1", "came": "2"])
+    let world = World(source: before, target: try items(["lost": "1", "came": "old"]))
+    let (lost, came) = (try key("lost"), try key("came"))
+    var options = MigrationOptions()
+    options.conflicts = .overwrite
+    let life = Life { [target = world.target] count in
+      guard count == 0 else { return }
+      target.apply([.remove(lost), .put(SecretBytes(utf8: "2"), for: came)])
+    }
+    #expect(try world.migration(options, life).run().isComplete)
+    #expect(world.target.contents == before)
+    #expect(try world.migration().undo().leftCount == 0)
+    #expect(world.contents == [before, try items(["came": "2"])])
+  }
+
+  @Test func `undoing a part of a batch leaves what others put under the other names`() throws {
+    let world = try largeWorld()
+    let watch = Watch()
+    var migration = world.migration()
+    migration.isCancelled = { watch.isCancelled.load(ordering: .relaxed) }
+    let progress: Migration.Progress = { phase, done, _, _ in
+      if phase == .copying, done == 1500 { watch.isCancelled.store(true, ordering: .relaxed) }
+    }
+    #expect(failure { try migration.run(progress: progress) } == "cancelled")
+    let other = world.source.keys(in: nil)[1700]
+    #expect(world.target.contents.count == 1500 && world.target.value(for: other) == nil)
+    world.target.apply([.put(theirs, for: other)])
+    #expect(try world.migration().undo().leftCount == 0)
+    #expect(world.target.contents == [other: theirs])
   }
 
   @Test func `an item that was changed by a transform comes back as it was`() throws {
@@ -200,7 +260,7 @@ import Testing
     _ = try world.migration(moving(), transform: transform).run()
     world.target.apply([.put(theirs, for: try key("a"))])
     let report = try world.migration(transform: transform).undo()
-    #expect(report.left.map(\.key.identifier) == ["a"])
+    #expect(try report.left.map(\.identifier) == ["a"])
     #expect(report.returnedCount == 2)
     #expect(world.contents == [before, try items(["a": "theirs"])])
   }
@@ -257,14 +317,14 @@ import Testing
     before.merge(try items(["header": "x"], in: "org.session-tools.migration")) { $1 }
     let world = World(source: before)
     let report = try world.migration(moving()).run()
-    #expect(outcomes(report) == ["moved", "left", "left"])
+    #expect(try outcomes(report) == ["moved", "left", "left"])
     #expect(report.isComplete)
     #expect(world.target.contents == (try items(["a": "1"])))
-    #expect(outcomes(try world.migration().resume()) == ["moved", "left", "left"])
+    #expect(try outcomes(world.migration().resume()) == ["moved", "left", "left"])
     var options = MigrationOptions()
     options.mapping.renames = [.init(service: "mail", newName: "org.session-tools.keys")]
     let other = World(source: try items(["a": "1"]))
-    #expect(outcomes(try other.migration(options).run()) == ["failed"])
+    #expect(try outcomes(other.migration(options).run()) == ["failed"])
   }
 
   @Test func `closing that is interrupted counts, and the next migration clears up`() throws {
@@ -303,7 +363,7 @@ import Testing
     #expect(failure { try migration.plan() } == "cancelled")
     #expect(failure { try migration.undo() } == "cancelled")
     #expect(try world.migration().state() == .undoing)
-    #expect(try world.migration().undo().left.isEmpty)
+    #expect(try world.migration().undo().leftCount == 0)
     #expect(try world.migration().state() == .undone)
     #expect(world.target.contents.isEmpty)
   }
@@ -341,7 +401,7 @@ import Testing
     watch.isCancelled.store(false, ordering: .relaxed)
     switch phase {
     case .planning: #expect(try migration.run().migratedCount == 3000)
-    case .undoing: #expect(try migration.undo().left.isEmpty)
+    case .undoing: #expect(try migration.undo().leftCount == 0)
     default: #expect(try migration.resume().migratedCount == 3000)
     }
     #expect(world.source.contents.count == (phase == .undoing ? 3000 : 0))

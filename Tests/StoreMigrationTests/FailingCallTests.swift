@@ -102,7 +102,7 @@ import Testing
       for (key, value) in before[0] {
         #expect(contents[0][key] == value || contents[1][key] == value, call)
       }
-      #expect(try migration.undo().left.isEmpty, call)
+      #expect(try migration.undo().leftCount == 0, call)
       try #expect(
         self.contents([store(migration.source), store(migration.target)]) == [before[0], before[1]])
     }

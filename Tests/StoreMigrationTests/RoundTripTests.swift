@@ -62,8 +62,8 @@ import Testing
     #expect(try first.contents() == before)
     #expect(try second.contents() == theirs)
     // Undoing both by their journals changes nothing either.
-    #expect(try back.undo().left.isEmpty)
-    #expect(try there.undo().left.isEmpty)
+    #expect(try back.undo().leftCount == 0)
+    #expect(try there.undo().leftCount == 0)
     #expect(try first.contents() == before)
     #expect(try second.contents() == theirs)
   }
@@ -89,7 +89,7 @@ import Testing
         from: first.store, to: second.store, journal: MemoryStore(), options: options)
       #expect(try migration.run().isComplete)
       #expect(try second.contents() != theirs)
-      #expect(try migration.undo().left.isEmpty)
+      #expect(try migration.undo().leftCount == 0)
       #expect(try first.contents() == before)
       #expect(try second.contents() == theirs)
     }

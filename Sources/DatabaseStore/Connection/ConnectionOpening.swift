@@ -77,16 +77,15 @@ package final class ConnectionOpening: Sendable {
   ) throws(DatabaseFailure) -> DatabaseConnection {
     let limit = isLast ? deadline : min(deadline, .now + address.attemptTime)
     guard endpoint.needsLookup else {
-      return try connect(address.keywords(for: endpoint), password, until: limit)
+      return try connect(to: endpoint, password, until: limit)
     }
     let addresses = try HostLookup.addresses(of: endpoint.host, until: limit)
     var failures: [DatabaseFailure] = []
     for (number, found) in addresses.enumerated() {
       let isLast = isLast && number == addresses.count - 1
       let limit = isLast ? deadline : min(deadline, .now + address.attemptTime)
-      let keywords = address.keywords(for: endpoint, at: found)
       do throws(DatabaseFailure) {
-        return try connect(keywords, password, until: limit)
+        return try connect(to: endpoint, at: found, password, until: limit)
       } catch {
         failures.append(error)
       }
@@ -106,12 +105,14 @@ package final class ConnectionOpening: Sendable {
   }
 
   private func connect(
-    _ keywords: [String: String], _ password: ByteBuffer?, until deadline: ContinuousClock.Instant
+    to endpoint: DatabaseEndpoint, at found: String? = nil, _ password: ByteBuffer?,
+    until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {
+    let keywords = address.keywords(for: endpoint, at: found)
     guard let link = LibPQConnection(keywords, password: password) else {
       throw .notSent(.noConnection("there is no memory for it"))
     }
-    let connection = DatabaseConnection(link, mode)
+    let connection = DatabaseConnection(link, to: endpoint, mode)
     do throws(DatabaseFailure) {
       try establish(link, until: deadline)
       try connection.checkServer(until: deadline)

@@ -10,6 +10,8 @@ import SessionToolsBase
 /// the unchecked conformance true.
 package final class DatabaseConnection: @unchecked Sendable {
   private let mode: DatabaseStatement.Mode
+  /// Where the server is.
+  package let endpoint: DatabaseEndpoint
   /// `nil` once the connection is closed.
   private(set) var link: LibPQConnection?
   private let process = CurrentProcess.identifier
@@ -25,8 +27,11 @@ package final class DatabaseConnection: @unchecked Sendable {
   /// What the server said about itself.
   package internal(set) var server = ServerState()
 
-  init(_ link: LibPQConnection, _ mode: DatabaseStatement.Mode) {
+  init(
+    _ link: LibPQConnection, to endpoint: DatabaseEndpoint, _ mode: DatabaseStatement.Mode
+  ) {
     self.link = link
+    self.endpoint = endpoint
     self.mode = mode
   }
 

@@ -23,7 +23,7 @@ package struct DatabaseEndpoint: Hashable, Sendable {
   /// Whether what is sent never leaves this machine.
   ///
   /// Of a name this is not known, not even of `localhost`: another machine may answer the lookup.
-  var isOnThisMachine: Bool { isSocket || address.map(Self.isLoopback) ?? false }
+  package var isOnThisMachine: Bool { isSocket || address.map(Self.isLoopback) ?? false }
 
   private static func isLiteral(_ text: String) -> Bool {
     parsed(text, AF_INET) != nil || parsed(text, AF_INET6) != nil

@@ -33,6 +33,8 @@ package final class DatabaseInspector {
   /// What the server said when the connection was opened.
   package var server: ServerState { connection.server }
   package var usesTLS: Bool { connection.usesTLS }
+  /// Where that server is, of those that the address names.
+  package var endpoint: DatabaseEndpoint { connection.endpoint }
 
   // MARK: - Questions
 

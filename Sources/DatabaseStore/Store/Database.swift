@@ -11,6 +11,7 @@ final class Database: Sendable {
   let opening: ConnectionOpening
   private let timeout: Duration
   private let pool: ConnectionPool
+  private let renewalPool: ConnectionPool
   private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
   private let seen = Mutex(Seen())
 
@@ -29,23 +30,32 @@ final class Database: Sendable {
     self.opening = opening
     timeout = options.operationTimeout
     pool = ConnectionPool(opening, largestCount: options.largestConnectionCount)
+    renewalPool = ConnectionPool(opening, largestCount: 1)
     onNotice = options.onNotice
   }
 
   /// When an operation that begins now has to be over.
   var deadline: ContinuousClock.Instant { .now + timeout }
 
+  /// The connections that a statement is sent on.
+  enum Lane {
+    /// Those that all callers share, and may wait for.
+    case shared
+    /// One for renewing leases, which end if that has to wait.
+    case renewals
+  }
+
   /// Sends a statement that changes no item, and waits for its answer.
   ///
   /// - Throws: As the failure of the last attempt.
   func read(
     _ statement: DatabaseStatement, _ parameters: StatementParameters = StatementParameters(),
-    until deadline: ContinuousClock.Instant
+    on lane: Lane = .shared, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> DatabaseAnswer {
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {
-        return try attempt(statement, parameters, as: .read, until: deadline)
+        return try attempt(statement, parameters, as: .read, on: lane, until: deadline)
       } catch {
         guard isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
           throw error.storeError(.read, store: name)
@@ -60,8 +70,10 @@ final class Database: Sendable {
   /// another server what became of it.
   func attempt(
     _ statement: DatabaseStatement, _ parameters: StatementParameters,
-    as effect: DatabaseStatement.Effect, until deadline: ContinuousClock.Instant
+    as effect: DatabaseStatement.Effect, on lane: Lane = .shared,
+    until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseAnswer {
+    let pool = lane == .shared ? pool : renewalPool
     let limit = ContinuousClock.now + max(.zero, deadline - .now) * 0.6
     return try pool.withConnection(until: deadline) { connection throws(DatabaseFailure) in
       note(connection)

@@ -15,7 +15,8 @@ extension SealedDatabaseStore {
     public var preparesStatements: Bool
     /// The most connections at the same time, 1 or more.
     ///
-    /// One more is used while there are streams of changes, or changes are made.
+    /// One more is used while there are streams of changes, or changes are made, and another one
+    /// while exclusive access lasts longer than ten seconds.
     public var largestConnectionCount: Int
     /// The longest time that an operation may take.
     ///

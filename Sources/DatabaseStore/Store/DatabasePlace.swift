@@ -6,12 +6,8 @@ package struct DatabasePlace {
   let opening: ConnectionOpening
   /// The store as a person would name it.
   package let name: String
-  /// The server that is tried first.
-  package var endpoint: String { "\(address.endpoints[0])" }
   /// Whether something is sent to another machine without TLS, or to a server that is not checked.
   package var isExposed: Bool { address.isExposed }
-  /// Whether what is sent never leaves this machine.
-  package var isOnThisMachine: Bool { address.endpoints.allSatisfy(\.isOnThisMachine) }
 
   init(_ text: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
     address = try DatabaseAddress(text, allowsPlaintext: options.allowsPlaintext)

@@ -1,5 +1,6 @@
 public import SealedStore
 public import SessionToolsBase
+import Synchronization
 
 extension SealedDatabaseStore {
   /// Returns the key slots of a store, which anyone who can read its tables may list.
@@ -40,7 +41,9 @@ extension SealedDatabaseStore {
   /// - Throws: `corrupt` when the header is older than this process has seen it; `unavailable`,
   ///   `accessDenied`, `timedOut` or `io`.
   public func keySlots() throws(StoreError) -> [KeySlot] {
-    try keys.header(until: database.deadline).header.keySlots
+    let header = try keys.header(until: database.deadline).header
+    listedSlots.withLock { $0 = header.slots }
+    return header.keySlots
   }
 
   /// Adds a key slot to the store.
@@ -66,38 +69,66 @@ extension SealedDatabaseStore {
 
   /// Replaces the key of a slot, such as an old passphrase by a new one.
   ///
+  /// The slot is the one that had this number when this object opened the store, or listed or
+  /// changed its slots last, whatever other machines have changed since.
+  ///
   /// The old key, with an old copy of the header, still opens the store: to shut it out, use
   /// ``revoke(keeping:progress:confirm:)``.
   ///
-  /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
+  /// - Throws: `invalidKey` when there is no such slot any more, or as ``addSlot(_:)``.
   public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
     let slot = try key.makeSlot()
+    let listed = listedSlots.withLock(\.self)
     try changeSlots { slots, storeKey throws(StoreError) in
       try slots.change(
-        number, to: slot, for: key, wrapping: storeKey, random: environment.random)
+        self.number(of: number, in: listed, now: slots), to: slot,
+        for: key, wrapping: storeKey, random: environment.random)
     }
   }
 
   /// Removes a key slot of the store.
   ///
+  /// The slot is the one that had this number when this object opened the store, or listed or
+  /// changed its slots last, whatever other machines have changed since.
+  ///
   /// The key, with an old copy of the header, still opens the store: to shut it out, use
   /// ``revoke(keeping:progress:confirm:)``.
   ///
-  /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
+  /// - Throws: `invalidKey` when there is no such slot any more or it is the last one, or as
   ///   ``addSlot(_:)``.
   public func removeSlot(_ number: Int) throws(StoreError) {
-    try changeSlots { slots, _ throws(StoreError) in try slots.remove(number) }
+    let listed = listedSlots.withLock(\.self)
+    try changeSlots { slots, _ throws(StoreError) in
+      try slots.remove(self.number(of: number, in: listed, now: slots))
+    }
+  }
+
+  /// Returns the number that a slot has now, after changes that this object may not know of.
+  private func number(
+    of number: Int, in listed: [SlotRecord], now slots: SlotList
+  ) throws(StoreError) -> Int {
+    // A number that was never listed is reported with the slots that there are.
+    guard 1...listed.count ~= number else { return number }
+    guard let place = slots.records.firstIndex(of: listed[number - 1]) else {
+      throw StoreError(
+        .invalidKey, store: database.name,
+        reason: "key slot \(number) was removed or changed since the slots were listed",
+        remedy: "List them again")
+    }
+    return place + 1
   }
 
   @discardableResult
   private func changeSlots(
     _ change: (inout SlotList, KeyBytes) throws(StoreError) -> Void
   ) throws(StoreError) -> [KeySlot] {
-    try changeHeader { draft throws(StoreError) in
+    let header = try changeHeader { draft throws(StoreError) in
       var slots = draft.stored.header.slotList(of: database.name)
       try change(&slots, draft.storeKey)
       draft.stored.header.slots = slots.records
       return true
-    }.header.keySlots
+    }.header
+    listedSlots.withLock { $0 = header.slots }
+    return header.keySlots
   }
 }

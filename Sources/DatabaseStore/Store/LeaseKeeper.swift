@@ -131,7 +131,7 @@ final class LeaseKeeper: Sendable {
     parameters.append(leases)
     parameters.append(microseconds)
     let start = ContinuousClock.now
-    let answer = try database.read(renew, parameters, until: deadline)
+    let answer = try database.read(renew, parameters, on: .renewals, until: deadline)
     let renewed = Set((0..<answer.rowCount).map { answer.bytes($0, 0) })
     for lease in leases where renewed.contains(lease.holder) {
       lease.last(for: environment.leaseDuration, from: start)

@@ -29,20 +29,13 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``keys(in:)``, except for rows that do not open.
   package func listing() throws(StoreError) -> StoreListing {
-    var pages = try RowPages(in: nil, of: self)
-    var found: [StoreKey] = []
-    var damage: StoreError?
-    while let page = try pages.next() {
-      for row in page {
-        switch row.opened {
-        case .success(let key): found.append(key)
-        case .failure(let error): damage = damage ?? error
-        }
-      }
-    }
-    found.sortUnlessAscending()
-    return StoreListing(keys: found, damage: damage)
+    try StoreListing(pages())
   }
+
+  /// Returns the same in pages of 1,000, each of which takes one round trip.
+  ///
+  /// - Throws: As ``listing()``.
+  package func pages() throws(StoreError) -> any StorePages { try NamePages(of: self) }
 
   /// Reads the values of the first 100 of some keys, or fewer when they are large.
   ///
@@ -95,5 +88,29 @@ extension SealedDatabaseStore {
       guard !SeenVersions.isOlder(nil, than: known[position]) else { throw older(asked[position]) }
     }
     return values
+  }
+}
+
+/// The names of all items whose rows open, page by page.
+private struct NamePages: StorePages {
+  private var pages: RowPages
+  let keyCount: Int
+
+  init(of store: SealedDatabaseStore) throws(StoreError) {
+    pages = try RowPages(in: nil, of: store)
+    keyCount = try store.rowCount()
+  }
+
+  mutating func next() throws(StoreError) -> StoreListing? {
+    guard let page = try pages.next() else { return nil }
+    var found: [StoreKey] = []
+    var damage: StoreError?
+    for row in page {
+      switch row.opened {
+      case .success(let key): found.append(key)
+      case .failure(let error): damage = damage ?? error
+      }
+    }
+    return StoreListing(keys: found.sorted(), damage: damage)
   }
 }

@@ -1,5 +1,6 @@
 public import SealedStore
 public import SessionToolsBase
+import Synchronization
 
 extension SealedDatabaseStore {
   /// A closure that receives the progress of a long operation: what is done and the total, in
@@ -84,6 +85,7 @@ extension SealedDatabaseStore {
       case .notConfirmed: return false
       case .slotsWereAdded: continue
       case .revoked:
+        listedSlots.withLock { $0 = stored.header.slots }
         try finishRotation(to: stored.header.written, progress)
         return true
       }

@@ -1,6 +1,7 @@
 public import Dispatch
 public import SealedStore
 public import SessionToolsBase
+import Synchronization
 
 /// A store in a PostgreSQL database that sees neither names nor values, shared by many machines.
 ///
@@ -34,6 +35,8 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// The store as a person would name it.
   package var name: String { database.name }
   let keys: StoreKeys
+  /// The key slots that this object has listed, or written, last.
+  let listedSlots: Mutex<[SlotRecord]>
   let versions = SeenVersions()
   let environment: DatabaseEnvironment
   let names: NameLocks<StoreKey>
@@ -45,9 +48,10 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   let sweeper: Sweeper
 
   private init(
-    _ database: Database, _ keys: StoreKeys, isDurable: Bool, _ options: Options,
-    _ environment: DatabaseEnvironment
+    _ database: Database, _ keys: StoreKeys, _ slots: [SlotRecord], isDurable: Bool,
+    _ options: Options, _ environment: DatabaseEnvironment
   ) {
+    listedSlots = Mutex(slots)
     self.database = database
     self.keys = keys
     self.environment = environment
@@ -104,7 +108,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
       try header.open(with: key, of: place.name).keys, of: header, in: database)
     if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
     return SealedDatabaseStore(
-      database, keys, isDurable: settings.isDurable, options, environment)
+      database, keys, header.slots, isDurable: settings.isDurable, options, environment)
   }
 
   /// Makes changes like the blocking method, on one of a few threads outside of the pool of tasks.

@@ -2,7 +2,8 @@ import Dispatch
 package import SessionToolsBase
 import Synchronization
 
-/// Deletes the rows of items that were removed long ago, once for all machines together.
+/// Deletes the rows of items that were removed long ago, and the leases of processes that died,
+/// once for all machines together.
 ///
 /// Each process that changes items takes part. A note of a time and of the oldest transaction that
 /// was under way then makes sure that a removal stays as long as it has to: what is deleted later
@@ -20,6 +21,7 @@ final class Sweeper: Sendable {
   private let environment: DatabaseEnvironment
   private let note: DatabaseStatement
   private let sweep: DatabaseStatement
+  private let sweepLeases: DatabaseStatement
   private let state = Mutex(State())
   /// Serial, so that it has its own thread however many others are blocked.
   private let queue = DispatchQueue(label: "session-tools.database.sweep")
@@ -72,6 +74,13 @@ final class Sweeper: Sendable {
         )
         SELECT count(*) FROM deleted
         """)
+    // A holder that stood still for so long finds its lease gone, as it would find another's.
+    sweepLeases = DatabaseStatement(
+      name: nil,
+      text: """
+        DELETE FROM \(schema).lease
+        WHERE until < clock_timestamp() - $1 * interval '1 microsecond'
+        """)
   }
 
   /// Takes part from now on, because this process has changed items.
@@ -103,8 +112,12 @@ final class Sweeper: Sendable {
   }
 
   private func sweepAll() throws(StoreError) -> Int {
+    let retention = Int64(environment.retention / .microseconds(1))
+    var age = StatementParameters()
+    age.append(retention)
+    _ = try database.read(sweepLeases, age, until: database.deadline)
     var parameters = StatementParameters()
-    parameters.append(Int64(environment.retention / .microseconds(1)))
+    parameters.append(retention)
     parameters.append(Self.pageCount)
     var total = 0
     while true {

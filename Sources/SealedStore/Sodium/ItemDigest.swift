@@ -25,12 +25,6 @@ package struct ItemDigest: Hashable, Sendable {
   package var hexadecimal: String { bytes.hexadecimal }
 }
 
-extension ItemDigest: Comparable {
-  package static func < (left: ItemDigest, right: ItemDigest) -> Bool {
-    (left.bytes.high, left.bytes.low) < (right.bytes.high, right.bytes.low)
-  }
-}
-
 /// A maker of item digests with one key: BLAKE2b of the canonical key's length, the canonical key
 /// and the value.
 package struct ItemDigester: Sendable {
@@ -51,11 +45,11 @@ package struct ItemDigester: Sendable {
     return digest(buffer)
   }
 
-  /// Returns one digest of many, independent of their order.
-  package func digest(of digests: [ItemDigest]) -> ItemDigest {
-    let sorted = digests.sorted()
-    let buffer = ByteBuffer(byteCount: sorted.count * ItemDigest.byteCount)
-    for (position, digest) in sorted.enumerated() {
+  /// Returns one digest of an earlier one and of some more, in this order.
+  package func digest(of earlier: ItemDigest?, _ more: [ItemDigest]) -> ItemDigest {
+    let all = (earlier.map { [$0] } ?? []) + more
+    let buffer = ByteBuffer(byteCount: all.count * ItemDigest.byteCount)
+    for (position, digest) in all.enumerated() {
       digest.store(in: buffer, at: position * ItemDigest.byteCount)
     }
     return digest(buffer)

@@ -25,15 +25,32 @@ extension SealedFileStore {
   ///
   /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
   package func listing() throws(StoreError) -> StoreListing {
+    try StoreListing(pages())
+  }
+
+  /// Returns the same in parts, in the order of the journal; takes 32 bytes an item.
+  ///
+  /// All names are read again, and kept ones are not used: damage must be reported.
+  ///
+  /// - Throws: As ``listing()``.
+  package func pages() throws(StoreError) -> any StorePages {
     do throws(StoreError) {
-      // All names are read again, and kept ones are not used: damage must be reported.
-      return StoreListing(keys: try readAllKeys(progress: nil))
+      return try JournalPages(of: self)
     } catch let error where error.code == .corrupt {
-      return try damagedListing(error)
+      return OnePage(try damagedListing(error))
     }
   }
 
-  private func damagedListing(_ damage: StoreError) throws(StoreError) -> StoreListing {
+  /// Returns the keys that a damaged journal still has.
+  ///
+  /// - Parameters:
+  ///   - damage: What is wrong with the journal.
+  ///   - start: Items whose records begin before this are left out.
+  /// - Returns: The keys.
+  /// - Throws: As ``listing()``.
+  func damagedListing(
+    _ damage: StoreError, from start: UInt64 = 0
+  ) throws(StoreError) -> StoreListing {
     let (file, journal, keys, end, index, behind) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
       open.keys.beginUse()
@@ -45,9 +62,12 @@ extension SealedFileStore {
     let survey = try JournalSurvey(
       file, in: JournalHead.byteCount..<end, journal: journal, keys: keys, progress: nil)
     // Behind a break anything may have been put or removed: reading each item shows it.
-    let names = survey.names.filter { behind != nil || index[$0.key] != nil }
+    let names = survey.names.filter { name in
+      guard let entry = index[name.key] else { return behind != nil }
+      return entry.offset >= start
+    }
     let isComplete =
-      index.entries.allSatisfy { names[$0.tag] != nil }
+      index.entries.allSatisfy { $0.offset < start || names[$0.tag] != nil }
       && (behind == nil || behind?.tagsBehind != nil)
     return StoreListing(keys: names.values.sorted(), damage: isComplete ? nil : damage)
   }

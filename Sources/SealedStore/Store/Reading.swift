@@ -134,7 +134,7 @@ extension SealedFileStore {
   private static var namesInPiece: Int { 1024 }
 
   /// Reads the names of some items, in ascending order.
-  private func readNames(
+  func readNames(
     of entries: ArraySlice<ItemIndex.Entry>, in namespace: StoreNamespace?,
     of journal: JournalIdentifier, _ file: OpenFile, _ ring: KeyRing
   ) throws(StoreError) -> [StoreKey] {

@@ -9,6 +9,11 @@ package protocol MigratableStore: SecretStore {
   /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
   func listing() throws(StoreError) -> StoreListing
 
+  /// Returns the same in parts, so that the keys are never in memory together.
+  ///
+  /// - Throws: As ``listing()``.
+  func pages() throws(StoreError) -> any StorePages
+
   /// Reads the values of the first of some keys together, faster than one after the other.
   ///
   /// The store decides how many, within a few megabytes.
@@ -33,6 +38,9 @@ extension MigratableStore {
     StoreListing(keys: try keys(in: nil))
   }
 
+  /// Returns one part: for stores of few items.
+  package func pages() throws(StoreError) -> any StorePages { OnePage(try listing()) }
+
   /// Returns no values: each is read by itself.
   package func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
     []
@@ -55,6 +63,14 @@ extension SecretStore {
     if let store = self as? any MigratableStore { return try store.listing() }
     return StoreListing(keys: try keys(in: nil))
   }
+
+  /// Returns the same in parts, if the store can do that.
+  ///
+  /// - Throws: As ``fullListing()``.
+  package func listingPages() throws(StoreError) -> any StorePages {
+    if let store = self as? any MigratableStore { return try store.pages() }
+    return OnePage(StoreListing(keys: try keys(in: nil)))
+  }
 }
 
 /// A store's knowledge of its items when it cannot read all of them.
@@ -74,4 +90,48 @@ package struct StoreListing: Sendable {
     self.values = values
     self.damage = damage
   }
+
+  /// Reads all pages of a store.
+  ///
+  /// - Throws: As ``StorePages/next()``.
+  package init(_ pages: any StorePages) throws(StoreError) {
+    var pages = pages
+    var keys: [StoreKey] = []
+    var values: [StoreKey: SecretBytes] = [:]
+    var damage: StoreError?
+    while let page = try pages.next() {
+      keys += page.keys
+      values.merge(page.values) { $1 }
+      damage = damage ?? page.damage
+    }
+    keys.sortUnlessAscending()
+    self.init(keys: keys, values: values, damage: damage)
+  }
+}
+
+/// A list of a store's items in parts of up to about a thousand.
+///
+/// An item that is there from the first part to the last is in exactly one of them. What is put or
+/// removed meanwhile may be in one or not.
+package protocol StorePages {
+  /// How many keys there are in all parts, or about that many.
+  var keyCount: Int { get }
+
+  /// Reads the next part; `nil` behind the last one.
+  ///
+  /// - Throws: As ``MigratableStore/listing()``.
+  mutating func next() throws(StoreError) -> StoreListing?
+}
+
+/// A list in one part.
+package struct OnePage: StorePages {
+  private var page: StoreListing?
+  package let keyCount: Int
+
+  package init(_ page: StoreListing) {
+    self.page = page
+    keyCount = page.keys.count
+  }
+
+  package mutating func next() -> StoreListing? { page.take() }
 }

@@ -59,51 +59,70 @@ package struct MigrationOutput {
     return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
   }
 
-  package func tell(plan: MigrationPlan) throws {
+  /// Plans a migration, and writes the plan while it is made.
+  ///
+  /// - Returns: The plan.
+  /// - Throws: As planning.
+  package func tellPlan(of migration: Migration) throws -> MigrationPlan {
+    let protections = try migration.protections()
+    let plan: MigrationPlan
     if format.json {
-      try format.write(
-        PlanOutput(
-          after: plan.after.description, before: plan.before.description, isWeaker: plan.isWeaker,
-          items: plan.entries.map { entry in
-            PlanOutput.Item(
+      var list = try JSONList(
+        "items",
+        after: PlanHead(
+          after: protections.after.description, before: protections.before.description,
+          isWeaker: protections.isWeaker))
+      plan = try Self.interruptibly(migration) { migration, progress in
+        try migration.plan(progress: progress) { entry throws(StoreError) in
+          try list.add(
+            PlannedItem(
               action: entry.action.name, reason: entry.action.reason,
-              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
-          }))
+              source: ItemOutput(entry.source), target: ItemOutput(entry.target)))
+        }
+      }
+      try list.end(before: Nothing())
     } else {
-      try tellTable(of: plan)
+      var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
+      plan = try Self.interruptibly(migration) { migration, progress in
+        try migration.plan(progress: progress) { entry throws(StoreError) in
+          try table.add(
+            [entry.action.name] + entry.source.columns
+              + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""])
+        }
+      }
+      try table.write()
+      StandardError.say("from: \(plan.before.description)")
+      StandardError.say("to: \(plan.after.description)")
     }
     if let damage = plan.damage {
       StandardError.complain("the source may have more items: \(damage)")
     }
-  }
-
-  private func tellTable(of plan: MigrationPlan) throws {
-    var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
-    table.rows = plan.entries.map { entry in
-      [entry.action.name] + entry.source.columns
-        + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""]
-    }
-    try table.write()
-    StandardError.say("from: \(plan.before.description)")
-    StandardError.say("to: \(plan.after.description)")
+    return plan
   }
 
   /// - Throws: Exit status 9 when something is missing.
   package func tell(_ report: MigrationReport, canUndo: Bool = false) throws {
     if format.json {
-      try format.write(
-        ReportOutput(
+      var list = try JSONList(
+        "items",
+        after: ReportHead(
           after: report.after.description, before: report.before.description,
-          isComplete: report.isComplete,
-          items: report.entries.map { entry in
-            ReportOutput.Item(
-              outcome: entry.outcome.name, reason: entry.outcome.reason,
-              source: ItemOutput(entry.source), target: ItemOutput(entry.target))
-          }, sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
+          isComplete: report.isComplete))
+      try report.forEachEntry { entry throws(StoreError) in
+        try list.add(
+          ReportedItem(
+            outcome: entry.outcome.name, reason: entry.outcome.reason,
+            source: ItemOutput(entry.source), target: ItemOutput(entry.target)))
+      }
+      try list.end(
+        before: ReportTail(
+          sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
     } else {
       var table = Table(["OUTCOME"] + StoreKey.columnNames + ["REASON"])
-      table.rows = report.entries.filter { !$0.outcome.isPlain }.map { entry in
-        [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""]
+      try report.forEachEntry { entry throws(StoreError) in
+        guard !entry.outcome.isPlain else { return }
+        try table.add(
+          [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""])
       }
       try table.write()
       try StandardOutput.write(Self.summary(of: report) + "\n")
@@ -130,63 +149,69 @@ package struct MigrationOutput {
 
   package func tell(undone report: Migration.UndoReport) throws {
     if format.json {
-      try format.write(
-        UndoOutput(
-          left: report.left.map {
-            UndoOutput.Item(item: ItemOutput($0.key), reason: $0.reason.reason)
-          },
-          restored: report.restoredCount, returned: report.returnedCount))
+      var list = try JSONList("left", after: Nothing())
+      try report.forEachLeftItem { key, reason throws(StoreError) in
+        try list.add(LeftItem(item: ItemOutput(key), reason: reason.reason))
+      }
+      try list.end(
+        before: UndoTail(restored: report.restoredCount, returned: report.returnedCount))
     } else {
       var table = Table(["LEFT"] + StoreKey.columnNames + ["REASON"])
-      table.rows = report.left.map { ["left"] + $0.key.columns + [$0.reason.reason] }
+      try report.forEachLeftItem { key, reason throws(StoreError) in
+        try table.add(["left"] + key.columns + [reason.reason])
+      }
       try table.write()
       try StandardOutput.write(
         "\(Size.count(report.removedCount, "item")) removed from the target, "
           + "\(report.restoredCount - report.removedCount) restored in it, "
-          + "\(report.returnedCount) returned to the source, \(report.left.count) left\n")
+          + "\(report.returnedCount) returned to the source, \(report.leftCount) left\n")
     }
     StandardError.complain("forget the migration with --close")
-    guard report.left.isEmpty else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+    guard report.leftCount == 0 else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
 }
 
-private struct PlanOutput: Encodable {
-  struct Item: Encodable {
-    let action: String
-    @Nullable var reason: String?
-    let source: ItemOutput
-    let target: ItemOutput
-  }
+// The parts of the objects: what is before the list of items, one item, and what is behind it.
 
+private struct Nothing: Encodable {}
+
+private struct PlanHead: Encodable {
   let after: String
   let before: String
   let isWeaker: Bool
-  let items: [Item]
 }
 
-private struct ReportOutput: Encodable {
-  struct Item: Encodable {
-    let outcome: String
-    @Nullable var reason: String?
-    let source: ItemOutput
-    let target: ItemOutput
-  }
+private struct PlannedItem: Encodable {
+  let action: String
+  @Nullable var reason: String?
+  let source: ItemOutput
+  let target: ItemOutput
+}
 
+private struct ReportHead: Encodable {
   let after: String
   let before: String
   let isComplete: Bool
-  let items: [Item]
+}
+
+private struct ReportedItem: Encodable {
+  let outcome: String
+  @Nullable var reason: String?
+  let source: ItemOutput
+  let target: ItemOutput
+}
+
+private struct ReportTail: Encodable {
   let sourceDigest: String
   let targetDigest: String
 }
 
-private struct UndoOutput: Encodable {
-  struct Item: Encodable {
-    let item: ItemOutput
-    let reason: String
-  }
+private struct LeftItem: Encodable {
+  let item: ItemOutput
+  let reason: String
+}
 
-  let left: [Item]
+private struct UndoTail: Encodable {
   let restored: Int
   let returned: Int
 }

@@ -56,8 +56,7 @@ package struct MigrationRun {
   /// Shows the plan, and ends as the migration would.
   private func plan(_ migration: Migration) throws {
     try MigrationOutput.checkNames(migration)
-    let plan = try MigrationOutput.interruptibly(migration) { try $0.plan(progress: $1) }
-    try output.tell(plan: plan)
+    let plan = try output.tellPlan(of: migration)
     if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
     try migration.check(plan)
     guard plan.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }

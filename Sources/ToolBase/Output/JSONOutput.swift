@@ -9,10 +9,21 @@ package struct JSONOption: ParsableArguments {
 
   /// Writes a value as one line.
   package func write(_ value: some Encodable) throws {
+    try StandardOutput.write(Self.text(of: value) + "\n")
+  }
+
+  /// Returns a value in one line.
+  ///
+  /// - Throws: `unencodable`.
+  static func text(of value: some Encodable) throws(StoreError) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let text = String(decoding: try encoder.encode(value), as: UTF8.self)
-    try StandardOutput.write(text.escapingControlsInJSON + "\n")
+    do {
+      return String(decoding: try encoder.encode(value), as: UTF8.self).escapingControlsInJSON
+    } catch {
+      throw StoreError(
+        .unencodable, store: "standard output", reason: "\(error)", underlying: error)
+    }
   }
 
   package init() {}

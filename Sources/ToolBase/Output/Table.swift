@@ -5,6 +5,9 @@ package struct Table {
   /// The least width of a last column that is not put on lines of its own.
   private static let narrowest = 20
 
+  /// How many rows are aligned together when there may be any number.
+  private static let largestCount = 1000
+
   package let columns: [String]
   package var rows: [[String]] = []
 
@@ -18,7 +21,7 @@ package struct Table {
   /// On a terminal, columns without content are left out, and no line is longer than it is wide.
   ///
   /// In both, controls and backslashes in a field are escaped: `\t`, `\n`, `\\`, `\u{1b}`.
-  package func write() throws {
+  package func write() throws(StoreError) {
     guard !rows.isEmpty else { return }
     let rows = rows.map { row in
       row.map { $0.escapingControls(escapingBackslashes: true) }
@@ -28,6 +31,17 @@ package struct Table {
       ? Self.aligned(columns, rows, width: StandardOutput.columnCount)
       : rows.map { $0.joined(separator: "\t") }
     try StandardOutput.write(lines.joined(separator: "\n") + "\n")
+  }
+
+  /// Adds a row to a table of any length: after every 1,000, they are written, as a table of their
+  /// own.
+  ///
+  /// - Throws: As writing to standard output.
+  mutating func add(_ row: [String]) throws(StoreError) {
+    rows.append(row)
+    guard rows.count >= Self.largestCount else { return }
+    try write()
+    rows = []
   }
 
   /// Returns the lines of a table.

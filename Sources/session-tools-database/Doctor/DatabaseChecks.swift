@@ -23,7 +23,7 @@ struct DatabaseChecks {
 
   private var server: Check {
     let version = inspector.server.version.split(separator: " ").prefix(2).joined(separator: " ")
-    return .ok("server", "\(version) at \(inspector.place.endpoint)")
+    return .ok("server", "\(version) at \(inspector.endpoint)")
   }
 
   private var connection: Check {
@@ -34,7 +34,7 @@ struct DatabaseChecks {
         remedy: "Remove sslmode from the address, and give the server a certificate; name its "
           + "authority with sslrootcert=FILE in the address")
     }
-    return inspector.usesTLS && !inspector.place.isOnThisMachine
+    return inspector.usesTLS && !inspector.endpoint.isOnThisMachine
       ? .ok("connection", "TLS, with a checked certificate")
       : .ok("connection", "does not leave this machine")
   }
@@ -87,8 +87,8 @@ struct DatabaseChecks {
     }
   }
 
-  /// What an instance uses by default: 4, and one more for changes.
-  private static let connectionsOfInstance = 5
+  /// What an instance uses by default at most: 4, one for changes and one for renewals.
+  private static let connectionsOfInstance = 6
 
   private var connectionCount: [Check] {
     answer("connections") { () throws(StoreError) in

@@ -20,6 +20,7 @@ import Testing
       "host=127.0.0.1,127.0.0.1 port=\(standby.port),\(primary.port) user=postgres "
         + "dbname=postgres")
     let connection = try opening.open(until: later)
+    #expect("\(connection.endpoint)" == "127.0.0.1:\(primary.port)")
     #expect(connection.server.settings.isReplicated)
     #expect(connection.server.settings.notices.isEmpty)
     try connection.run("CREATE TABLE t (v int)", as: .write)

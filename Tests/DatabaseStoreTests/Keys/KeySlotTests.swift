@@ -55,6 +55,24 @@ import Testing
     #expect(try code { try made.store.addSlot(new) } == .locked)
   }
 
+  @Test func `is the one that was listed under its number, whatever others removed since`()
+    async throws
+  {
+    let made = try await StoreOnServer()
+    for label in ["second", "third", "fourth"] { try made.store.addSlot(key(label)) }
+    let other = try made.reopened()
+    try other.removeSlot(1)
+    try made.store.removeSlot(2)
+    #expect(
+      try other.keySlots().map(\.parameters)
+        == [.rawKey(label: "third"), .rawKey(label: "fourth")])
+    // As when the caller was not told that it was removed, and repeats it.
+    try other.removeSlot(2)
+    #expect(try code { try made.store.removeSlot(2) } == .invalidKey)
+    #expect(try code { try made.store.changeSlot(2, to: key("new")) } == .invalidKey)
+    #expect(try made.store.keySlots().map(\.parameters) == [.rawKey(label: "third")])
+  }
+
   @Test func `is not lost when several machines add one at the same time`() async throws {
     let made = try await StoreOnServer()
     let stores = try (0..<3).map { _ in try made.reopened() }

@@ -90,6 +90,39 @@ import Testing
     #expect(try await other.text(for: item) == "kept")
   }
 
+  @Test func `is kept while other callers have all connections`() async throws {
+    let made = try await StoreOnServer()
+    let other = try made.reopened()
+    try await made.store.put("before", for: item)
+    var place = made.place
+    place.options.largestConnectionCount = 1
+    let store = try place.reopened(environment: Self.short)
+    let server = try await DatabaseServer.shared()
+    let (item, name) = (item, name)
+    try await store.withExclusiveAccess(to: name, timeout: patience) {
+      // A change of the item waits for a transaction, on the only connection.
+      let schema = made.place.options.schema
+      let holding = try await server.open().hold(
+        "UPDATE \(schema).item SET version = version RETURNING 1", server.open())
+      let waiting = Task.detached { try await store.put("waiting", for: item) }
+      try await wait(until: "the change waits") {
+        try await server.ask(
+          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+            + "AND wait_event <> 'advisory' AND query LIKE '%\(schema)%'") == "1"
+      }
+      let error = await #expect(throws: StoreError.self) {
+        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(2500)) {
+          await Task.yield()
+        }
+      }
+      #expect(error?.code == .timedOut)
+      try await holding.end()
+      try await waiting.value
+      try await store.put("kept", for: item)
+    }
+    #expect(try await other.text(for: item) == "kept")
+  }
+
   @Test func `leaves nothing behind, and does not bind tasks that outlive it`() async throws {
     let made = try await StoreOnServer()
     let (ends, ended) = AsyncStream.makeStream(of: Void.self)

@@ -92,6 +92,20 @@ import Testing
     try await wait(until: "the removal is deleted") { try await rowCount(made) == "1" }
   }
 
+  @Test func `deletes the leases of processes that died an hour ago`() async throws {
+    var environment = DatabaseEnvironment()
+    environment.sweepInterval = .zero
+    let made = try await StoreOnServer(environment: environment)
+    try await made.ask(
+      """
+      INSERT INTO $.lease SELECT 0, decode(repeat(n::text, 32), 'hex'), '\\x00', now() - age
+      FROM unnest(ARRAY[interval '61 minutes', '59 minutes', '-1 minute'])
+        WITH ORDINALITY AS l(age, n)
+      """)
+    _ = try made.store.sweep()
+    #expect(try await made.ask("SELECT count(*) FROM $.lease") == "2")
+  }
+
   @Test func `leaves a removal of a transaction that is under way`() async throws {
     let made = try await StoreOnServer(environment: Self.hasty)
     try await made.store.put("x", for: item)

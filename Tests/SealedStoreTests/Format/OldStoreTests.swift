@@ -23,7 +23,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
           let path = "\(root)/\(version)/\(name)"
           let text = try String(contentsOfFile: path + ".txt", encoding: .ascii)
           return OldStore(
-            version: version, text: try Vector(name: name, text: text),
+            version: version, text: try Vector(name: name, VectorHead.lines(of: text)),
             content: try RecordedDisk.read(path))
         }
       }

@@ -1,6 +1,7 @@
 import CSodium
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -24,13 +25,13 @@ import Testing
     } catch {
       #expect(outcome(error) == vector.expectation)
       for read in vector.reads {
-        #expect(read.answer == .corrupt, "opening failed: \(error)")
+        #expect(read.value == .corrupt, "opening failed: \(error)")
       }
       #expect(vector.findings.subtracting(["header", "journal"]).isEmpty)
       return
     }
     #expect(listing(store, vector) == vector.expectation)
-    for item in vector.items + vector.reads.map({ ($0.key, $0.answer) }) {
+    for item in vector.items + vector.reads {
       #expect(answer(store, item.key, like: item.value) == item.value, "\(item.key)")
     }
     guard vector.expectation != "unsupported version" else {
@@ -62,8 +63,8 @@ import Testing
   }
 
   private func answer(
-    _ store: SealedFileStore, _ key: StoreKey, like expected: Vector.Answer
-  ) -> Vector.Answer? {
+    _ store: SealedFileStore, _ key: StoreKey, like expected: VectorHead.Answer
+  ) -> VectorHead.Answer? {
     do throws(StoreError) {
       guard let value = try store.value(for: key) else { return .absent }
       if case .hash = expected { return .hash(blake2b(value.copyBytes())) }

@@ -1,6 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
+import StoreTestSupport
 import Testing
 
 /// A line of `Tests/Data/Wycheproof`, whose form its `README.md` describes.
@@ -24,10 +25,10 @@ private struct WycheproofCase {
   init(_ line: Substring) throws {
     let parts = line.split(separator: " ")
     guard parts.count == 7, let number = Int(parts[0]), ["valid", "invalid"].contains(parts[1])
-    else { throw Vector.ParsingError(line: String(line)) }
+    else { throw VectorHead.ParsingError(line: String(line)) }
     self.number = number
     isValid = parts[1] == "valid"
-    let bytes = try parts[2...].map { $0 == "-" ? [] : try Vector.bytes(hex: $0) }
+    let bytes = try parts[2...].map { $0 == "-" ? [] : try VectorHead.bytes(hex: $0) }
     (key, nonce, plaintext, sealed) = (bytes[0], bytes[1], bytes[3], bytes[4])
     associatedData = ByteBuffer(bytes[2])
   }

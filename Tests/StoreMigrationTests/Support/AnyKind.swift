@@ -29,10 +29,10 @@ final class TestStore: Sendable {
       }
   }
 
-  /// Changes a byte in the name of the newest record of a sealed store.
+  /// Changes a byte in the value of the newest record of a sealed store.
   func damageLastRecord() throws {
     var bytes = try Data(contentsOf: URL(filePath: path(of: "journal")))
-    bytes[try journalByteCount - 120] ^= 1
+    bytes[try journalByteCount - 40] ^= 1
     try bytes.write(to: URL(filePath: path(of: "journal")))
   }
 

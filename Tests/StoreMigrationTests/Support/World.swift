@@ -37,6 +37,28 @@ extension MemoryStore {
   }
 }
 
+extension MigrationReport {
+  /// The items with their outcomes, in their order.
+  var entries: [Entry] {
+    get throws {
+      var entries: [Entry] = []
+      try forEachEntry { entries.append($0) }
+      return entries
+    }
+  }
+}
+
+extension Migration.UndoReport {
+  /// The names in the target of the items that were left.
+  var left: [StoreKey] {
+    get throws {
+      var left: [StoreKey] = []
+      try forEachLeftItem { key, _ in left.append(key) }
+      return left
+    }
+  }
+}
+
 func key(_ identifier: String, in namespace: StoreNamespace = "mail") throws(StoreError) -> StoreKey
 {
   try StoreKey(identifier, in: namespace)

@@ -6,15 +6,18 @@ import SessionToolsBase
 /// and the most memory that this took, in KiB.
 func readEverything() throws {
   let store = try openStore()
-  let keys = try store.listing().keys
-  var rest = keys[...]
-  var valueCount = 0
-  while !rest.isEmpty {
-    let values = try store.values(ofFirst: rest)
-    valueCount += values.count { $0 != nil }
-    rest = rest.dropFirst(values.count)
+  var pages = try store.pages()
+  var (keyCount, valueCount) = (0, 0)
+  while let page = try pages.next() {
+    keyCount += page.keys.count
+    var rest = page.keys[...]
+    while !rest.isEmpty {
+      let values = try store.values(ofFirst: rest)
+      valueCount += values.count { $0 != nil }
+      rest = rest.dropFirst(values.count)
+    }
   }
-  say("\(keys.count) \(valueCount) \(try peakOfMemory())")
+  say("\(keyCount) \(valueCount) \(try peakOfMemory())")
 }
 
 private func peakOfMemory() throws -> Int {

@@ -19,6 +19,10 @@ extension StoreConformance {
         listing.keys == keys.sorted(), "\(keys.count) keys in ascending order",
         seen: "\(listing.keys.count) keys: \(listing.keys.told)")
       if let damage = listing.damage { throw Finding(expected: "no damage", seen: damage) }
+      let pages = try await store.migrating { try StoreListing($0.listingPages()) }
+      try expect(
+        pages.keys == listing.keys, "the same keys in parts",
+        seen: "\(pages.keys.count) keys: \(pages.keys.told)")
       for (key, sample) in zip(keys, samples) {
         guard let found = listing.values[key] else { continue }
         try expect(
