@@ -7,6 +7,11 @@ import SessionToolsBase
 struct KeptSecurityKey: KeySource {
   let key: PluggedInKey
 
+  /// Returns a source for a revocation.
+  static func only(_ source: any KeySource) -> any KeySource {
+    if let key = source as? PluggedInKey { KeptSecurityKey(key: key) } else { source }
+  }
+
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     try SecurityKey.isConnected(for: slot) ? key.wrappingKey(for: slot) : nil
   }
