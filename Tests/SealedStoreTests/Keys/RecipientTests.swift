@@ -127,7 +127,7 @@ import Testing
 
   @Test(arguments: lowOrder)
   func `a public key with which anyone could open the box is refused`(hex: String) throws {
-    let publicKey = try Vector.bytes(hex: hex)
+    let publicKey = try VectorHead.bytes(hex: hex)
     let check = blake2b16(publicKey).prefix(4)
     let text =
       "st-recipient-"
