@@ -18,7 +18,7 @@ import SessionToolsBase
 //   open:PIN             opens the store
 //   open-cancelled:PIN   opens the store, and is cancelled by a line of input
 //   connected            how many of the store's slots have their key plugged in
-//   revoke:PIN           drops the slots that neither the key file nor a key opens
+//   revoke:PIN           removes the slots of keys that are lost, and revokes what they may know
 //   gate:PIN,PIN...      opens a gate twice, with these answers; an empty one dismisses it
 //   gate-cancelled:PIN   opens a gate, and is cancelled by a line of input
 
@@ -76,6 +76,12 @@ func openCancelled(_ pin: String) throws {
 
 func revoke(_ pin: String) throws {
   let store = try SealedFileStore.open(at: path, key: keyFile)
+  for slot in try store.keySlots() {
+    guard let parameters = slot.parameters, case .namedKey = parameters,
+      try !SecurityKey.isConnected(for: parameters)
+    else { continue }
+    try store.removeSlot(slot.number)
+  }
   _ = try store.revoke(keeping: [keyFile, securityKey(pin)]) { plan in
     say("kept \(plan.kept.map(\.number)), dropped \(plan.dropped.map(\.number))")
     return true
