@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `the article about another HTTP client shows the code that is tested`() throws {
-    let code = Self.file("Tests/Packages/ServerPackages/OtherHTTPClientTests/NIOLoginClient.swift")
+    let code = Self.file("Tests/Packages/OtherHTTPClient/OtherHTTPClientTests/NIOLoginClient.swift")
     let article = Self.file("Sources/WebLogin/WebLogin.docc/OtherHTTPClient.md")
     let shown = try #require(Self.blocks("swift", in: article).first)
     #expect(!code.isEmpty && code == shown + "\n")
