@@ -25,6 +25,6 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         sessionTools("SessionServiceAdapters"), sessionTools("SessionToolsBase"),
       ],
-      path: "ServiceAdapterTests"),
+      path: "ServiceAdapterTests")
   ]
 )
