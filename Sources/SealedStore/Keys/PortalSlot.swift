@@ -5,7 +5,7 @@ package import SessionToolsBase
 ///
 /// Its reference is `portal:` and, in base64url, `version 1 ‖ salt 32`. It does not name the app,
 /// because the portal gives an app no secret but its own.
-package struct PortalSlot: Hashable, Sendable {
+package struct PortalSlot: ReferencedSlot {
   package static let scheme = "portal"
   private static let version: UInt8 = 1
   private static let saltByteCount = 32
@@ -19,15 +19,8 @@ package struct PortalSlot: Hashable, Sendable {
     salt = bytes.bytes(0..<bytes.byteCount)
   }
 
-  /// Reads the parameters of a slot; `nil` when it is not exactly the slot of a sandboxed app.
-  package init?(_ parameters: KeySlot.Parameters) {
-    guard case .namedKey(let text) = parameters, let reference = KeyReference(text) else {
-      return nil
-    }
-    self.init(reference)
-  }
-
-  init?(_ reference: KeyReference) {
+  /// Reads the reference of a slot; `nil` when it is not exactly the slot of a sandboxed app.
+  package init?(_ reference: KeyReference) {
     guard reference.scheme == Self.scheme, let bytes = reference.bytes,
       bytes.count == 1 + Self.saltByteCount, bytes[0] == Self.version
     else { return nil }

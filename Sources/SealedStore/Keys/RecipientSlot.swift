@@ -4,7 +4,7 @@ package import SessionToolsBase
 ///
 /// Its reference is `x25519:` and, in base64url, `version 1 ‖ public key 32 ‖ sealed box 80 ‖
 /// label`.
-package struct RecipientSlot: Hashable, Sendable {
+package struct RecipientSlot: ReferencedSlot {
   package static let scheme = "x25519"
   private static let version: UInt8 = 1
   private static let boxOffset = 1 + SealedBox.publicKeyByteCount
@@ -24,15 +24,8 @@ package struct RecipientSlot: Hashable, Sendable {
     self.label = label
   }
 
-  /// Reads the parameters of a slot; `nil` when it is not exactly the slot of a recipient.
-  package init?(_ parameters: KeySlot.Parameters) {
-    guard case .namedKey(let text) = parameters, let reference = KeyReference(text) else {
-      return nil
-    }
-    self.init(reference)
-  }
-
-  init?(_ reference: KeyReference) {
+  /// Reads the reference of a slot; `nil` when it is not exactly the slot of a recipient.
+  package init?(_ reference: KeyReference) {
     guard reference.scheme == Self.scheme, let bytes = reference.bytes,
       bytes.count >= Self.labelOffset, bytes[0] == Self.version,
       let label = SlotLabel(bytes[Self.labelOffset...])

@@ -4,7 +4,7 @@ package import SessionToolsBase
 ///
 /// Its reference is `fido2:` and, in base64url, `version 1 ‖ flags 1 ‖ salt 32 ‖ length c of the
 /// credential ID 2 ‖ credential ID c ‖ label`.
-package struct SecurityKeySlot: Hashable, Sendable {
+package struct SecurityKeySlot: ReferencedSlot {
   package static let scheme = "fido2"
   package static let saltByteCount = 32
   package static let credentialByteCounts = 1...1023
@@ -29,15 +29,8 @@ package struct SecurityKeySlot: Hashable, Sendable {
     self.label = label
   }
 
-  /// Reads the parameters of a slot; `nil` when it is not exactly the slot of a security key.
-  package init?(_ parameters: KeySlot.Parameters) {
-    guard case .namedKey(let text) = parameters, let reference = KeyReference(text) else {
-      return nil
-    }
-    self.init(reference)
-  }
-
-  init?(_ reference: KeyReference) {
+  /// Reads the reference of a slot; `nil` when it is not exactly the slot of a security key.
+  package init?(_ reference: KeyReference) {
     guard reference.scheme == Self.scheme, let bytes = reference.bytes,
       bytes.count >= Self.credentialOffset, bytes[0] == Self.version,
       bytes[1] & ~Self.verificationFlag == 0
