@@ -68,6 +68,7 @@ package struct JournalLocation {
   /// - Returns: The journal, and whether it is new.
   /// - Throws: As ``open()`` and `SealedFileStore.create`.
   func openOrMake() throws -> (journal: SealedFileStore, isNew: Bool) {
+    removeMoved()
     if try SealedFileStore.exists(at: path) { return (try open(), false) }
     try FileManager.default.createDirectory(
       atPath: path.parentPath, withIntermediateDirectories: true)
@@ -81,23 +82,38 @@ package struct JournalLocation {
     do {
       // No other process can begin a migration in it meanwhile.
       try Migration.withExclusiveAccess(toJournal: journal) {
-        let files = FileManager.default
-        let names = Set(try files.contentsOfDirectory(atPath: path))
-        guard try journal.keys(in: nil).isEmpty,
-          names.isSubset(of: ["header", "header.copy", "journal", "lock", "mark"])
-        else { return }
-        // From here on it is no longer a store, whatever happens.
-        let removed = "\(path).\(UUID().uuidString).removed"
-        try files.moveItem(atPath: path, toPath: removed)
-        for name in names { try files.removeItem(atPath: "\(removed)/\(name)") }
-        if try files.contentsOfDirectory(atPath: removed).isEmpty {
-          try files.removeItem(atPath: removed)
+        let names = try FileManager.default.contentsOfDirectory(atPath: path)
+        guard try journal.keys(in: nil).isEmpty, Self.fileNames.isSuperset(of: names) else {
+          return
         }
+        // From here on it is no longer a store, whatever happens.
+        let moved = "\(path).\(UUID().uuidString).removed"
+        try FileManager.default.moveItem(atPath: path, toPath: moved)
+        removeMoved()
       }
     } catch {
       StandardError.complain("\(path): the empty journal could not be removed: \(error)")
     }
   }
+
+  /// Removes what this process and killed ones moved away; what has other files stays.
+  private func removeMoved() {
+    let directory = path.parentPath
+    for name in Files.names(in: directory) where isMoved(name) {
+      let moved = "\(directory)/\(name)"
+      for file in Self.fileNames { Files.remove("\(moved)/\(file)") }
+      // Fails if the directory is not empty.
+      unsafe rmdir(moved)
+    }
+  }
+
+  private func isMoved(_ name: String) -> Bool {
+    let journal = path.withoutTrailingSlashes.split(separator: "/").last ?? ""
+    guard let identifier = name.split(separator: ".").dropLast().last else { return false }
+    return UUID(uuidString: "\(identifier)") != nil && name == "\(journal).\(identifier).removed"
+  }
+
+  private static let fileNames: Set = ["header", "header.copy", "journal", "lock", "mark"]
 
   private var options: SealedFileStore.Options {
     // A large journal is compacted when it is closed, which fails once it is removed.
