@@ -13,6 +13,7 @@ import TestSupport
 //   polkit-availability ACTION     reports whether it is available, after a line of input
 //   issue SECONDS                  writes an expiring token, encoded
 //   check                          reads such a token and reports whether it is valid
+//   events                         reports what logind does, idleness included, until it is killed
 //   find PROCESS                   reads byte strings and reports which are in a process's memory
 //
 // It writes each question and each message on a line, and reads an answer for each question: "="
@@ -66,6 +67,13 @@ case "check":
   let token = try JSONDecoder().decode(
     ExpiringToken.self, from: Data(StandardInput.line().copyBytes()))
   say("\(token.isValid(at: SystemSessionClock().instant))")
+case "events":
+  do {
+    let program = "AuthenticationWorker-\(getpid())"
+    try await LogindSource(program: program, countsIdleness: true).run { say("\($0)") }
+  } catch {
+    fail("\(error)")
+  }
 case "find":
   guard let process = Int32(argument(1)) else { fail("\(argument(1)) is not a process identifier") }
   try find(in: process)
