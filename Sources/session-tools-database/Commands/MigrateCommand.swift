@@ -47,19 +47,7 @@ struct MigrateCommand: ParsableCommand {
   @OptionGroup(title: "Key of the target") var toKey: MigrationKeyOptions<TargetSide>
 
   @OptionGroup(title: "Database") var connection: ConnectionOptions
-  @OptionGroup(title: "Items") var choices: MigrationChoices
-  @OptionGroup var mode: MigrationModeOptions
-
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "The directory of the migration's journal; beside the store in a directory by default.",
-      valueName: "directory"), completion: .directory,
-    transform: { try StoreLocation("sealed:\($0)").sealedPath() })
-  var journal: String?
-
-  @OptionGroup var interaction: InteractionOptions
-  @OptionGroup var format: JSONOption
+  @OptionGroup var options: MigrateOptions
 
   func validate() throws {
     try KeyArgument.checkDescriptors([fromKey.argument, toKey.argument])
@@ -68,18 +56,12 @@ struct MigrateCommand: ParsableCommand {
         "One of --from and --to is a database, postgresql://USER@HOST/DATABASE, and the other one "
           + "a store in a directory. session-tools migrate copies between two directories.")
     }
-    try mode.check(choices)
+    try options.check()
   }
 
   func run() throws {
-    let source = try open(from, fromKey)
-    let target = try open(to, toKey)
-    try MigrationRun(
-      source: source, target: target, options: choices.options,
-      place: JournalLocation(
-        path: journal, source: source, target: target, timeout: Self.fileTimeout),
-      output: MigrationOutput(format: format)
-    ).run(mode.mode)
+    try options.run(
+      from: open(from, fromKey), to: open(to, toKey), timeout: Self.fileTimeout)
   }
 
   /// How long to wait for another process that writes to the store in a directory.
@@ -90,12 +72,12 @@ struct MigrateCommand: ParsableCommand {
   ) throws -> MigratedStore {
     switch end {
     case .database(let address):
-      let open = try connection.connect(to: address, interaction)
-        .open(key.argument, interaction, keyOptions: "--\(Side.prefix)-")
+      let open = try connection.connect(to: address, options.interaction)
+        .open(key.argument, options.interaction, keyOptions: "--\(Side.prefix)-")
       return MigratedStore(store: open.store, key: open.key.source)
     case .directory(let path):
       let (open, key) = try KeyFinder(
-        path: path, argument: key.argument, interaction: interaction
+        path: path, argument: key.argument, interaction: options.interaction
       ).open(SealedFileStore.Options(lockTimeout: Self.fileTimeout, onNotice: Notices.tell))
       return MigratedStore(store: open.store, location: .sealed(path: path), key: key)
     }

@@ -53,38 +53,21 @@ struct MigrateCommand: ParsableCommand {
   var to: StoreLocation
   @OptionGroup(title: "Key of the target") var toKey: MigrationKeyOptions<TargetSide>
 
-  @OptionGroup(title: "Items") var choices: MigrationChoices
-
-  @OptionGroup var mode: MigrationModeOptions
-
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "The directory of the migration's journal; beside the target by default.",
-      valueName: "directory"), completion: .directory,
-    transform: { try StoreLocation("sealed:\($0)").sealedPath() })
-  var journal: String?
-
+  @OptionGroup var options: MigrateOptions
   @OptionGroup var waiting: TimeoutOptions
-  @OptionGroup var interaction: InteractionOptions
-  @OptionGroup var format: JSONOption
 
   func validate() throws {
     try KeyArgument.checkDescriptors(
       [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
-    try mode.check(choices)
+    try options.check()
   }
 
   func run() throws {
+    let interaction = options.interaction
     let source = try from.open(fromKey.argument, interaction, timeout: waiting.timeout)
     let target = try StoreOpener(
       location: to, key: toKey.argument, interaction: interaction, timeout: waiting.timeout
     ).openForMigration()
-    try MigrationRun(
-      source: source, target: target, options: choices.options,
-      place: JournalLocation(
-        path: journal, source: source, target: target, timeout: waiting.timeout),
-      output: MigrationOutput(format: format)
-    ).run(mode.mode)
+    try options.run(from: source, to: target, timeout: waiting.timeout)
   }
 }
