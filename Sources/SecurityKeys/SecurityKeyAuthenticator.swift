@@ -70,6 +70,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   ) async throws(AuthenticationError) -> AuthenticationMethod {
     let store = store
     store.lock()
+    var failure = AuthenticationError(.failed, "the security key was not asked")
     for failureCount in 0..<Self.largestTryCount {
       let person = Person(
         prompt: prompt, request: request, failureCount: failureCount,
@@ -92,9 +93,11 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
       } catch {
         if let refusal = person.refusal { throw refusal }
         guard error.code == StoreError.wrongKey else { throw AuthenticationError(error) }
+        failure = AuthenticationError(
+          .failed, error.reason, remedy: error.remedy, underlying: error)
       }
     }
-    throw AuthenticationError(.failed, "the PIN of the security key was wrong")
+    throw failure
   }
 }
 
@@ -142,14 +145,15 @@ private final class Person: Sendable {
 
   @Sendable func pin(_ question: SecurityKeyPINQuestion) -> SecretBytes? {
     guard question.triesLeft >= fewestTriesLeft else {
-      refuse(AuthenticationError(.failed, "the PIN of the security key was wrong"))
+      refuse(
+        AuthenticationError(
+          .failed, "the PIN of the security key was wrong",
+          remedy: "Authenticate again to use what is left: "
+            + SecurityKeyPINQuestion.tries(question.triesLeft)))
       return nil
     }
-    let name = question.label.isEmpty ? question.product : question.label
-    let count = question.triesLeft
     let asked = AuthenticationQuestion(
-      text: "PIN of \(name) (\(count) \(count == 1 ? "try" : "tries") left):", isSecret: true,
-      failureCount: failureCount, request: request)
+      text: "\(question.text):", isSecret: true, failureCount: failureCount, request: request)
     let answer = BlockingAnswer<SecretBytes, AuthenticationError>()
     let task = Task { [prompt] in
       do throws(AuthenticationError) {

@@ -134,6 +134,17 @@ package struct SlotList {
     try wrapping.unwrapStoreKey(in: slot, with: key, orThrow: forged()) != nil
   }
 
+  /// Returns the error of a source that a revocation asked for a slot, with what to do about it.
+  func revocationError(_ error: StoreError, at slot: KeySlot) -> StoreError {
+    guard error.isOfSlot else { return error }
+    let remedy =
+      error.code == .cancelled
+      ? "Nothing was changed"
+      : "Nothing was changed; to shut out the key of this slot, first remove the slot with "
+        + "\(command("remove")) \(slot.number)"
+    return error.inSlot(slot, of: store, remedy: remedy)
+  }
+
   /// Returns the error for keys or slots that do not allow what was asked for.
   func error(
     _ code: StoreError.Code, _ reason: String, remedy: String

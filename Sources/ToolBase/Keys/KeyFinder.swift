@@ -69,31 +69,30 @@ package struct KeyFinder {
   ) throws -> Found {
     if let found = try keys.openNamed(open) { return found }
     let slots = try SealedFileStore.keySlots(at: path)
-    var refusal: Refusal?
+    var refusals: [Refusal] = []
     if let key = try defaultKey(slots) {
       switch keys.outcome(of: open, with: key) {
       case .success(let found): return found
       case .failure(let error):
         guard key.givesWay(after: error) else { throw error }
-        refusal = Refusal(keyName: key.name, error: error)
+        refusals.append(Refusal(keyName: key.name, error: error))
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
     do throws(StoreError) {
       if let found = try openWithSecurityKey(slots, open) { return found }
     } catch {
-      // A person who dismissed the question, or cannot use the key, may know the passphrase.
-      guard [.promptDismissed, .unavailable, .accessDenied].contains(error.code) else {
-        throw error
-      }
-      refusal = refusal ?? Refusal(keyName: Self.securityKeyName, error: error)
+      // A person whose key does not open the store may know the passphrase.
+      guard Self.securityKeyErrors.contains(error.code) else { throw error }
+      refusals.append(Refusal(keyName: Self.securityKeyName, error: error))
     }
-    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
-      throw refusal?.error ?? keyMissing(slots, mayUnlock: asksAgent)
-    }
-    if let refusal {
+    let mayAsk = slots.contains(where: \.isPassphrase) && interaction.canAsk
+    // What a person tried last is reported last.
+    let last = mayAsk ? nil : refusals.popLast()
+    for refusal in refusals {
       StandardError.say("\(refusal.keyName) does not open \(path): \(refusal.error.reason)")
     }
+    guard mayAsk else { throw last?.error ?? keyMissing(slots, mayUnlock: asksAgent) }
     return try keys.openAsking(open)
   }
 
@@ -137,19 +136,24 @@ package struct KeyFinder {
 
   private static let securityKeyName = "the security key"
 
-  /// Opens the store with the security key of a slot; `nil` if it is not plugged in, or no person
-  /// is there.
+  /// The errors of a security key that does not open the store; others are of the store.
+  private static let securityKeyErrors: Set<StoreError.Code> = [
+    .wrongKey, .keyBlocked, .invalidKey, .promptDismissed, .timedOut, .unavailable, .accessDenied,
+  ]
+
+  /// Opens the store with the security keys that are plugged in; `nil` if none is that has a slot,
+  /// or no person is there.
   private func openWithSecurityKey<Found>(
     _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws(StoreError) -> Found? {
-    let slots = slots.filter(\.isSecurityKey).compactMap(\.parameters)
-    guard !slots.isEmpty, interaction.canAsk else { return nil }
+    guard slots.contains(where: \.isSecurityKey), interaction.canAsk else { return nil }
     try SharedLibrary.fido2.check()
-    for slot in slots where try SecurityKey.isConnected(for: slot) {
-      let key = ChosenKey(PluggedInKey(keys.prompt), name: Self.securityKeyName, place: nil)
-      return try keys.outcome(of: open, with: key).get()
+    let key = ChosenKey(PluggedInKey(keys.prompt), name: Self.securityKeyName, place: nil)
+    switch keys.outcome(of: open, with: key) {
+    case .success(let found): return found
+    case .failure(let error) where error.code == .keyMissing: return nil
+    case .failure(let error): throw error
     }
-    return nil
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {

@@ -90,7 +90,7 @@ package struct KeySearch {
   ) throws(StoreError) -> Found {
     do throws(StoreError) {
       return try open(key)
-    } catch let error where error.code == .wrongKey && error.store == store {
+    } catch let error where error.code == .wrongKey && error.underlying == nil {
       // Not of the key itself, such as a token with a PIN, which says more.
       throw StoreError(
         .wrongKey, store: store, reason: "\(key.name) does not open it",
