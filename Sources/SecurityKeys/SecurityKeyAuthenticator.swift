@@ -42,8 +42,9 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   public func availability() async -> AuthenticatorAvailability {
     let store = store
     do throws(StoreError) {
-      let result = await queues.next.result { () throws(StoreError) -> AuthenticationError? in
-        let slots = try store.keySlots().compactMap(\.parameters).filter(\.isOfSecurityKey)
+      let result = await onLane { () throws(StoreError) -> AuthenticationError? in
+        let slots = try store.slotsOnDisk().compactMap(\.parameters).filter(
+          \.isOfSecurityKey)
         for slot in slots where try SecurityKey.isConnected(for: slot) { return nil }
         return slots.isEmpty
           ? AuthenticationError(.misconfigured, "no security key opens the store")
@@ -77,7 +78,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
         fewestTriesLeft: failureCount == 0 ? 1 : Self.fewestTriesLeft)
       let key = SecurityKey(timeout: request.timeout, pin: person.pin, onTouch: person.touch)
       let result = await withTaskCancellationHandler {
-        await queues.next.result { () throws(StoreError) in try store.unlock(with: key) }
+        await onLane { () throws(StoreError) in try store.unlock(with: key) }
       } onCancel: {
         key.cancel()
         person.leave()
@@ -107,6 +108,22 @@ extension AuthenticationMethod {
 }
 
 private let queues = BlockingQueues("session-tools.security-key", count: 1)
+private let lane = NameLocks<String>(store: "security key")
+
+/// Calls security keys for one caller after the other, because a key that waits for a touch answers
+/// no other call; a task that is cancelled while it waits for its turn returns at once.
+private func onLane<Value: Sendable>(
+  _ work: @escaping @Sendable () throws(StoreError) -> sending Value
+) async -> Result<Value, StoreError> {
+  let name = "lane"
+  do throws(StoreError) {
+    try await lane.lock(name, timeout: .seconds(Int64.max))
+  } catch {
+    return .failure(error)
+  }
+  defer { lane.unlock(name) }
+  return await queues.next.result(of: work)
+}
 
 /// The person in front of a prompt, for a security key that blocks its thread.
 private final class Person: Sendable {

@@ -78,4 +78,20 @@ import Testing
       ])
     #expect(key.count("cancelled") == 1)
   }
+
+  @Test func `a cancelled evaluation that waits behind another one ends within a second`()
+    async throws
+  {
+    let (stage, key) = (try KeyStage(), try SoftwareKey())
+    _ = try await stage.run("enroll:1234", with: [key])
+    try key.behave(.init(touch: "never"))
+    let worker = try stage.start("gate-behind:1234", with: [key])
+    try await key.waits(times: 3)
+    try worker.tell()
+    #expect(
+      try await worker.end().suffix(2) == [
+        "within a second true, locked true",
+        "gate-behind: appCancel: the program cancelled the authentication",
+      ])
+  }
 }
