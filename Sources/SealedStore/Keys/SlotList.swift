@@ -30,6 +30,24 @@ package struct SlotList {
     records.enumerated().map { KeySlot(number: $0 + 1, parameters: $1.parameters) }
   }
 
+  /// Returns the number that a slot has now, after changes by other processes.
+  ///
+  /// - Parameters:
+  ///   - number: The number that it had.
+  ///   - listed: The slots at that time.
+  /// - Returns: The number now.
+  /// - Throws: `invalidKey` when it was removed or changed.
+  package func number(of number: Int, in listed: [SlotRecord]) throws(StoreError) -> Int {
+    // A number that was never listed is reported with the slots that there are.
+    guard 1...listed.count ~= number else { return number }
+    guard let place = records.firstIndex(of: listed[number - 1]) else {
+      throw error(
+        .invalidKey, "key slot \(number) was removed or changed since the slots were listed",
+        remedy: "List them again with \(command("list"))")
+    }
+    return place + 1
+  }
+
   // MARK: - Changing
 
   /// Adds a slot with the store key in it.
