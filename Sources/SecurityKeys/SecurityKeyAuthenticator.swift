@@ -110,8 +110,8 @@ extension AuthenticationMethod {
 private let queues = BlockingQueues("session-tools.security-key", count: 1)
 private let lane = NameLocks<String>(store: "security key")
 
-/// Calls security keys for one caller after the other, because a key that waits for a touch answers
-/// no other call; a task that is cancelled while it waits for its turn returns at once.
+/// Calls security keys for one caller after the other: a key that waits for a touch does not
+/// answer others; a task that is cancelled while it waits for its turn returns at once.
 private func onLane<Value: Sendable>(
   _ work: @escaping @Sendable () throws(StoreError) -> sending Value
 ) async -> Result<Value, StoreError> {

@@ -1,6 +1,5 @@
 import Foundation
 package import SealedStore
-import SecurityKeys
 import SessionTools
 import SessionToolsBase
 
@@ -58,42 +57,24 @@ package struct KeyFinder {
     }
   }
 
-  /// A key that does not open the store, and why.
-  private struct Refusal {
-    let keyName: String
-    let error: StoreError
-  }
-
   private func search<Found>(
     asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
     if let found = try keys.openNamed(open) { return found }
     let slots = try SealedFileStore.keySlots(at: path)
-    var refusals: [Refusal] = []
+    var refusals: [KeySearch.Refusal] = []
     if let key = try defaultKey(slots) {
       switch keys.outcome(of: open, with: key) {
       case .success(let found): return found
       case .failure(let error):
         guard key.givesWay(after: error) else { throw error }
-        refusals.append(Refusal(keyName: key.name, error: error))
+        refusals.append(KeySearch.Refusal(keyName: key.name, error: error))
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
-    do throws(StoreError) {
-      if let found = try openWithSecurityKey(slots, open) { return found }
-    } catch {
-      // A person whose key does not open the store may know the passphrase.
-      guard Self.securityKeyErrors.contains(error.code) else { throw error }
-      refusals.append(Refusal(keyName: Self.securityKeyName, error: error))
+    return try keys.openAtTerminal(slots, after: refusals, open) {
+      keyMissing(slots, mayUnlock: asksAgent)
     }
-    let mayAsk = slots.contains(where: \.isPassphrase) && interaction.canAsk
-    // What a person tried last is reported last.
-    let last = mayAsk ? nil : refusals.popLast()
-    for refusal in refusals {
-      StandardError.say("\(refusal.keyName) does not open \(path): \(refusal.error.reason)")
-    }
-    guard mayAsk else { throw last?.error ?? keyMissing(slots, mayUnlock: asksAgent) }
-    return try keys.openAsking(open)
   }
 
   /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
@@ -132,28 +113,6 @@ package struct KeyFinder {
     }
     guard slots.contains(where: \.isOfSandboxedApp) else { return nil }
     return ChosenKey(PortalKey(), name: "the app's secret", place: nil)
-  }
-
-  private static let securityKeyName = "the security key"
-
-  /// The errors of a security key that does not open the store; others are of the store.
-  private static let securityKeyErrors: Set<StoreError.Code> = [
-    .wrongKey, .keyBlocked, .invalidKey, .promptDismissed, .timedOut, .unavailable, .accessDenied,
-  ]
-
-  /// Opens the store with the security keys that are plugged in; `nil` if none is that has a slot,
-  /// or no person is there.
-  private func openWithSecurityKey<Found>(
-    _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
-  ) throws(StoreError) -> Found? {
-    guard slots.contains(where: \.isSecurityKey), interaction.canAsk else { return nil }
-    try SharedLibrary.fido2.check()
-    let key = ChosenKey(PluggedInKey(keys.prompt), name: Self.securityKeyName, place: nil)
-    switch keys.outcome(of: open, with: key) {
-    case .success(let found): return found
-    case .failure(let error) where error.code == .keyMissing: return nil
-    case .failure(let error): throw error
-    }
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
