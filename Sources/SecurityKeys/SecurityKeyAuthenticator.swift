@@ -42,8 +42,9 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   public func availability() async -> AuthenticatorAvailability {
     let store = store
     do throws(StoreError) {
-      let result = await queues.next.result { () throws(StoreError) -> AuthenticationError? in
-        let slots = try store.keySlots().compactMap(\.parameters).filter(\.isOfSecurityKey)
+      let result = await onLane { () throws(StoreError) -> AuthenticationError? in
+        let slots = try store.slotsOnDisk().compactMap(\.parameters).filter(
+          \.isOfSecurityKey)
         for slot in slots where try SecurityKey.isConnected(for: slot) { return nil }
         return slots.isEmpty
           ? AuthenticationError(.misconfigured, "no security key opens the store")
@@ -70,13 +71,14 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   ) async throws(AuthenticationError) -> AuthenticationMethod {
     let store = store
     store.lock()
+    var failure = AuthenticationError(.failed, "the security key was not asked")
     for failureCount in 0..<Self.largestTryCount {
       let person = Person(
         prompt: prompt, request: request, failureCount: failureCount,
         fewestTriesLeft: failureCount == 0 ? 1 : Self.fewestTriesLeft)
       let key = SecurityKey(timeout: request.timeout, pin: person.pin, onTouch: person.touch)
       let result = await withTaskCancellationHandler {
-        await queues.next.result { () throws(StoreError) in try store.unlock(with: key) }
+        await onLane { () throws(StoreError) in try store.unlock(with: key) }
       } onCancel: {
         key.cancel()
         person.leave()
@@ -92,9 +94,11 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
       } catch {
         if let refusal = person.refusal { throw refusal }
         guard error.code == StoreError.wrongKey else { throw AuthenticationError(error) }
+        failure = AuthenticationError(
+          .failed, error.reason, remedy: error.remedy, underlying: error)
       }
     }
-    throw AuthenticationError(.failed, "the PIN of the security key was wrong")
+    throw failure
   }
 }
 
@@ -104,6 +108,22 @@ extension AuthenticationMethod {
 }
 
 private let queues = BlockingQueues("session-tools.security-key", count: 1)
+private let lane = NameLocks<String>(store: "security key")
+
+/// Calls security keys for one caller after the other: a key that waits for a touch does not
+/// answer others; a task that is cancelled while it waits for its turn returns at once.
+private func onLane<Value: Sendable>(
+  _ work: @escaping @Sendable () throws(StoreError) -> sending Value
+) async -> Result<Value, StoreError> {
+  let name = "lane"
+  do throws(StoreError) {
+    try await lane.lock(name, timeout: .seconds(Int64.max))
+  } catch {
+    return .failure(error)
+  }
+  defer { lane.unlock(name) }
+  return await queues.next.result(of: work)
+}
 
 /// The person in front of a prompt, for a security key that blocks its thread.
 private final class Person: Sendable {
@@ -142,14 +162,15 @@ private final class Person: Sendable {
 
   @Sendable func pin(_ question: SecurityKeyPINQuestion) -> SecretBytes? {
     guard question.triesLeft >= fewestTriesLeft else {
-      refuse(AuthenticationError(.failed, "the PIN of the security key was wrong"))
+      refuse(
+        AuthenticationError(
+          .failed, "the PIN of the security key was wrong",
+          remedy: "Authenticate again to use what is left: "
+            + SecurityKeyPINQuestion.tries(question.triesLeft)))
       return nil
     }
-    let name = question.label.isEmpty ? question.product : question.label
-    let count = question.triesLeft
     let asked = AuthenticationQuestion(
-      text: "PIN of \(name) (\(count) \(count == 1 ? "try" : "tries") left):", isSecret: true,
-      failureCount: failureCount, request: request)
+      text: "\(question.text):", isSecret: true, failureCount: failureCount, request: request)
     let answer = BlockingAnswer<SecretBytes, AuthenticationError>()
     let task = Task { [prompt] in
       do throws(AuthenticationError) {

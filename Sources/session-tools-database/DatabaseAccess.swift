@@ -12,8 +12,8 @@ struct DatabaseAccess {
   /// The store, as messages name it.
   var name: String { inspector.place.name }
 
-  /// Opens the store with the key that the options or the environment name, or with a passphrase
-  /// that is asked for; also returns the key.
+  /// Opens the store with the key that the options or the environment name, with a security key
+  /// that is plugged in, or with a passphrase that is asked for; also returns the key.
   ///
   /// - Parameters:
   ///   - argument: The key that the options name.
@@ -36,13 +36,12 @@ struct DatabaseAccess {
         store: try SealedDatabaseStore.open(address, key: key.source, options: options), key: key)
     }
     if let found = try search.openNamed(open) { return found }
-    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
-      throw StoreError(
+    return try search.openAtTerminal(slots, open) {
+      StoreError(
         .keyMissing, store: name, reason: "no key was given",
         remedy: "Give "
           + KeySearch.remedies(for: slots, start: start).joined(separator: ", or "))
     }
-    return try search.openAsking(open)
   }
 
   /// Takes or makes the key for a new slot.

@@ -21,6 +21,6 @@ import Testing
   }
 
   @Test func thereAreTranscripts() {
-    #expect(Self.all.count >= 8)
+    #expect(Self.all.count >= 9)
   }
 }

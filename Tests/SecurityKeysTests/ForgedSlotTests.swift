@@ -14,7 +14,9 @@ import Testing
     let store = try SealedFileStore.open(at: forged.path, key: forged.keyFile)
     for _ in 2...KeySlot.largestCount { _ = try store.addSlot(copied) }
     let last = try await forged.run("open:1234", with: [key]).last
-    #expect(last?.hasPrefix("open: invalidKey: the key was asked for another slot") == true)
+    #expect(
+      last?.hasPrefix("open: invalidKey: key slot 3 (Ada's): the key was asked for another slot")
+        == true)
     #expect(key.count("right PIN") == 3)
     #expect(key.count("assertion") == 2)
     #expect(try await forged.run("open:0000", with: [key]).last?.contains("7 tries") == true)

@@ -32,10 +32,14 @@ import Testing
 
   @Test(arguments: [
     ("", "1234", SoftwareKey.Behavior(), "gate: userCancel: the person dismissed the question"),
-    ("1234", "1234", .init(touch: "refused"), "gate: userCancel: the person refused on the key"),
+    (
+      "1234", "1234", .init(touch: "refused"),
+      "gate: userCancel: key slot 2 (Ada's): the person refused on the key"
+    ),
     (
       "1234", "1234", .init(touch: "hangs up"),
-      "gate: serviceLost: the key does not answer as it should (FIDO_ERR_RX)"
+      "gate: serviceLost: key slot 2 (Ada's): Software Key does not answer as it should "
+        + "(FIDO_ERR_RX)"
     ),
   ])
   func `what happens at the key is the error of the gate`(
@@ -51,10 +55,11 @@ import Testing
     let (stage, key) = (try KeyStage(), try SoftwareKey())
     _ = try await stage.run("enroll:1234", "open:0000", "open:0000", "open:0000", with: [key])
     let last = try await stage.run("gate:1234", with: [key]).last
-    #expect(last?.hasPrefix("gate: lockout: the key accepts no PIN for now") == true)
+    #expect(
+      last?.hasPrefix("gate: lockout: key slot 2 (Ada's): the key accepts no PIN for now") == true)
     #expect(
       try await stage.run("gate:1234", with: []).last
-        == "gate: biometryNotAvailable: the key that opens the slot is not plugged in")
+        == "gate: biometryNotAvailable: key slot 2 (Ada's): its security key is not plugged in")
   }
 
   @Test func `a cancelled evaluation ends within a second and leaves the store locked`()
@@ -72,5 +77,21 @@ import Testing
         "gate-cancelled: appCancel: the program cancelled the authentication",
       ])
     #expect(key.count("cancelled") == 1)
+  }
+
+  @Test func `a cancelled evaluation that waits behind another one ends within a second`()
+    async throws
+  {
+    let (stage, key) = (try KeyStage(), try SoftwareKey())
+    _ = try await stage.run("enroll:1234", with: [key])
+    try key.behave(.init(touch: "never"))
+    let worker = try stage.start("gate-behind:1234", with: [key])
+    try await key.waits(times: 3)
+    try worker.tell()
+    #expect(
+      try await worker.end().suffix(2) == [
+        "within a second true, locked true",
+        "gate-behind: appCancel: the program cancelled the authentication",
+      ])
   }
 }

@@ -1,4 +1,5 @@
 import SealedStore
+import SecurityKeys
 import SessionToolsBase
 import SoftwareKeys
 import TestSupport
@@ -15,10 +16,35 @@ import Testing
     try worker.tell()
     #expect(
       try await worker.end().last
-        == "open-cancelled: cancelled: the program cancelled the use of the key")
+        == "open-cancelled: cancelled: key slot 2 (Ada's): the program cancelled the use of the "
+        + "key")
     #expect(key.count("cancelled") == 1)
     try key.behave(.init())
     #expect(try await stage.run("open:1234", with: [key]).last == "open: ok")
+  }
+
+  @Test(arguments: ["question", "touch", "before"])
+  func `after a cancellation nothing else is reported`(moment: String) async throws {
+    let (stage, key) = (try KeyStage(), try SoftwareKey())
+    _ = try await stage.run("enroll:1234", with: [key])
+    let lines = try await stage.run(
+      "cancelled-at-\(moment):1234", with: moment == "before" ? [] : [key])
+    #expect(
+      lines.last == "cancelled-at-\(moment): cancelled: "
+        + "key slot 2 (Ada's): the program cancelled the use of the key")
+    #expect(lines.contains { $0.hasPrefix("PIN?") } == (moment != "before"))
+    #expect(key.count("wrong PIN") == 0)
+    #expect(try await stage.run("open:1234", with: [key]).last == "open: ok")
+  }
+
+  @Test func `a timeout is one that libfido2 takes`() {
+    #expect(Duration.seconds(Int64.max).milliseconds == Int32.max)
+    #expect(Duration.milliseconds(Int64(Int32.max) + 1).milliseconds == Int32.max)
+    #expect(Duration.milliseconds(1500).milliseconds == 1500)
+    // -1 would be to wait forever.
+    for timeout in [Duration.milliseconds(-1), .seconds(Int64.min), .zero] {
+      #expect(timeout.milliseconds == 0)
+    }
   }
 
   @Test(arguments: [1, 2])

@@ -21,7 +21,8 @@ import Testing
     for present in [[], [other]] {
       #expect(
         try await stage.run("open:1234", "connected", with: present) == [
-          "open: keyMissing: the key that opens the slot is not plugged in", "0", "connected: ok",
+          "open: keyMissing: key slot 2 (Ada's): its security key is not plugged in", "0",
+          "connected: ok",
         ])
     }
     #expect(other.log == ["unknown credential", "unknown credential"])
@@ -40,9 +41,10 @@ import Testing
     #expect(
       try await stage.run("open:", "open:123", "open:1234", with: [key]) == [
         "PIN? label 'Ada's', Software Key, 8 left",
-        "open: promptDismissed: the question for its PIN was dismissed",
+        "open: promptDismissed: key slot 2 (Ada's): the question for its PIN was dismissed",
         "PIN? label 'Ada's', Software Key, 8 left",
-        "open: wrongKey: the PIN is wrong: PINs have 4 to 63 bytes; this did not cost a try",
+        "open: wrongKey: key slot 2 (Ada's): the PIN is wrong: PINs have 4 to 63 bytes; this did "
+          + "not cost a try",
         "PIN? label 'Ada's', Software Key, 8 left", "touch", "open: ok",
       ])
   }
@@ -78,11 +80,11 @@ import Testing
     try key.behave(.init(touch: "refused"))
     #expect(
       try await stage.run("open:", with: [key]).last
-        == "open: promptDismissed: the person refused on the key")
+        == "open: promptDismissed: key slot 2 (touched): the person refused on the key")
     try key.behave(.init(touch: "never"))
     #expect(
       try await stage.run("open:", with: [key], timeout: 0.5).last
-        == "open: timedOut: the key was not touched in time")
+        == "open: timedOut: key slot 2 (touched): the key was not touched in time")
     // It was told that no one waits for it any more.
     try await wait(until: "the key stops waiting") { key.count("cancelled") == 1 }
     try key.behave(.init(touch: "late"))
@@ -95,10 +97,11 @@ import Testing
     try key.behave(.init(touch: "hangs up"))
     #expect(
       try await stage.run("open:", with: [key]).last
-        == "open: unavailable: the key does not answer as it should (FIDO_ERR_RX)")
+        == "open: unavailable: key slot 2 (touched): Software Key does not answer as it should "
+        + "(FIDO_ERR_RX)")
     try key.behave(.init(answer: "garbage"))
     let last = try await stage.run("open:", with: [key]).last
-    #expect(last?.hasPrefix("open: unavailable: the key does not answer as it should") == true)
+    #expect(last?.contains("(touched): Software Key does not answer as it should") == true)
   }
 
   @Test func `the keys that are plugged in are listed`() async throws {

@@ -77,12 +77,12 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: `invalidKey` when there is no such slot any more, or as ``addSlot(_:)``.
   public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
-    let slot = try key.makeSlot()
     let listed = listedSlots.withLock(\.self)
+    let slot = try key.makeSlot()
     try changeSlots { slots, storeKey throws(StoreError) in
       try slots.change(
-        self.number(of: number, in: listed, now: slots), to: slot,
-        for: key, wrapping: storeKey, random: environment.random)
+        slots.number(of: number, in: listed), to: slot, for: key, wrapping: storeKey,
+        random: environment.random)
     }
   }
 
@@ -99,23 +99,8 @@ extension SealedDatabaseStore {
   public func removeSlot(_ number: Int) throws(StoreError) {
     let listed = listedSlots.withLock(\.self)
     try changeSlots { slots, _ throws(StoreError) in
-      try slots.remove(self.number(of: number, in: listed, now: slots))
+      try slots.remove(slots.number(of: number, in: listed))
     }
-  }
-
-  /// Returns the number that a slot has now, after changes that this object may not know of.
-  private func number(
-    of number: Int, in listed: [SlotRecord], now slots: SlotList
-  ) throws(StoreError) -> Int {
-    // A number that was never listed is reported with the slots that there are.
-    guard 1...listed.count ~= number else { return number }
-    guard let place = slots.records.firstIndex(of: listed[number - 1]) else {
-      throw StoreError(
-        .invalidKey, store: database.name,
-        reason: "key slot \(number) was removed or changed since the slots were listed",
-        remedy: "List them again")
-    }
-    return place + 1
   }
 
   @discardableResult

@@ -21,35 +21,29 @@ package struct GivenKeys {
 
   /// Asks each source for each slot that it has not been asked for.
   ///
-  /// A source that opened a slot and then throws an error that ends the search is not asked for
-  /// the remaining slots.
-  ///
-  /// - Throws: A source's errors; `corrupt` when a slot is for a key but does not open with it.
+  /// - Throws: The first error of a source: without an answer it is not known whether the slot is
+  ///   to be kept, and a mistyped PIN must not shut its key out.
   package mutating func ask(for slots: SlotList) throws(StoreError) {
     for (position, source) in sources.enumerated() {
-      var opensAny = false
-      var hasEnded = false
-      for slot in slots.records {
+      for slot in slots.keySlots {
         guard let parameters = slot.parameters, answers[position][parameters] == nil else {
           continue
         }
-        var answer = Answer.notMine
         do throws(StoreError) {
-          if !hasEnded {
-            if let key = try source.wrappingKey(for: parameters) {
-              answer = .key(key)
-              let isOpen = try slots.opens(slot, with: key)
-              opensAny = opensAny || isOpen
-            } else if let (parameters, key) = try source.renewed(parameters) {
-              answer = .newSlot(parameters, key)
-            }
-          }
-        } catch let error where error.endsSearch && opensAny {
-          hasEnded = true
+          answers[position][parameters] = try Self.answer(of: source, for: parameters)
+        } catch {
+          throw slots.revocationError(error, at: slot)
         }
-        answers[position][parameters] = answer
       }
     }
+  }
+
+  private static func answer(
+    of source: any KeySource, for slot: KeySlot.Parameters
+  ) throws(StoreError) -> Answer {
+    if let key = try source.wrappingKey(for: slot) { return .key(key) }
+    if let (parameters, key) = try source.renewed(slot) { return .newSlot(parameters, key) }
+    return .notMine
   }
 
   /// Returns whether all sources were asked for all slots of a header.
@@ -62,7 +56,7 @@ package struct GivenKeys {
   /// them.
   ///
   /// - Throws: `wrongKey` when a source opens or renews no slot, `invalidKey` when there is no
-  ///   source, `corrupt` as `ask`.
+  ///   source, `corrupt` when a slot is for a key but does not open with it.
   package func rewrap(
     _ storeKey: KeyBytes, in slots: SlotList, random: any RandomSource
   ) throws(StoreError) -> [Int: SlotRecord] {

@@ -12,6 +12,15 @@ public struct KeySlot: Hashable, Sendable {
     self.number = number
     self.parameters = parameters
   }
+
+  /// The label that a person gave it; empty when it has none.
+  package var label: String {
+    switch parameters {
+    case .rawKey(let label): label
+    case .namedKey(let reference): ReferencedKey(reference).label ?? ""
+    case .passphrase, nil: ""
+    }
+  }
 }
 
 extension KeySlot {

@@ -11,16 +11,20 @@ public import SessionToolsBase
 /// processes continue.
 ///
 /// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` after a wrong
-/// guess, and `keyBlocked` when the token accepts no more guesses. Both end the search: no other
-/// slot is tried, so that opening a store once costs one guess. So does `cancelled`.
+/// guess: no other slot of the same kind is tried, so that opening a store once costs one guess. It
+/// throws `keyBlocked` when the token accepts no more guesses, and `cancelled` when no slot at all
+/// may be tried any more. After any other error the remaining slots are tried. If none opens, the
+/// store throws the error that says most about what to do. An error whose `store` is "key slot"
+/// gets the name of the store, and the number and the label of the slot.
 public protocol KeySource: Sendable {
   /// Returns the key that a slot was wrapped with, or `nil` when the slot is not for this source.
   ///
   /// The store finds out whether the key fits; it tries one slot after the other.
   ///
   /// - Throws: `keyMissing` when the slot is for this source and the key is missing, or another
-  ///   error that kept the source from answering: the store then tries other slots. `wrongKey` or
-  ///   `keyBlocked` when no other slot may be tried.
+  ///   error that kept the source from answering: the store then tries other slots. `wrongKey` when
+  ///   no other slot of this kind may be tried, `cancelled` when none may be. A revocation ends
+  ///   with any of them, and changes nothing.
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey?
 
   /// Checks that this source is willing to make the keys for all of these slots in one opening.

@@ -12,7 +12,7 @@ package struct MeasuredCost: Hashable, Sendable {
   private static let target = Duration.seconds(1)
 
   static let noMemory = StoreError(
-    .unavailable, store: Passphrase.slotName,
+    .unavailable, store: StoreError.slotName,
     reason: "deriving the key needs \(smallestMemoryByteCount >> 20) MiB of memory, "
       + "which are not available")
 

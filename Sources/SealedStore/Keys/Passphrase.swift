@@ -127,7 +127,7 @@ public struct Passphrase: KeySource {
       let sum = total.addingReportingOverflow(cost.partialValue)
       guard !cost.overflow, !sum.overflow, sum.partialValue <= limits.totalByteCount else {
         throw StoreError(
-          .invalidKey, store: Self.slotName,
+          .invalidKey, store: StoreError.slotName,
           reason: "the passphrase slots together take more than the allowed total of "
             + "\(limits.totalByteCount >> 20) MiB (passes times memory)",
           remedy: Self.remedy)
@@ -136,15 +136,13 @@ public struct Passphrase: KeySource {
     }
   }
 
-  /// The name of a slot in an error whose thrower does not know the store.
-  static let slotName = "key slot"
   private static let remedy =
     "Raise the passphrase's limits (Passphrase.Limits) if you trust the origin of the store"
 
   private func check(passes: Int, memoryByteCount: Int) throws(StoreError) {
     guard limits.passes.contains(passes), limits.memoryByteCount.contains(memoryByteCount) else {
       throw StoreError(
-        .invalidKey, store: Self.slotName,
+        .invalidKey, store: StoreError.slotName,
         reason: "\(passes) passes over \(memoryByteCount >> 20) MiB are outside of the limits",
         remedy: Self.remedy)
     }
@@ -153,7 +151,7 @@ public struct Passphrase: KeySource {
   private func key(_ parameters: Passphrase.Parameters) throws(StoreError) -> WrappingKey {
     guard let key = try derive(parameters) else {
       throw StoreError(
-        .unavailable, store: Self.slotName,
+        .unavailable, store: StoreError.slotName,
         reason: "deriving the key needs \(parameters.memoryByteCount >> 20) MiB of memory, "
           + "which are not available")
     }

@@ -30,6 +30,24 @@ package struct SlotList {
     records.enumerated().map { KeySlot(number: $0 + 1, parameters: $1.parameters) }
   }
 
+  /// Returns the number that a slot has now, after changes by other processes.
+  ///
+  /// - Parameters:
+  ///   - number: The number that it had.
+  ///   - listed: The slots at that time.
+  /// - Returns: The number now.
+  /// - Throws: `invalidKey` when it was removed or changed.
+  package func number(of number: Int, in listed: [SlotRecord]) throws(StoreError) -> Int {
+    // A number that was never listed is reported with the slots that there are.
+    guard 1...listed.count ~= number else { return number }
+    guard let place = records.firstIndex(of: listed[number - 1]) else {
+      throw error(
+        .invalidKey, "key slot \(number) was removed or changed since the slots were listed",
+        remedy: "List them again with \(command("list"))")
+    }
+    return place + 1
+  }
+
   // MARK: - Changing
 
   /// Adds a slot with the store key in it.
@@ -132,6 +150,17 @@ package struct SlotList {
   /// - Throws: The error for a forged slot, and `unavailable` when the system gives no memory.
   func opens(_ slot: SlotRecord, with key: WrappingKey) throws(StoreError) -> Bool {
     try wrapping.unwrapStoreKey(in: slot, with: key, orThrow: forged()) != nil
+  }
+
+  /// Returns the error of a source that a revocation asked for a slot, with what to do about it.
+  func revocationError(_ error: StoreError, at slot: KeySlot) -> StoreError {
+    guard error.isOfSlot else { return error }
+    let remedy =
+      error.code == .cancelled
+      ? "Nothing was changed"
+      : "Nothing was changed; to shut out the key of this slot, first remove the slot with "
+        + "\(command("remove")) \(slot.number)"
+    return error.inSlot(slot, of: store, remedy: remedy)
   }
 
   /// Returns the error for keys or slots that do not allow what was asked for.

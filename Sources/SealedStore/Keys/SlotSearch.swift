@@ -27,17 +27,21 @@ package struct SlotSearch {
 
   /// Finds the store key.
   ///
+  /// An error of the source for one slot does not keep the other slots from being tried. Only a
+  /// wrong guess does, for slots of the same kind: the next one would cost another guess.
+  ///
   /// - Returns: The store key, and the number of the slot that opened, from 1.
-  /// - Throws: `wrongKey` when no slot opens, an error of the source, `unavailable` when the system
-  ///   gives no memory, or the error for a forged slot.
+  /// - Throws: `wrongKey` when no slot opens, the error of the source that says most about what to
+  ///   do, `unavailable` when the system gives no memory, or the error for a forged slot.
   package func storeKey(
     from source: any KeySource
   ) throws(StoreError) -> (key: KeyBytes, slot: Int) {
     var refusal: StoreError?
-    var asked: [KeySlot.Parameters] = []
+    var (asked, guessed): ([KeySlot.Parameters], [KeySlot.Parameters]) = ([], [])
     var hasKey = false
     for (position, slot) in slots.enumerated() {
-      guard let parameters = slot.parameters else { continue }
+      guard let parameters = slot.parameters, !guessed.contains(where: parameters.isOfSameKind)
+      else { continue }
       let key: WrappingKey
       do throws(StoreError) {
         try source.checkCost(of: asked + [parameters])
@@ -46,12 +50,13 @@ package struct SlotSearch {
         guard let made = try source.wrappingKey(for: parameters) else { continue }
         key = made
       } catch {
-        // The next slot would cost another guess, or ask a person who does not wait any more.
-        if error.endsSearch || error.code == .cancelled {
-          throw error.inSlot(position + 1, of: store)
-        }
-        // Another slot may still open; if none does, this is the error to throw.
-        refusal = refusal ?? error.inSlot(position + 1, of: store)
+        let error = error.inSlot(
+          KeySlot(number: position + 1, parameters: parameters), of: store)
+        // A person who cancelled does not wait for another slot.
+        if error.code == .cancelled { throw error }
+        if error.code == .wrongKey { guessed.append(parameters) }
+        // Another slot may still open; if none does, one of these errors is to be thrown.
+        if refusal.map({ $0.isOfAbsentKey && !error.isOfAbsentKey }) ?? true { refusal = error }
         continue
       }
       hasKey = true
@@ -73,14 +78,37 @@ package struct SlotSearch {
 }
 
 extension StoreError {
-  /// Whether a key source that throws it must not be asked for another slot: it counts its guesses.
-  var endsSearch: Bool { code == StoreError.wrongKey || code == StoreError.keyBlocked }
+  /// Whether it only says that the key of a slot cannot be used here: the error of a key that can
+  /// says more about what to do.
+  fileprivate var isOfAbsentKey: Bool { code == StoreError.keyMissing || code == .invalidKey }
 
-  /// Returns the same error with the store's name, if the source knew only the slot.
-  fileprivate func inSlot(_ number: Int, of store: String) -> StoreError {
-    guard self.store == Passphrase.slotName else { return self }
+  /// The name of a slot in an error whose thrower does not know the store.
+  package static let slotName = "key slot"
+
+  /// Whether it is about a slot, and its thrower did not know of which store.
+  var isOfSlot: Bool { store == Self.slotName }
+
+  /// Returns the same error with the names of the store and the slot, and what else to do, if the
+  /// source did not know them.
+  func inSlot(_ slot: KeySlot, of store: String, remedy added: String? = nil) -> StoreError {
+    guard isOfSlot else { return self }
+    let label = slot.label.isEmpty ? "" : " (\(slot.label))"
+    let remedies = [remedy, added].compactMap(\.self)
     return StoreError(
-      code, store: store, reason: "key slot \(number): \(reason)", remedy: remedy, errno: errno,
+      code, store: store, reason: "\(Self.slotName) \(slot.number)\(label): \(reason)",
+      remedy: remedies.isEmpty ? nil : remedies.joined(separator: ". "), errno: errno,
       underlying: underlying)
+  }
+}
+
+extension KeySlot.Parameters {
+  /// Whether a source may guess one secret for both slots, such as the PIN of a token.
+  fileprivate func isOfSameKind(as other: KeySlot.Parameters) -> Bool {
+    switch (self, other) {
+    case (.rawKey, .rawKey), (.passphrase, .passphrase): true
+    case (.namedKey(let one), .namedKey(let other)):
+      KeyReference(one)?.scheme == KeyReference(other)?.scheme
+    default: false
+    }
   }
 }

@@ -1,4 +1,5 @@
 public import SessionToolsBase
+import Synchronization
 
 extension SealedFileStore {
   /// Returns whether there is a store at a path, sound or not.
@@ -44,6 +45,16 @@ extension SealedFileStore {
   ///
   /// - Throws: As ``keySlots(at:)``.
   public func keySlots() throws(StoreError) -> [KeySlot] {
+    let header = try HeaderFiles(directory: directory).read().header
+    listedSlots.withLock { $0 = header.slots }
+    return header.keySlots
+  }
+
+  /// Returns the slots as ``keySlots()`` does, and leaves the numbers of those that were listed as
+  /// they are.
+  ///
+  /// - Throws: As ``keySlots(at:)``.
+  package func slotsOnDisk() throws(StoreError) -> [KeySlot] {
     try HeaderFiles(directory: directory).read().header.keySlots
   }
 
@@ -67,27 +78,38 @@ extension SealedFileStore {
 
   /// Replaces the key of a slot, such as an old passphrase by a new one.
   ///
+  /// The slot is the one that had this number when this object opened the store, or listed or
+  /// changed its slots last, whatever other processes have changed since.
+  ///
   /// The old key, with an old copy of the header, still opens the store: to shut it out, use
   /// ``revoke(keeping:progress:confirm:)``.
   ///
-  /// - Throws: `invalidKey` when there is no such slot, or as ``addSlot(_:)``.
+  /// - Throws: `invalidKey` when there is no such slot any more, or as ``addSlot(_:)``.
   public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
+    let listed = listedSlots.withLock(\.self)
     let slot = try key.makeSlot()
     try changeSlots { slots, storeKey throws(StoreError) in
       try slots.change(
-        number, to: slot, for: key, wrapping: storeKey, random: environment.random)
+        slots.number(of: number, in: listed), to: slot, for: key, wrapping: storeKey,
+        random: environment.random)
     }
   }
 
   /// Removes a key slot of the store.
   ///
+  /// The slot is the one that had this number when this object opened the store, or listed or
+  /// changed its slots last, whatever other processes have changed since.
+  ///
   /// The key, with an old copy of the header, still opens the store: to shut it out, use
   /// ``revoke(keeping:progress:confirm:)``.
   ///
-  /// - Throws: `invalidKey` when there is no such slot or it is the last one, or as
+  /// - Throws: `invalidKey` when there is no such slot any more or it is the last one, or as
   ///   ``addSlot(_:)``.
   public func removeSlot(_ number: Int) throws(StoreError) {
-    try changeSlots { slots, _ throws(StoreError) in try slots.remove(number) }
+    let listed = listedSlots.withLock(\.self)
+    try changeSlots { slots, _ throws(StoreError) in
+      try slots.remove(slots.number(of: number, in: listed))
+    }
   }
 
   @discardableResult
@@ -106,6 +128,7 @@ extension SealedFileStore {
         let headers = HeaderFiles(directory: directory)
         try headers.write(header, headerKey: open.keys.headerKey)
         open.header = header
+        listedSlots.withLock { $0 = header.slots }
         do throws(StoreError) {
           try headers.writeCopy(header, headerKey: open.keys.headerKey)
           writer.kept.isTidy = true

@@ -77,6 +77,6 @@ extension SealedFileStore: LockableSecretStore {
   ///
   /// - Throws: As ``keySlots()``.
   public func protection() throws(StoreError) -> StoreProtection {
-    StoreProtection(sealedFor: try keySlots())
+    StoreProtection(sealedFor: try slotsOnDisk())
   }
 }

@@ -93,6 +93,7 @@ extension StoreWriter {
     try usingKeys { writer, header, _ throws(StoreError) in
       try writer.rotate(from: header, slots: records, storeKey: storeKey, progress)
     }
+    store.listedSlots.withLock { $0 = records }
     return true
   }
 

@@ -58,6 +58,8 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   private let process = CurrentProcess.identifier
   /// `nil` while the store is locked.
   let state: Mutex<OpenState?>
+  /// The slots that the numbers of a caller mean.
+  let listedSlots: Mutex<[SlotRecord]>
   /// What this process's writers keep; it has one writer at a time.
   let writer = Mutex(StoreWriter.Kept())
   let commits = CommitQueue()
@@ -94,6 +96,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
     {
       options.onNotice?(.parentExposed(reason: parent.reason, remedy: parent.remedy))
     }
+    listedSlots = Mutex(state.header.slots)
     self.state = Mutex(state)
   }
 

@@ -281,8 +281,10 @@ import SessionToolsBase
 }
 
 extension Duration {
-  /// The duration as libfido2 takes it.
-  fileprivate var milliseconds: Int32 {
-    Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+  /// The duration as libfido2 takes it: -1 would mean to wait forever.
+  package var milliseconds: Int32 {
+    let largest = Duration.milliseconds(Int64(Int32.max))
+    let components = min(max(self, .zero), largest).components
+    return Int32(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import SessionToolsBase
 import Synchronization
 
 /// Whether what a security key is asked for was cancelled, and the keys that wait for a person.
@@ -31,6 +32,30 @@ final class Cancellation: Sendable {
     Self.queue.asyncAfter(deadline: .now() + Self.interval) { self.stopWaiting() }
   }
 
+  /// Runs what a source does for its caller, which ends with `cancelled` and nothing else after a
+  /// cancellation.
+  ///
+  /// - Parameters:
+  ///   - name: What the error is about.
+  ///   - operation: What to do.
+  /// - Returns: What the operation returns.
+  /// - Throws: What the operation throws, and `cancelled`.
+  func ending<Result>(
+    _ name: String, _ operation: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard !isCancelled else { throw StoreError(.toldToStop, of: name) }
+    let result: Result
+    do throws(StoreError) {
+      result = try operation()
+    } catch {
+      throw isCancelled ? StoreError(.toldToStop, of: name) : error
+    }
+    guard !isCancelled else { throw StoreError(.toldToStop, of: name) }
+    return result
+  }
+
+  private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
   /// Calls a key in a way that can be cancelled.
   ///
   /// - Throws: What the call throws, and `cancelled` in its place after a cancellation.
@@ -38,16 +63,16 @@ final class Cancellation: Sendable {
     _ device: FIDODevice, _ call: () throws(FIDOError) -> Result
   ) throws(FIDOError) -> Result {
     let identifier = ObjectIdentifier(device)
-    let isCancelled = state.withLock { state in
+    let isLate = state.withLock { state in
       if !state.isCancelled { state.waiting[identifier] = device }
       return state.isCancelled
     }
-    if isCancelled { throw .toldToStop }
+    if isLate { throw .toldToStop }
     defer { state.withLock { _ = $0.waiting.removeValue(forKey: identifier) } }
     do throws(FIDOError) {
       return try call()
     } catch {
-      throw state.withLock { $0.isCancelled } ? .toldToStop : error
+      throw isCancelled ? .toldToStop : error
     }
   }
 }

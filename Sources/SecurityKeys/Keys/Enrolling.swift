@@ -8,7 +8,10 @@ extension SecurityKey {
   func enroll() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     let label = try SlotLabel(label)
     let device = try Self.onlyDevice()
-    var verifying = Verifying(self, device, label: label.text)
+    // The slot is not there yet, so that errors are about the key.
+    var verifying = Verifying(
+      self, device, label: label.text,
+      name: label.text.isEmpty ? device.place.product : label.text)
     let timeout = timeout
     let call = { (verification: FIDODevice.Verification) throws(FIDOError) in
       try device.makeCredential(verification, timeout: timeout)
@@ -19,7 +22,7 @@ extension SecurityKey {
       throw StoreError(
         .unavailable, store: verifying.name,
         reason: "the security key made a credential ID of \(credential.count) bytes, which no slot "
-          + "takes")
+          + "takes", remedy: "Use another security key")
     }
     let slot = SecurityKeySlot(
       isUserVerified: verification == .required,

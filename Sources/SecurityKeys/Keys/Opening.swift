@@ -6,15 +6,22 @@ extension SecurityKey {
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func key(for slot: SecurityKeySlot) throws(StoreError) -> WrappingKey {
-    guard let device = try FIDODevice.connected(for: slot.credential) else {
-      let label = slot.label.text
+    let devices = try FIDODevice.connected(for: slot.credential)
+    guard let device = devices.first else {
       throw StoreError(
-        .keyMissing, store: Self.name,
-        reason: "the key that opens the slot is not plugged in",
-        remedy: "Plug in " + (label.isEmpty ? "the security key" : label)
-          + ", or open the store with the key of another slot")
+        .keyMissing, store: StoreError.slotName, reason: "its security key is not plugged in",
+        remedy: "Plug it in, or open the store with the key of another slot")
     }
-    var verifying = Verifying(self, device, label: slot.label.text)
+    guard devices.count == 1 else {
+      // The PIN of one of them would be a wrong one for another.
+      throw StoreError(
+        .unavailable, store: StoreError.slotName,
+        reason: "several security keys are plugged in that may be its key: "
+          + devices.map(\.place.product).joined(separator: ", "),
+        remedy: "Leave only its key plugged in")
+    }
+    var verifying = Verifying(
+      self, device, label: slot.label.text, name: StoreError.slotName)
     return try slot.wrappingKey(from: secret(of: slot, verifying: &verifying))
   }
 

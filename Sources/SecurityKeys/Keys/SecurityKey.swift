@@ -44,7 +44,7 @@ public struct SecurityKey: KeySource {
   ///   - label: A name for a new slot, such as "YubiKey of Ada", of at most 64 bytes. Anyone who
   ///     can read the store's files may read it.
   ///   - verification: What a new slot needs; an existing one says so itself.
-  ///   - timeout: How long the key waits for each touch or finger.
+  ///   - timeout: How long the key waits for each touch or finger, 24 days at most.
   ///   - pin: Asks the person for the key's PIN, at most once for each slot, on the calling thread;
   ///     `nil` dismisses the question.
   ///   - onTouch: Called each time before the key waits for a touch or a finger.
@@ -61,9 +61,10 @@ public struct SecurityKey: KeySource {
   }
 
   /// Ends what this source and its copies are doing, from any thread: those calls and all later
-  /// ones throw `cancelled`.
+  /// ones throw `cancelled`, whatever else happens to them.
   ///
-  /// It does not wait; a key notices it within a fraction of a second, and can be used again.
+  /// It does not wait; a key that waits for a touch or a finger notices it within a fraction of a
+  /// second, and can be used again. The question for the PIN is the caller's: end it as well.
   public func cancel() {
     cancellation.cancel()
   }
@@ -92,7 +93,7 @@ public struct SecurityKey: KeySource {
   /// - Throws: As ``connected()``.
   public static func isConnected(for slot: KeySlot.Parameters) throws(StoreError) -> Bool {
     guard let slot = SecurityKeySlot(slot) else { return false }
-    return try FIDODevice.connected(for: slot.credential) != nil
+    return try !FIDODevice.connected(for: slot.credential).isEmpty
   }
 
   /// Computes the key for a slot that a security key opens, or returns `nil` for other slots.
@@ -101,15 +102,19 @@ public struct SecurityKey: KeySource {
   /// asks that key for exactly what the slot says: a key computes another secret when it has not
   /// verified the person.
   ///
-  /// - Throws: `wrongKey` after a wrong PIN, and `keyBlocked` when the key accepts none: both end
-  ///   the search through the slots, so that opening a store costs one guess. `keyMissing` when the
-  ///   slot's key is not plugged in, `promptDismissed` when the person dismissed the question or
+  /// - Throws: `wrongKey` after a wrong PIN or finger, and for what cannot be a PIN: no other slot
+  ///   of a security key is tried then, so that opening a store costs one guess. `keyBlocked` when
+  ///   the key accepts no PIN, for good or until it is plugged in again; `keyMissing` when the
+  ///   slot's key is not plugged in; `promptDismissed` when the person dismissed the question or
   ///   refused on the key, `timedOut` when no one touched the key, `cancelled` after ``cancel()``,
-  ///   `invalidKey` when the slot needs a PIN and the key has none, `accessDenied` when this
-  ///   process may not use the key, and `unavailable` when the key does not answer as it should.
+  ///   `invalidKey` when the slot needs a PIN and the key has none or wants another one,
+  ///   `accessDenied` when this process may not use the key, and `unavailable` when the key does
+  ///   not answer as it should, or several keys are plugged in that may be the slot's.
   public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard let slot = SecurityKeySlot(slot) else { return nil }
-    return try key(for: slot)
+    return try cancellation.ending(StoreError.slotName) { () throws(StoreError) in
+      try key(for: slot)
+    }
   }
 
   /// Checks that no two slots are for one credential, so that the slots of a forged header cost one
@@ -120,7 +125,7 @@ public struct SecurityKey: KeySource {
     let credentials = slots.compactMap { SecurityKeySlot($0)?.credential }
     guard Set(credentials).count == credentials.count else {
       throw StoreError(
-        .invalidKey, store: Self.name,
+        .invalidKey, store: StoreError.slotName,
         reason: "the key was asked for another slot with the same credential, which did not open",
         remedy: "Put header and header.copy back from a backup: this library makes no such slots")
     }
@@ -135,7 +140,7 @@ public struct SecurityKey: KeySource {
   ///   `invalidKey` when a PIN or a finger is required and the key has neither, `invalidName` when
   ///   the label is too long, and as ``wrappingKey(for:)``.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try enroll()
+    try cancellation.ending(Self.name) { () throws(StoreError) in try enroll() }
   }
 
   /// The name of security keys in errors.

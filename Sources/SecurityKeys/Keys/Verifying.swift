@@ -6,13 +6,16 @@ struct Verifying {
   let device: FIDODevice
   /// The label of the slot, for the question.
   let label: String
+  /// What errors are about.
+  let name: String
   /// How the key verified the person the last time.
   private var verification: FIDODevice.Verification?
 
-  init(_ key: SecurityKey, _ device: FIDODevice, label: String) {
+  init(_ key: SecurityKey, _ device: FIDODevice, label: String, name: String) {
     self.key = key
     self.device = device
     self.label = label
+    self.name = name
   }
 
   /// Calls the key, which verifies the person by its own reader or, when that fails, by its PIN.
@@ -29,7 +32,7 @@ struct Verifying {
         verification = .reader
         return result
       case .failure(let error):
-        guard error == .wrongFinger || error == .readerBlocked, device.hasPIN else {
+        guard [.wrongFinger, .readerBlocked, .pinRequired].contains(error), device.hasPIN else {
           throw failure(error)
         }
       }
@@ -91,24 +94,24 @@ struct Verifying {
       label: label, product: device.place.product, triesLeft: triesLeft)
     guard let pin = key.pin(question) else {
       throw StoreError(
-        .promptDismissed, store: SecurityKey.name, reason: "the question for its PIN was dismissed")
+        .promptDismissed, store: name, reason: "the question for its PIN was dismissed",
+        remedy: "Try again, and type the PIN")
     }
     guard pin.isPossiblePIN else {
       throw StoreError(
         .wrongKey, store: name,
-        reason: "the PIN is wrong: PINs have 4 to 63 bytes; this did not cost a try")
+        reason: "the PIN is wrong: PINs have 4 to 63 bytes; this did not cost a try",
+        remedy: "Try again", underlying: FIDOError.pinBreaksRules)
     }
     return pin
   }
 
   private func failure(_ error: FIDOError) -> StoreError {
     // A key that was unplugged meanwhile does not say how many.
-    let triesLeft = error.isWrongPIN ? try? device.triesLeft() : nil
-    return StoreError(error, of: name, at: device.place.path, triesLeft: triesLeft)
+    let isCounted = error == .wrongPIN || error == .pinBlockedUntilPluggedIn
+    let triesLeft = isCounted ? try? device.triesLeft() : nil
+    return StoreError(error, of: name, at: device.place, triesLeft: triesLeft)
   }
-
-  /// The key, as errors name it.
-  var name: String { label.isEmpty ? device.place.product : label }
 }
 
 extension SecretBytes {

@@ -1,6 +1,5 @@
 import Foundation
 package import SealedStore
-import SecurityKeys
 import SessionTools
 import SessionToolsBase
 
@@ -58,43 +57,24 @@ package struct KeyFinder {
     }
   }
 
-  /// A key that does not open the store, and why.
-  private struct Refusal {
-    let keyName: String
-    let error: StoreError
-  }
-
   private func search<Found>(
     asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
     if let found = try keys.openNamed(open) { return found }
     let slots = try SealedFileStore.keySlots(at: path)
-    var refusal: Refusal?
+    var refusals: [KeySearch.Refusal] = []
     if let key = try defaultKey(slots) {
       switch keys.outcome(of: open, with: key) {
       case .success(let found): return found
       case .failure(let error):
         guard key.givesWay(after: error) else { throw error }
-        refusal = Refusal(keyName: key.name, error: error)
+        refusals.append(KeySearch.Refusal(keyName: key.name, error: error))
       }
     }
     if asksAgent, let found = try openWithAgent(open) { return found }
-    do throws(StoreError) {
-      if let found = try openWithSecurityKey(slots, open) { return found }
-    } catch {
-      // A person who dismissed the question, or cannot use the key, may know the passphrase.
-      guard [.promptDismissed, .unavailable, .accessDenied].contains(error.code) else {
-        throw error
-      }
-      refusal = refusal ?? Refusal(keyName: Self.securityKeyName, error: error)
+    return try keys.openAtTerminal(slots, after: refusals, open) {
+      keyMissing(slots, mayUnlock: asksAgent)
     }
-    guard slots.contains(where: \.isPassphrase), interaction.canAsk else {
-      throw refusal?.error ?? keyMissing(slots, mayUnlock: asksAgent)
-    }
-    if let refusal {
-      StandardError.say("\(refusal.keyName) does not open \(path): \(refusal.error.reason)")
-    }
-    return try keys.openAsking(open)
   }
 
   /// Opens the store with the key that the agent keeps for it; `nil` if it keeps no key that does.
@@ -133,23 +113,6 @@ package struct KeyFinder {
     }
     guard slots.contains(where: \.isOfSandboxedApp) else { return nil }
     return ChosenKey(PortalKey(), name: "the app's secret", place: nil)
-  }
-
-  private static let securityKeyName = "the security key"
-
-  /// Opens the store with the security key of a slot; `nil` if it is not plugged in, or no person
-  /// is there.
-  private func openWithSecurityKey<Found>(
-    _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
-  ) throws(StoreError) -> Found? {
-    let slots = slots.filter(\.isSecurityKey).compactMap(\.parameters)
-    guard !slots.isEmpty, interaction.canAsk else { return nil }
-    try SharedLibrary.fido2.check()
-    for slot in slots where try SecurityKey.isConnected(for: slot) {
-      let key = ChosenKey(PluggedInKey(keys.prompt), name: Self.securityKeyName, place: nil)
-      return try keys.outcome(of: open, with: key).get()
-    }
-    return nil
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {

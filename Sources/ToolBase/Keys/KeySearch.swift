@@ -4,8 +4,8 @@ package import SessionTools
 import SessionToolsBase
 
 /// The part of a search for a key that is the same for stores of all kinds: the key that the
-/// options name, the file that `SESSION_TOOLS_KEY_FILE` names, a passphrase asked for on the
-/// terminal.
+/// options name, the file that `SESSION_TOOLS_KEY_FILE` names, and on the terminal a security key
+/// that is plugged in, or a passphrase.
 package struct KeySearch {
   private static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
   /// How often a person may type a passphrase.
@@ -54,6 +54,67 @@ package struct KeySearch {
         KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path))
   }
 
+  /// A key that does not open the store, and why.
+  package struct Refusal {
+    let keyName: String
+    let error: StoreError
+  }
+
+  private static let securityKeyName = "the security key"
+
+  /// The errors of a security key that does not open the store; others are of the store.
+  private static let securityKeyErrors: Set<StoreError.Code> = [
+    .wrongKey, .keyBlocked, .invalidKey, .promptDismissed, .timedOut, .unavailable, .accessDenied,
+  ]
+
+  /// Opens the store with what a person at the terminal has: a security key that is plugged in,
+  /// otherwise a passphrase.
+  ///
+  /// A security key that does not open the store does not keep a person from typing the passphrase.
+  ///
+  /// - Parameters:
+  ///   - slots: The slots of the store.
+  ///   - earlier: The keys that did not open it before.
+  ///   - open: Opens the store with a key.
+  ///   - missing: Returns the error if there is no key at all.
+  /// - Returns: What the closure returns.
+  /// - Throws: As ``openNamed(_:)``, `promptDismissed`, and the error of the last key tried.
+  package func openAtTerminal<Found>(
+    _ slots: [KeySlot], after earlier: [Refusal] = [],
+    _ open: (ChosenKey) throws(StoreError) -> Found, ifMissing missing: () -> StoreError
+  ) throws -> Found {
+    var refusals = earlier
+    do throws(StoreError) {
+      if let found = try openWithSecurityKey(slots, open) { return found }
+    } catch {
+      guard Self.securityKeyErrors.contains(error.code) else { throw error }
+      refusals.append(Refusal(keyName: Self.securityKeyName, error: error))
+    }
+    let mayAsk = slots.contains(where: \.isPassphrase) && interaction.canAsk
+    // What a person tried last is reported last.
+    let last = mayAsk ? nil : refusals.popLast()
+    for refusal in refusals {
+      StandardError.say("\(refusal.keyName) does not open \(store): \(refusal.error.reason)")
+    }
+    guard mayAsk else { throw last?.error ?? missing() }
+    return try openAsking(open)
+  }
+
+  /// Opens the store with the security keys that are plugged in; `nil` if none is that has a slot,
+  /// or no person is there.
+  private func openWithSecurityKey<Found>(
+    _ slots: [KeySlot], _ open: (ChosenKey) throws(StoreError) -> Found
+  ) throws(StoreError) -> Found? {
+    guard slots.contains(where: \.isSecurityKey), interaction.canAsk else { return nil }
+    try SharedLibrary.fido2.check()
+    let key = ChosenKey(PluggedInKey(prompt), name: Self.securityKeyName, place: nil)
+    switch outcome(of: open, with: key) {
+    case .success(let found): return found
+    case .failure(let error) where error.code == .keyMissing: return nil
+    case .failure(let error): throw error
+    }
+  }
+
   /// Asks for a passphrase until one opens the store, three times at most.
   ///
   /// - Throws: As ``openNamed(_:)``, and `promptDismissed`.
@@ -90,7 +151,7 @@ package struct KeySearch {
   ) throws(StoreError) -> Found {
     do throws(StoreError) {
       return try open(key)
-    } catch let error where error.code == .wrongKey && error.store == store {
+    } catch let error where error.code == .wrongKey && error.underlying == nil {
       // Not of the key itself, such as a token with a PIN, which says more.
       throw StoreError(
         .wrongKey, store: store, reason: "\(key.name) does not open it",

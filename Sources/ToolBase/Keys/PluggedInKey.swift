@@ -86,14 +86,13 @@ private final class PINQuestion: Sendable {
   }
 
   @Sendable func ask(_ question: SecurityKeyPINQuestion) -> SecretBytes? {
-    let name = question.label.isEmpty ? question.product : question.label
-    let count = question.triesLeft
     do {
-      return try prompt.askForPIN(
-        "PIN of \(name) (\(count) \(count == 1 ? "try" : "tries") left): ")
+      return try prompt.askForPIN("\(question.text): ")
     } catch {
       // Any other failure is a line that is too long for a PIN.
-      lastRefusal.withLock { $0 = error as? StoreError }
+      let refusal = error as? StoreError
+      // The key's own error says more about a question that was dismissed.
+      lastRefusal.withLock { $0 = refusal?.code == .promptDismissed ? nil : refusal }
       return nil
     }
   }

@@ -37,7 +37,7 @@ package struct RevocationOptions: ParsableArguments {
   ) throws {
     let prompt = PassphrasePrompt(path: store.name, interaction: interaction)
     let kept = try keep.arguments.map { try $0.choose(prompt) }
-    let sources = ((dropOpeningKey ? [] : [key]) + kept.map(\.source)).map(KeptSecurityKey.only)
+    let sources = (dropOpeningKey ? [] : [key]) + kept.map(\.source)
     guard !yes else {
       return try revoke(store, keeping: sources) { plan in
         say(plan)

@@ -81,9 +81,9 @@ struct OldStore: Sendable, CustomTestStringConvertible {
         "empty", "values", "every-slot", "removed-items", "changes-of-several", "compacted",
         "rotated", "revoked", "unfinished-tail", "unfinished-in-reserve", "unmarked",
         "compacted-unmarked", "pending-rotation", "pending-rotation-unmarked",
-        "pending-revocation",
+        "pending-revocation", "sealed-to-others",
       ]))
-    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.3.0"]))
+    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.3.0", "0.4.0"]))
     let empty = OldStore.all.filter { $0.items.isEmpty }
     #expect(empty.allSatisfy { $0.text.name == "empty" })
   }
@@ -130,6 +130,31 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     try expect(items, with: key)
     try store.rotate()
     try expect(items, with: key)
+  }
+
+  @Test(arguments: OldStore.all.filter { $0.text.name == "sealed-to-others" })
+  func `an old store opens with the recipient's key, which a revocation keeps`(
+    old: OldStore
+  ) throws {
+    try RecordedDisk.write(old.content, to: path)
+    let slots = try SealedFileStore.keySlots(at: path)
+    #expect(slots.map(\.label) == ["first", "recovery", "Ada's"])
+    let keys = old.text.keySource
+    let secret = try #require(keys.recipientKey)
+    let made = FileManager.default.createFile(
+      atPath: directory["recipient.key"], contents: Data(secret.copyBytes()),
+      attributes: [.posixPermissions: 0o600])
+    try #require(made)
+    let key = RecipientKey(directory["recipient.key"])
+    let store = try SealedFileStore.open(at: path, key: key)
+    #expect(try store.contents() == old.items)
+    #expect(try store.revoke(keeping: [key.recipient()]) { $0.kept == [slots[1]] })
+    #expect(try SealedFileStore.keySlots(at: path).map(\.label) == ["recovery"])
+    try expect(old.items, with: VectorKey(recipientKey: secret))
+    for key in [VectorKey(rawKey: keys.rawKey), VectorKey(securityKey: keys.securityKey)] {
+      #expect(
+        try code { _ = try SealedFileStore.open(at: path, key: key) } == StoreError.wrongKey)
+    }
   }
 
   private func expect(_ items: [StoreKey: [UInt8]], with key: VectorKey) throws {

@@ -77,6 +77,41 @@ import Testing
     #expect(try store.keySlots().map(\.parameters) == [.rawKey(label: "new")])
   }
 
+  @Test func `a number means the slot that had it, whatever other processes removed`() throws {
+    let labels = ["first", "second", "third"]
+    let keys = try labels.map { try RawKey(RawKey.random(), label: $0) }
+    for key in keys { try store.addSlot(key) }
+    let other = try scratch.open()
+    try other.removeSlot(2)
+    try store.removeSlot(3)
+    #expect(try opens(keys[1]) == StoreError.wrongKey)
+    #expect(try opens(keys[2]) == nil)
+    // Now there are two. A list that is newer than what this object opened is the one that counts.
+    try other.addSlot(keys[0])
+    #expect(try store.keySlots().count == 3)
+    try store.removeSlot(2)
+    #expect(try opens(keys[2]) == StoreError.wrongKey)
+    #expect(try opens(keys[0]) == nil)
+  }
+
+  @Test func `a slot that another process removes while a key is made is not changed`() throws {
+    for label in ["first", "second"] { try store.addSlot(RawKey(RawKey.random(), label: label)) }
+    let other = try scratch.open()
+    let new = NamedKey("new", key: RawKey.random())
+    let slow = SlowKey(key: new) { _ = try? other.removeSlot(2) }
+    #expect(try code { try store.changeSlot(2, to: slow) } == StoreError.invalidKey)
+    #expect(
+      try store.keySlots().map(\.parameters) == [
+        .rawKey(label: ""), .rawKey(label: "second"),
+      ])
+    let key = scratch.key
+    try store.changeSlot(2, to: SlowKey(key: new) { _ = try? other.addSlot(key) })
+    #expect(
+      try store.keySlots().map(\.parameters) == [
+        .rawKey(label: ""), .namedKey(reference: "new"), .rawKey(label: ""),
+      ])
+  }
+
   @Test func `the last slot is not removed`() throws {
     #expect(try code { try store.removeSlot(1) } == StoreError.invalidKey)
     #expect(try opens(scratch.key) == nil)
@@ -274,5 +309,20 @@ private struct EitherKey: KeySource {
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     second.makeSlot()
+  }
+}
+
+/// A key whose slot takes long to make, during which something else happens.
+private struct SlowKey: KeySource {
+  let key: NamedKey
+  let meanwhile: @Sendable () -> Void
+
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    try key.wrappingKey(for: slot)
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+    meanwhile()
+    return try key.makeSlot()
   }
 }

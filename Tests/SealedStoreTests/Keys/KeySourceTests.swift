@@ -130,7 +130,7 @@ import Testing
     #expect(try scratch.names().contains("header.next") == isUnfinished)
   }
 
-  @Test(arguments: ["wrongKey", "keyBlocked", "cancelled"])
+  @Test(arguments: ["wrongKey", "cancelled"])
   func `a source that reports a wrong guess or was cancelled is not asked for another slot`(
     name: String
   ) throws {
@@ -151,15 +151,51 @@ import Testing
     #expect(asked.value == 2)
   }
 
-  @Test func `a source that fails for one slot for another reason is asked for the next`() throws {
+  @Test(arguments: ["keyMissing", "keyBlocked", "timedOut", "promptDismissed", "unavailable"])
+  func `a source that fails for one slot for another reason is asked for the next`(
+    name: String
+  ) throws {
     let second = try RawKey(RawKey.random(), label: "second")
     try store.addSlot(second)
     let source = WatchedKey(second) { _ in
     } refusing: { slot in
       slot == .rawKey(label: "")
-        ? StoreError(.keyMissing, store: "token", reason: "it is not plugged in") : nil
+        ? StoreError(StoreError.Code(name), store: "token", reason: "it failed") : nil
     }
     #expect(try SealedFileStore.open(at: scratch.path, key: source).text("item") == "value")
+  }
+
+  @Test(arguments: [("wrongKey", 1), ("keyBlocked", 2), ("unavailable", 2)])
+  func `a token that does not open its slots does not keep a passphrase from opening its own`(
+    name: String, count: Int
+  ) throws {
+    for number in 1...2 { try store.addSlot(NamedKey("token:\(number)", key: RawKey.random())) }
+    try store.addSlot(Passphrase.cheap("a passphrase"))
+    let asked = Locked(0)
+    let token = Token(code: StoreError.Code(name), asked: asked)
+    let both = TokenOrPassphrase(token: token, passphrase: try .cheap("a passphrase"))
+    #expect(try SealedFileStore.open(at: scratch.path, key: both).text("item") == "value")
+    #expect(asked.value == count)
+    let neither = TokenOrPassphrase(token: token, passphrase: try .cheap("another"))
+    let error = try error { _ = try SealedFileStore.open(at: scratch.path, key: neither) }
+    #expect(error.code == StoreError.Code(name))
+    #expect(error.reason == "key slot 2: it failed")
+  }
+
+  @Test func `the error of a key that is there comes before that of one that is not`() throws {
+    try store.addSlot(RawKey(RawKey.random(), label: "second"))
+    try store.addSlot(RawKey(RawKey.random(), label: "third"))
+    let codes = ["": StoreError.keyMissing, "second": .keyBlocked, "third": .timedOut]
+    let source = WatchedKey(scratch.key) { _ in
+    } refusing: { slot in
+      guard case .rawKey(let label) = slot, let code = codes[label] else { return nil }
+      return StoreError(code, store: StoreError.slotName, reason: "it failed", remedy: "Unplug it")
+    }
+    let error = try error { _ = try SealedFileStore.open(at: scratch.path, key: source) }
+    #expect(error.code == .keyBlocked)
+    #expect(error.store == scratch.path)
+    #expect(error.reason == "key slot 2 (second): it failed")
+    #expect(error.remedy == "Unplug it")
   }
 
   @Test func `a source that refuses a second question asks once, even if it fails`() throws {
@@ -178,87 +214,41 @@ import Testing
     #expect(asked.value == 1)
   }
 
-  @Test func `a revocation ends, and keeps no slot, when its source is cancelled`() throws {
-    try store.addSlot(RawKey(RawKey.random(), label: "second"))
-    let source = WatchedKey(scratch.key) { _ in
-    } refusing: { slot in
-      slot == .rawKey(label: "second")
-        ? StoreError(.cancelled, store: "token", reason: "it was cancelled") : nil
+  @Test(
+    arguments: [
+      "wrongKey", "keyBlocked", "keyMissing", "promptDismissed", "timedOut", "cancelled",
+    ],
+    ["", "second"])
+  func `a revocation drops no slot because of an error`(name: String, label: String) throws {
+    for label in ["second", "third"] {
+      try store.addSlot(RawKey(RawKey.random(), label: label))
     }
-    let header = try scratch.bytes(of: "header")
-    let code = try code { try store.revoke(keeping: [source]) { _ in true } }
-    #expect(code == StoreError.cancelled)
-    #expect(try scratch.bytes(of: "header") == header)
-  }
-
-  @Test func `a revocation keeps the slot that was opened before a source ended the search`() throws
-  {
-    let second = try RawKey(RawKey.random(), label: "second")
-    try store.addSlot(second)
-    let asked = Locked(0)
+    let (code, asked) = (StoreError.Code(name), Locked(0))
     let source = WatchedKey(scratch.key) { _ in
       asked.withLock { $0 += 1 }
     } refusing: { slot in
-      slot == .rawKey(label: "second")
-        ? StoreError(.wrongKey, store: "token", reason: "the PIN is wrong") : nil
-    }
-    try store.addSlot(RawKey(RawKey.random(), label: "third"))
-    #expect(try store.revoke(keeping: [source]) { $0.kept.map(\.number) == [1] })
-    #expect(asked.value == 2)
-    #expect(try scratch.open().text("item") == "value")
-
-    try store.addSlot(second)
-    let wrong = WatchedKey(second) { _ in
-    } refusing: { _ in
-      StoreError(.wrongKey, store: "token", reason: "the PIN is wrong")
-    }
-    let header = try scratch.bytes(of: "header")
-    let code = try code { try store.revoke(keeping: [wrong]) { _ in true } }
-    #expect(code == StoreError.wrongKey)
-    #expect(try scratch.bytes(of: "header") == header)
-  }
-
-  @Test func `a slot that opened is kept even if a slot before the end of the search did not`()
-    throws
-  {
-    for label in ["another", "second"] {
-      try store.addSlot(RawKey(RawKey.random(), label: label))
-    }
-    let source = WatchedKey(scratch.key) { _ in
-    } refusing: { slot in
-      slot == .rawKey(label: "second")
-        ? StoreError(.wrongKey, store: "token", reason: "the PIN is wrong") : nil
-    }
-    #expect(try store.revoke(keeping: [source]) { $0.kept.map(\.number) == [1] })
-    #expect(try scratch.open().text("item") == "value")
-  }
-
-  @Test(arguments: ["", "second"])
-  func `a revocation does not drop a slot because its key is missing at the moment`(
-    label: String
-  ) throws {
-    try store.addSlot(RawKey(RawKey.random(), label: "second"))
-    let source = WatchedKey(scratch.key) { _ in
-    } refusing: { slot in
       slot == .rawKey(label: label)
-        ? StoreError(.keyMissing, store: "token", reason: "it is not plugged in") : nil
+        ? StoreError(code, store: StoreError.slotName, reason: "the PIN is wrong", remedy: "Try it")
+        : nil
     }
-    let header = try scratch.bytes(of: "header")
-    let code = try code { try store.revoke(keeping: [source]) { _ in true } }
-    #expect(code == StoreError.keyMissing)
-    #expect(try scratch.bytes(of: "header") == header)
-  }
-
-  @Test func `a revocation reports why a source that opened no slot is blocked`() throws {
-    let blocked = WatchedKey(scratch.key) { _ in
-    } refusing: { _ in
-      StoreError(.keyBlocked, store: "token", reason: "there were too many guesses")
+    let before = try scratch.names().sorted().map { try scratch.bytes(of: $0) }
+    let error = try error {
+      try store.revoke(keeping: [source]) { _ in
+        Issue.record("a plan was made")
+        return true
+      }
     }
-    let header = try scratch.bytes(of: "header")
-    let error = try error { try store.revoke(keeping: [blocked]) { _ in true } }
-    #expect(error.code == .keyBlocked)
-    #expect(error.reason == "there were too many guesses")
-    #expect(try scratch.bytes(of: "header") == header)
+    #expect(error.code == code)
+    let named = label.isEmpty ? "key slot 1: " : "key slot 2 (second): "
+    #expect(error.store == scratch.path)
+    #expect(error.reason == "\(named)the PIN is wrong")
+    let advice =
+      "; to shut out the key of this slot, first remove the slot with session-tools slots remove "
+      + "\(scratch.path) \(label.isEmpty ? 1 : 2)"
+    #expect(error.remedy == "Try it. Nothing was changed" + (name == "cancelled" ? "" : advice))
+    #expect(asked.value == (label.isEmpty ? 1 : 2))
+    #expect(try scratch.names().sorted().map { try scratch.bytes(of: $0) } == before)
+    #expect(try scratch.open().text("item") == "value")
   }
 }
 
@@ -292,5 +282,27 @@ private struct WatchedKey: KeySource {
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     key.makeSlot()
+  }
+}
+
+/// A token that opens no slot.
+private struct Token {
+  let code: StoreError.Code
+  let asked: Locked<Int>
+}
+
+/// A source made of two others.
+private struct TokenOrPassphrase: KeySource {
+  let token: Token
+  let passphrase: Passphrase
+
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+    guard case .namedKey = slot else { return try passphrase.wrappingKey(for: slot) }
+    token.asked.withLock { $0 += 1 }
+    throw StoreError(token.code, store: StoreError.slotName, reason: "it failed")
+  }
+
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+    try passphrase.makeSlot()
   }
 }

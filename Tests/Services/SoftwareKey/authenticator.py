@@ -147,6 +147,8 @@ class Authenticator:
             self.save()
             return {}
         if subcommand in (5, 9):
+            if self.behavior("refuses the PIN"):
+                raise Refused(self.behavior("refuses the PIN"))
             self.check_pin(self.decrypt(protocol, keys, request[6]).hex())
         elif subcommand == 6 and self.behavior("reader"):
             self.check_finger()
@@ -226,6 +228,8 @@ class Authenticator:
 
     def get_assertion(self, request):
         party, is_present = request[1], request.get(5, {}).get("up", True)
+        if self.behavior("always asks") and not request.get(5, {}).get("uv") and 6 not in request:
+            raise Refused(PIN_REQUIRED)
         for given in request.get(3, []):
             key, identifier = self.credential(party, given["id"][:32])
             if hmac.compare_digest(identifier, given["id"]):
@@ -233,8 +237,6 @@ class Authenticator:
         else:
             self.log("unknown credential")
             raise Refused(NO_CREDENTIALS)
-        if self.behavior("always asks") and not request.get(5, {}).get("uv") and 6 not in request:
-            raise Refused(PIN_REQUIRED)
         verified = VERIFIED if self.is_verified(request, 2, 6, 7, 5) else 0
         if self.behavior("answer") == "always verified" and is_present:
             verified = VERIFIED

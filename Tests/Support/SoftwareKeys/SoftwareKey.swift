@@ -21,10 +21,12 @@ package final class SoftwareKey: Sendable {
     package var alwaysAsks: Bool?
     /// Another number means that it was unplugged and plugged in again.
     package var plugged: Int?
+    /// The status with which every PIN is refused.
+    package var refusesPIN: Int?
 
     package init(
       touch: String? = nil, reader: Bool? = nil, finger: String? = nil, answer: String? = nil,
-      alwaysAsks: Bool? = nil, plugged: Int? = nil
+      alwaysAsks: Bool? = nil, plugged: Int? = nil, refusesPIN: Int? = nil
     ) {
       self.touch = touch
       self.reader = reader
@@ -32,11 +34,13 @@ package final class SoftwareKey: Sendable {
       self.answer = answer
       self.alwaysAsks = alwaysAsks
       self.plugged = plugged
+      self.refusesPIN = refusesPIN
     }
 
     private enum CodingKeys: String, CodingKey {
       case touch, reader, finger, answer, plugged
       case alwaysAsks = "always asks"
+      case refusesPIN = "refuses the PIN"
     }
   }
 

@@ -17,9 +17,11 @@ func useGate(_ answers: [Substring]) async throws {
   }
 }
 
-/// Opens a gate until a line of input cancels it.
-func cancelGate(_ pin: String) async throws {
+/// Opens a gate until a line of input cancels it, perhaps while another gate waits for the key.
+func cancelGate(_ pin: String, isBehind: Bool = false) async throws {
   let store = try SealedFileStore.open(at: path, key: keyFile)
+  let first = isBehind ? try await waitingGate(pin) : nil
+  defer { first?.cancel() }
   let authenticator = SecurityKeyAuthenticator(of: store, prompt: ScriptedPrompt([pin]))
   let evaluation = Task {
     try await authenticator.evaluate(AuthenticationRequest(reason: "try it"))
@@ -30,6 +32,19 @@ func cancelGate(_ pin: String) async throws {
   let result = await evaluation.result
   say("within a second \(ContinuousClock.now - start < .seconds(1)), locked \(store.isLocked)")
   _ = try result.get()
+}
+
+/// Begins to open a gate, and returns when its key waits for a touch.
+private func waitingGate(_ pin: String) async throws -> Task<Void, any Error> {
+  let store = try SealedFileStore.open(at: path, key: keyFile)
+  let touches = AsyncStream.makeStream(of: Void.self)
+  let prompt = ScriptedPrompt([pin]) { touches.continuation.yield() }
+  let evaluation = Task {
+    let authenticator = SecurityKeyAuthenticator(of: store, prompt: prompt)
+    _ = try await authenticator.evaluate(AuthenticationRequest(reason: "try it"))
+  }
+  for await _ in touches.stream { break }
+  return evaluation
 }
 
 private func makeGate(
@@ -45,8 +60,11 @@ private func makeGate(
 private final class ScriptedPrompt: AuthenticationPrompt {
   private let answers: Mutex<[String]>
 
-  init(_ answers: [String]) {
+  private let onHint: @Sendable () -> Void
+
+  init(_ answers: [String], onHint: @escaping @Sendable () -> Void = {}) {
     self.answers = Mutex(answers)
+    self.onHint = onHint
   }
 
   func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
@@ -56,6 +74,9 @@ private final class ScriptedPrompt: AuthenticationPrompt {
   }
 
   func show(_ message: AuthenticationMessage) async {
-    if case .hint(let text) = message { say(text) }
+    if case .hint(let text) = message {
+      say(text)
+      onHint()
+    }
   }
 }

@@ -3,6 +3,7 @@ import SealedStore
 import SecurityKeys
 import SessionAuthentication
 import SessionToolsBase
+import Synchronization
 
 // Uses security keys for tests, which have to preload a library:
 //
@@ -17,10 +18,12 @@ import SessionToolsBase
 //   enroll-touch:PIN     adds a slot that needs no PIN
 //   open:PIN             opens the store
 //   open-cancelled:PIN   opens the store, and is cancelled by a line of input
+//   cancelled-at-WHEN:PIN  opens the store, and is cancelled: before, question, touch
 //   connected            how many of the store's slots have their key plugged in
 //   revoke:PIN           removes the slots of keys that are lost, and revokes what they may know
 //   gate:PIN,PIN...      opens a gate twice, with these answers; an empty one dismisses it
 //   gate-cancelled:PIN   opens a gate, and is cancelled by a line of input
+//   gate-behind:PIN      does so while another gate waits for the key
 
 let path = CommandLine.arguments[1]
 let keyFile = KeyFile("\(path).key")
@@ -74,6 +77,22 @@ func openCancelled(_ pin: String) throws {
   try openStore(key)
 }
 
+/// Opens the store with a key that is cancelled at a moment of its own.
+func openCancelled(at moment: String, _ pin: String) throws {
+  let cancelling = Mutex<SecurityKey?>(nil)
+  let key = SecurityKey(timeout: timeout) { question in
+    say("PIN? label '\(question.label)', \(question.product), \(question.triesLeft) left")
+    guard moment == "question" else { return SecretBytes(utf8: pin) }
+    cancelling.withLock { $0?.cancel() }
+    return nil
+  } onTouch: {
+    if moment == "touch" { cancelling.withLock { $0?.cancel() } }
+  }
+  cancelling.withLock { $0 = key }
+  if moment == "before" { key.cancel() }
+  try openStore(key)
+}
+
 func revoke(_ pin: String) throws {
   let store = try SealedFileStore.open(at: path, key: keyFile)
   for slot in try store.keySlots() {
@@ -95,6 +114,8 @@ func perform(_ step: String, _ argument: String) async throws {
   case "enroll-touch": try enroll(securityKey(argument, .touchOnly, label: "touched"))
   case "open": try openStore(securityKey(argument))
   case "open-cancelled": try openCancelled(argument)
+  case "cancelled-at-before", "cancelled-at-question", "cancelled-at-touch":
+    try openCancelled(at: String(step.dropFirst("cancelled-at-".count)), argument)
   case "connected":
     let slots = try SealedFileStore.keySlots(at: path).compactMap(\.parameters)
     say("\(try slots.filter { try SecurityKey.isConnected(for: $0) }.count)")
@@ -102,6 +123,7 @@ func perform(_ step: String, _ argument: String) async throws {
   case "gate":
     try await useGate(argument.split(separator: ",", omittingEmptySubsequences: false))
   case "gate-cancelled": try await cancelGate(argument)
+  case "gate-behind": try await cancelGate(argument, isBehind: true)
   default: preconditionFailure("there is no step \(step)")
   }
 }
