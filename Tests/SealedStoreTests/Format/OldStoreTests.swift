@@ -83,7 +83,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
         "compacted-unmarked", "pending-rotation", "pending-rotation-unmarked",
         "pending-revocation", "sealed-to-others",
       ]))
-    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.3.0", "0.4.0"]))
+    #expect(Set(OldStore.all.map(\.version)).isSuperset(of: ["0.3.0"]))
     let empty = OldStore.all.filter { $0.items.isEmpty }
     #expect(empty.allSatisfy { $0.text.name == "empty" })
   }
