@@ -140,7 +140,7 @@ public struct Migration: Sendable {
       let goesOnToDelete = options.deletesSource && !header.options.deletesSource
       header.options.deletesSource = header.options.deletesSource || goesOnToDelete
       switch header.phase {
-      case .undoing, .undone: throw .undone
+      case .undoing, .undoneInPart, .undone: throw .undone
       case .copying, .copied: try checkProtection(header.options)
       case .finished where goesOnToDelete:
         try checkProtection(header.options)
@@ -159,9 +159,11 @@ public struct Migration: Sendable {
   /// Restores both stores to what they were before, except for items that others changed since.
   ///
   /// Items are in the source again before they are removed from the target. If undoing is
-  /// interrupted, undoing again finishes it.
+  /// interrupted, undoing again finishes it. What was put back is read and compared. An item that
+  /// is not as it was before is left and reported, and the migration is not undone until another
+  /// call has restored what is left.
   ///
-  /// - Returns: What this call restored, and the items that it left because they were changed.
+  /// - Returns: What this call restored, and every item that it left, with the reason.
   /// - Throws: `nothingBegun` or `other`, and nothing was changed; `store`.
   public func undo(
     progress: Progress? = nil
@@ -192,7 +194,8 @@ public struct Migration: Sendable {
     case unfinished
     /// The migration is finished, and can be undone.
     case finished
-    /// Undoing the migration was begun and not finished.
+    /// Undoing the migration was begun and not finished, or items were left that it did not
+    /// restore.
     case undoing
     /// The migration was undone.
     case undone

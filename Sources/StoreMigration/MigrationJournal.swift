@@ -20,7 +20,10 @@ struct MigrationJournal: Sendable {
 
   struct Header: Codable {
     enum Phase: String, Codable {
-      case copying, copied, finished, undoing, undone
+      case copying, copied, finished, undoing
+      /// Everything was restored but the items that the journal has as failed.
+      case undoneInPart = "undone in part"
+      case undone
       /// The content of the journal is no longer needed, and is being removed.
       case closing
     }
@@ -119,6 +122,16 @@ struct MigrationJournal: Sendable {
     try key("kept \(batch)/\(position)")
   }
 
+  /// Reads the value that the target had before.
+  ///
+  /// - Throws: As reading the store; `corrupt`.
+  func kept(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes {
+    guard let value = try store.value(for: Self.keptKey(batch, position)) else {
+      throw corrupt("value of before")
+    }
+    return value
+  }
+
   // MARK: Failures and removals
 
   /// A set of items of each batch.
@@ -183,6 +196,13 @@ struct MigrationJournal: Sendable {
   /// Returns the name of the value that the source had, if the target has another.
   static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("original \(batch)/\(position)")
+  }
+
+  /// Reads the value that the source had; `nil` if the target has the same.
+  ///
+  /// - Throws: As reading the store.
+  func original(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes? {
+    try store.value(for: Self.originalKey(batch, position))
   }
 
   /// An error as the journal stores it.

@@ -128,8 +128,10 @@ extension Migration {
     package internal(set) var removedCount = 0
     /// How many items were written back to the source.
     public internal(set) var returnedCount = 0
-    /// How many items were left as they were found, because they were changed since, for example.
+    /// How many items were not restored, because they were changed since, for example.
     public internal(set) var leftCount = 0
+    /// Whether nothing is left to restore.
+    public var isComplete: Bool { leftCount == 0 }
     let journal: MigrationJournal
     let batchCount: Int
 
@@ -138,7 +140,8 @@ extension Migration {
       batchCount = header.batchCount
     }
 
-    /// Calls a closure with the name in the target of every item that was left, and the reason.
+    /// Calls a closure with the name in the target of every item that was not restored in both
+    /// stores, and the reason.
     ///
     /// They are read from the migration's journal, until that is closed; blocks as the journal
     /// does.

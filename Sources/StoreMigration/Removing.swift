@@ -73,20 +73,14 @@ extension MigrationEngine {
       changes.append(
         try journal.change(of: .removed, to: removals.positions, removals.number))
       try journal.store.apply(changes)
-      var failures: [Int: StoreError] = [:]
-      try change(migration.source, removals.pending) { copy, found throws(StoreError) in
+      let failures = try change(migration.source, removals.pending) {
+        copy, found throws(StoreError) in
         // The last check: since both were verified, the source may have got another value, and the
         // target may have lost this one.
-        let isAsBefore = try reading { () throws(StoreError) in
-          guard let value = try found.source.get(), try migratedValue(of: value, copy) != nil
-          else { throw changed(copy.source) }
-          guard copy.isMigrated(try found.target.get(), digester) else {
-            throw changed(copy.target)
-          }
-        }
-        if case .failure(let error) = isAsBefore {
-          failures[copy.position] = error
-          return nil
+        guard let value = try found.source.get(), try migratedValue(of: value, copy) != nil
+        else { throw changed(copy.source) }
+        guard copy.isMigrated(try found.target.get(), digester) else {
+          throw changed(copy.target)
         }
         return .remove(copy.source)
       }
