@@ -127,7 +127,8 @@ public struct Migration: Sendable {
   /// finished, verifies the target once more.
   ///
   /// If ``options`` say to delete the source, the items are also removed from the source, even if
-  /// the migration was begun to copy them, and is finished.
+  /// the migration was begun to copy them, and is finished. An item that others have put back since
+  /// is then removed again if it has the same value. Otherwise it is left and reported as failed.
   ///
   /// - Returns: The result of the whole migration.
   /// - Throws: `nothingBegun`, `undone`, `other`, `weakerProtection` or `notRemovable`, and nothing
@@ -137,7 +138,8 @@ public struct Migration: Sendable {
   ) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       var header = try begunHeader()
-      let goesOnToDelete = options.deletesSource && !header.options.deletesSource
+      let goesOnToDelete =
+        options.deletesSource && (!header.options.deletesSource || header.phase == .finished)
       header.options.deletesSource = header.options.deletesSource || goesOnToDelete
       switch header.phase {
       case .undoing, .undoneInPart, .undone: throw .undone
