@@ -41,8 +41,9 @@ public struct Migration: Sendable {
   public let target: any SecretStore
   /// The items that are migrated, and how.
   ///
-  /// A migration that was begun continues with the options it was begun with. Only `deletesSource`
-  /// counts when it is resumed: the items are then removed from the source as well.
+  /// A migration that was begun continues with the options it was begun with: selection, mapping
+  /// and policy must be the same then, or the default. Only `deletesSource` counts when it is
+  /// resumed: the items are then removed from the source as well.
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
@@ -181,11 +182,20 @@ public struct Migration: Sendable {
 
   /// Forgets the migration: its changes stay, and can no longer be undone.
   ///
-  /// Does nothing if there is no migration.
+  /// Does nothing if there is no migration. A journal that is damaged, or that another version
+  /// wrote, is cleared too.
   ///
-  /// - Throws: `store`.
+  /// - Throws: `other`, and nothing was changed; `store`.
   public func close() throws(MigrationError) {
     try exclusively { () throws(MigrationError) in
+      do throws(MigrationError) {
+        if let header = try header() { try checkIsSame(header, mayBeAny: true) }
+      } catch {
+        // It cannot be continued either.
+        guard case .store(let error) = error,
+          [StoreError.corrupt, StoreError.unsupportedVersion].contains(error.code)
+        else { throw error }
+      }
       try storeErrors { () throws(StoreError) in try journal.clear() }
     }
   }
@@ -251,16 +261,46 @@ extension Migration {
   /// Returns the header of the journal's migration, if it is this one.
   private func begunHeader() throws(MigrationError) -> MigrationJournal.Header {
     guard let header = try header() else { throw .nothingBegun }
-    let now = try storeErrors { () throws(StoreError) in try identities() }
     // A store of unknown identity may be any; but if items are removed, it must be certain that
     // they stay in the other store.
-    let mayBeAny = !header.options.deletesSource
-    guard header.source == now.source || mayBeAny && (header.source == nil || now.source == nil)
-    else { throw .other(.source) }
-    guard header.target == now.target || mayBeAny && (header.target == nil || now.target == nil)
-    else { throw .other(.target) }
-    guard header.isTransformed == (transform != nil) else { throw .other(.transform) }
+    try checkIsSame(header, mayBeAny: !header.options.deletesSource)
     return header
+  }
+
+  /// Checks that a migration of the journal is this one.
+  ///
+  /// - Parameters:
+  ///   - header: What the journal has of its migration.
+  ///   - mayBeAny: Whether a store of unknown identity counts as the same.
+  /// - Throws: `other`; `store`.
+  private func checkIsSame(
+    _ header: MigrationJournal.Header, mayBeAny: Bool
+  ) throws(MigrationError) {
+    func check(
+      _ difference: MigrationError.Difference, _ begun: String?, _ given: String?
+    ) throws(MigrationError) {
+      guard begun == given || mayBeAny && (begun == nil || given == nil) else {
+        throw .other(
+          difference, begun: begun ?? "a store of unknown identity",
+          given: given ?? "a store of unknown identity")
+      }
+    }
+    let now = try storeErrors { () throws(StoreError) in try identities() }
+    try check(.source, header.source, now.source)
+    try check(.target, header.target, now.target)
+    let (begun, given, none) = (header.options, options, MigrationOptions())
+    if given.selection != none.selection {
+      try check(.selection, begun.selection.text, given.selection.text)
+    }
+    if given.mapping != none.mapping {
+      try check(.mapping, begun.mapping.text, given.mapping.text)
+    }
+    if given.conflicts != none.conflicts {
+      try check(.conflicts, begun.conflicts.rawValue, given.conflicts.rawValue)
+    }
+    try check(
+      .transform, header.isTransformed ? "a transform" : "none",
+      transform != nil ? "a transform" : "none")
   }
 
   private func check(

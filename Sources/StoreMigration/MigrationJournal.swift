@@ -89,11 +89,17 @@ struct MigrationJournal: Sendable {
 
   /// Runs a closure that reads what the journal has of a migration.
   ///
-  /// - Throws: `nothingBegun` if the journal has no migration; `store` with the closure's error.
-  func reading(_ body: () throws(StoreError) -> Void) throws(MigrationError) {
+  /// - Parameters:
+  ///   - migration: The key of the migration's digests, which no other one has.
+  ///   - body: The closure.
+  /// - Throws: `nothingBegun` if the journal has no migration, or has another one by now; `store`
+  ///   with the closure's error.
+  func reading(
+    _ migration: Data, _ body: () throws(StoreError) -> Void
+  ) throws(MigrationError) {
     let isOpen: Bool
     do throws(StoreError) {
-      isOpen = try header().map { $0.phase != .closing } ?? false
+      isOpen = try header().map { $0.phase != .closing && $0.digestKey == migration } ?? false
       if isOpen { try body() }
     } catch {
       throw .store(error)

@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 public import SessionToolsBase
 
@@ -69,6 +70,7 @@ public struct MigrationReport: Sendable {
   /// What protects the items in the target.
   public let after: StoreProtection
   private let journal: MigrationJournal
+  private let digestKey: Data
   private let batchCount: Int
 
   init(
@@ -79,7 +81,7 @@ public struct MigrationReport: Sendable {
     damage = header.damage?.error
     (before, after) = (protections.before, protections.after)
     self.journal = journal
-    batchCount = header.batchCount
+    (digestKey, batchCount) = (header.digestKey, header.batchCount)
     var counts = (migrated: 0, failed: 0, same: 0, replaced: 0)
     try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
       if case .failed = outcome { counts.failed += 1 }
@@ -106,12 +108,12 @@ public struct MigrationReport: Sendable {
   /// of their names. They are read from the migration's journal, until that is closed; blocks as
   /// the journal does.
   ///
-  /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
-  ///   closure.
+  /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
+  ///   now; `store`, also for an error of the closure.
   public func forEachEntry(
     _ body: (Entry) throws(StoreError) -> Void
   ) throws(MigrationError) {
-    try journal.reading { () throws(StoreError) in
+    try journal.reading(digestKey) { () throws(StoreError) in
       try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
         try body(Entry(source: entry.source, target: entry.target, outcome: outcome))
       }
@@ -133,11 +135,12 @@ extension Migration {
     /// Whether nothing is left to restore.
     public var isComplete: Bool { leftCount == 0 }
     let journal: MigrationJournal
+    let digestKey: Data
     let batchCount: Int
 
     init(_ journal: MigrationJournal, _ header: MigrationJournal.Header) {
       self.journal = journal
-      batchCount = header.batchCount
+      (digestKey, batchCount) = (header.digestKey, header.batchCount)
     }
 
     /// Calls a closure with the name in the target of every item that was not restored in both
@@ -146,12 +149,12 @@ extension Migration {
     /// They are read from the migration's journal, until that is closed; blocks as the journal
     /// does.
     ///
-    /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
-    ///   closure.
+    /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
+    ///   now; `store`, also for an error of the closure.
     public func forEachLeftItem(
       _ body: (_ key: StoreKey, _ reason: StoreError) throws(StoreError) -> Void
     ) throws(MigrationError) {
-      try journal.reading { () throws(StoreError) in
+      try journal.reading(digestKey) { () throws(StoreError) in
         try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
           if case .failed(let reason) = outcome { try body(entry.target, reason) }
         }
