@@ -3,6 +3,10 @@ public import SessionToolsBase
 extension SecretServiceStore {
   /// Fewer values are read faster one by one than with their whole namespace.
   private static let smallestBulkCount = 20
+  /// How many items are read together for the sake of one, whose own read takes about as long.
+  ///
+  /// So the time for all parts of a large collection does not grow with its square.
+  private static let largestExcess = 10
 
   /// Returns the service's path of the collection; blocks.
   ///
@@ -26,7 +30,8 @@ extension SecretServiceStore {
     }
   }
 
-  /// Reads small values of each namespace together; large ones must be read one by one.
+  /// Reads small values of each namespace together, all there are; large ones must be read one by
+  /// one, and so must those of a namespace that has more than ten times as many.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   package func values(
@@ -34,21 +39,33 @@ extension SecretServiceStore {
   ) throws(StoreError) -> [SecretBytes?] {
     guard keys.count >= Self.smallestBulkCount else { return keys.map { _ in nil } }
     var values: [StoreKey: SecretBytes] = [:]
-    for namespace in Set(keys.map(\.namespace)) {
+    for (namespace, keys) in Dictionary(grouping: keys, by: \.namespace) {
+      let largestCount = keys.count * Self.largestExcess
       let items = try waiting { store async throws(StoreError) in
-        try await store.perform { operation in try await operation.smallItems(in: namespace) }
+        try await store.perform { operation in
+          try await operation.count(in: namespace, .small) <= largestCount
+            ? operation.smallItems(in: namespace) : [:]
+        }
       }
       values.merge(items) { $1 }
     }
     return keys.map { values[$0] }
   }
 
-  /// Lists the names when it is asked for many, which is cheaper than asking for each.
+  /// Lists the names when it is asked for many, which is cheaper than asking for each, unless the
+  /// collection has more than ten times as many.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
     if keys.count >= Self.smallestBulkCount {
-      return Set(try listing().keys).intersection(keys)
+      let count = try waiting { store async throws(StoreError) in
+        try await store.perform { operation in
+          try await operation.count(in: nil, .small) + operation.count(in: nil, .large)
+        }
+      }
+      if count <= keys.count * Self.largestExcess {
+        return Set(try listing().keys).intersection(keys)
+      }
     }
     var present: Set<StoreKey> = []
     for key in keys where try contains(key) { present.insert(key) }

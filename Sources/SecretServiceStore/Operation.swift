@@ -135,6 +135,14 @@ struct Operation: Sendable {
     return items
   }
 
+  /// Returns how many items of a size a namespace has, or the collection; reads none of them.
+  func count(
+    in namespace: StoreNamespace?, _ size: ItemAttributes.Size
+  ) async throws -> Int {
+    let attributes = ItemAttributes.inNamespace(namespace, size: size)
+    return try await items(with: attributes, in: collection()).count
+  }
+
   private func add(
     _ size: ItemAttributes.Size, in namespace: StoreNamespace?,
     to items: inout [StoreKey: SecretBytes]

@@ -177,10 +177,10 @@ extension MigrationEngine {
         }
       }
     }
-    try change(migration.target, copies) { copy, found throws(StoreError) in
+    // An item that is left is reported when it is verified.
+    _ = try change(migration.target, copies) { copy, found throws(StoreError) in
       // Nothing of an atomic change is made by now, and resuming begins it again.
       try migration.checkCancelled()
-      // An item that cannot be read now is reported when it is verified.
       guard let value = try found.source.get(), let migrated = try migratedValue(of: value, copy),
         copy.isAsBefore(try found.target.get(), digester)
       else { return nil }

@@ -41,8 +41,9 @@ public struct Migration: Sendable {
   public let target: any SecretStore
   /// The items that are migrated, and how.
   ///
-  /// A migration that was begun continues with the options it was begun with. Only `deletesSource`
-  /// counts when it is resumed: the items are then removed from the source as well.
+  /// A migration that was begun continues with the options it was begun with: selection, mapping
+  /// and policy must be the same then, or the default. Only `deletesSource` counts when it is
+  /// resumed: the items are then removed from the source as well.
   public let options: MigrationOptions
   let journal: MigrationJournal
   let transform: Transform?
@@ -127,7 +128,8 @@ public struct Migration: Sendable {
   /// finished, verifies the target once more.
   ///
   /// If ``options`` say to delete the source, the items are also removed from the source, even if
-  /// the migration was begun to copy them, and is finished.
+  /// the migration was begun to copy them, and is finished. An item that others have put back since
+  /// is then removed again if it has the same value. Otherwise it is left and reported as failed.
   ///
   /// - Returns: The result of the whole migration.
   /// - Throws: `nothingBegun`, `undone`, `other`, `weakerProtection` or `notRemovable`, and nothing
@@ -137,10 +139,11 @@ public struct Migration: Sendable {
   ) throws(MigrationError) -> MigrationReport {
     try exclusively { () throws(MigrationError) in
       var header = try begunHeader()
-      let goesOnToDelete = options.deletesSource && !header.options.deletesSource
+      let goesOnToDelete =
+        options.deletesSource && (!header.options.deletesSource || header.phase == .finished)
       header.options.deletesSource = header.options.deletesSource || goesOnToDelete
       switch header.phase {
-      case .undoing, .undone: throw .undone
+      case .undoing, .undoneInPart, .undone: throw .undone
       case .copying, .copied: try checkProtection(header.options)
       case .finished where goesOnToDelete:
         try checkProtection(header.options)
@@ -159,9 +162,11 @@ public struct Migration: Sendable {
   /// Restores both stores to what they were before, except for items that others changed since.
   ///
   /// Items are in the source again before they are removed from the target. If undoing is
-  /// interrupted, undoing again finishes it.
+  /// interrupted, undoing again finishes it. What was put back is read and compared. An item that
+  /// is not as it was before is left and reported, and the migration is not undone until another
+  /// call has restored what is left.
   ///
-  /// - Returns: What this call restored, and the items that it left because they were changed.
+  /// - Returns: What this call restored, and every item that it left, with the reason.
   /// - Throws: `nothingBegun` or `other`, and nothing was changed; `store`.
   public func undo(
     progress: Progress? = nil
@@ -177,11 +182,20 @@ public struct Migration: Sendable {
 
   /// Forgets the migration: its changes stay, and can no longer be undone.
   ///
-  /// Does nothing if there is no migration.
+  /// Does nothing if there is no migration. A journal that is damaged, or that another version
+  /// wrote, is cleared too.
   ///
-  /// - Throws: `store`.
+  /// - Throws: `other`, and nothing was changed; `store`.
   public func close() throws(MigrationError) {
     try exclusively { () throws(MigrationError) in
+      do throws(MigrationError) {
+        if let header = try header() { try checkIsSame(header, mayBeAny: true) }
+      } catch {
+        // It cannot be continued either.
+        guard case .store(let error) = error,
+          [StoreError.corrupt, StoreError.unsupportedVersion].contains(error.code)
+        else { throw error }
+      }
       try storeErrors { () throws(StoreError) in try journal.clear() }
     }
   }
@@ -192,7 +206,8 @@ public struct Migration: Sendable {
     case unfinished
     /// The migration is finished, and can be undone.
     case finished
-    /// Undoing the migration was begun and not finished.
+    /// Undoing the migration was begun and not finished, or items were left that it did not
+    /// restore.
     case undoing
     /// The migration was undone.
     case undone
@@ -246,16 +261,46 @@ extension Migration {
   /// Returns the header of the journal's migration, if it is this one.
   private func begunHeader() throws(MigrationError) -> MigrationJournal.Header {
     guard let header = try header() else { throw .nothingBegun }
-    let now = try storeErrors { () throws(StoreError) in try identities() }
     // A store of unknown identity may be any; but if items are removed, it must be certain that
     // they stay in the other store.
-    let mayBeAny = !header.options.deletesSource
-    guard header.source == now.source || mayBeAny && (header.source == nil || now.source == nil)
-    else { throw .other(.source) }
-    guard header.target == now.target || mayBeAny && (header.target == nil || now.target == nil)
-    else { throw .other(.target) }
-    guard header.isTransformed == (transform != nil) else { throw .other(.transform) }
+    try checkIsSame(header, mayBeAny: !header.options.deletesSource)
     return header
+  }
+
+  /// Checks that a migration of the journal is this one.
+  ///
+  /// - Parameters:
+  ///   - header: What the journal has of its migration.
+  ///   - mayBeAny: Whether a store of unknown identity counts as the same.
+  /// - Throws: `other`; `store`.
+  private func checkIsSame(
+    _ header: MigrationJournal.Header, mayBeAny: Bool
+  ) throws(MigrationError) {
+    func check(
+      _ difference: MigrationError.Difference, _ begun: String?, _ given: String?
+    ) throws(MigrationError) {
+      guard begun == given || mayBeAny && (begun == nil || given == nil) else {
+        throw .other(
+          difference, begun: begun ?? "a store of unknown identity",
+          given: given ?? "a store of unknown identity")
+      }
+    }
+    let now = try storeErrors { () throws(StoreError) in try identities() }
+    try check(.source, header.source, now.source)
+    try check(.target, header.target, now.target)
+    let (begun, given, none) = (header.options, options, MigrationOptions())
+    if given.selection != none.selection {
+      try check(.selection, begun.selection.text, given.selection.text)
+    }
+    if given.mapping != none.mapping {
+      try check(.mapping, begun.mapping.text, given.mapping.text)
+    }
+    if given.conflicts != none.conflicts {
+      try check(.conflicts, begun.conflicts.rawValue, given.conflicts.rawValue)
+    }
+    try check(
+      .transform, header.isTransformed ? "a transform" : "none",
+      transform != nil ? "a transform" : "none")
   }
 
   private func check(

@@ -103,23 +103,29 @@ struct MigrationEngine {
   /// - Parameters:
   ///   - store: The store that is changed.
   ///   - copies: The items to change.
-  ///   - look: Returns the change for an item with the values that both stores have now, or `nil`
-  ///     if what the change is based on has changed.
-  /// - Throws: As the stores. An item that cannot be read is left as it is.
+  ///   - look: Returns the change for an item with the values that both stores have now; `nil` if
+  ///     it needs none. It throws when what the change is based on has changed.
+  /// - Returns: Why items were left as they are, by position.
+  /// - Throws: As the stores.
   func change(
     _ store: any SecretStore, _ copies: [MigrationBatch.Copy],
     _ look: (MigrationBatch.Copy, FoundValues) throws(StoreError) -> StoreChange?
-  ) throws(StoreError) {
+  ) throws(StoreError) -> [Int: StoreError] {
+    var left: [Int: StoreError] = [:]
     for part in copies.parts(of: store.traits.isAtomic ? .max : 1) {
       var values = ValuePairReader(migration, part)
       var changes: [StoreChange] = []
       for copy in part {
         let found = try values.next()
-        let change = try reading { () throws(StoreError) in try look(copy, found) }
-        if case .success(let change?) = change { changes.append(change) }
+        switch try reading({ () throws(StoreError) in try look(copy, found) }) {
+        case .success(let change?): changes.append(change)
+        case .success(nil): break
+        case .failure(let error): left[copy.position] = error
+        }
       }
       try store.apply(changes)
     }
+    return left
   }
 
   func step(

@@ -17,8 +17,9 @@ public enum MigrationError: Error {
   case nothingBegun
   /// The journal's migration is being undone, or was: undo it again, or close it.
   case undone
-  /// The journal's migration differs from this one in this respect. Nothing was changed.
-  case other(Difference)
+  /// The journal's migration differs from this one in this respect: what it was begun with, and
+  /// what was given now. Nothing was changed.
+  case other(Difference, begun: String, given: String)
   /// A store failed, or the migration was cancelled; a migration that the journal has can be
   /// resumed or undone.
   case store(StoreError)
@@ -31,6 +32,12 @@ public enum MigrationError: Error {
     case target
     /// Only one of the two has a transform.
     case transform
+    /// Other items are selected.
+    case selection
+    /// The items get other names in the target.
+    case mapping
+    /// Another policy for conflicts is given.
+    case conflicts
   }
 }
 
@@ -53,8 +60,8 @@ extension MigrationError: CustomStringConvertible {
     case .notClosed: "a migration was begun and not closed"
     case .nothingBegun: "there is no migration that was begun and not closed"
     case .undone: "the migration was being undone"
-    case .other(let difference):
-      "the migration that was begun has another \(difference.rawValue)"
+    case .other(let difference, let begun, let given):
+      "the migration that was begun has another \(difference.name): \(begun), not \(given)"
     case .store(let error): error.reason
     }
   }
@@ -68,9 +75,20 @@ extension MigrationError: CustomStringConvertible {
     case .notClosed: "Resume, undo or close it"
     case .nothingBegun: nil
     case .undone: "Undo it again, or close it"
-    case .other(let difference):
-      "Continue it with the \(difference.rawValue) it was begun with"
+    case .other(let difference, _, _):
+      "Continue or close it with the \(difference.name) it was begun with"
     case .store(let error): error.remedy
+    }
+  }
+}
+
+extension MigrationError.Difference {
+  /// What differs, in words.
+  fileprivate var name: String {
+    switch self {
+    case .source, .target, .transform, .selection: rawValue
+    case .mapping: "mapping of names"
+    case .conflicts: "policy for conflicts"
     }
   }
 }

@@ -20,7 +20,10 @@ struct MigrationJournal: Sendable {
 
   struct Header: Codable {
     enum Phase: String, Codable {
-      case copying, copied, finished, undoing, undone
+      case copying, copied, finished, undoing
+      /// Everything was restored but the items that the journal has as failed.
+      case undoneInPart = "undone in part"
+      case undone
       /// The content of the journal is no longer needed, and is being removed.
       case closing
     }
@@ -86,11 +89,17 @@ struct MigrationJournal: Sendable {
 
   /// Runs a closure that reads what the journal has of a migration.
   ///
-  /// - Throws: `nothingBegun` if the journal has no migration; `store` with the closure's error.
-  func reading(_ body: () throws(StoreError) -> Void) throws(MigrationError) {
+  /// - Parameters:
+  ///   - migration: The key of the migration's digests, which no other one has.
+  ///   - body: The closure.
+  /// - Throws: `nothingBegun` if the journal has no migration, or has another one by now; `store`
+  ///   with the closure's error.
+  func reading(
+    _ migration: Data, _ body: () throws(StoreError) -> Void
+  ) throws(MigrationError) {
     let isOpen: Bool
     do throws(StoreError) {
-      isOpen = try header().map { $0.phase != .closing } ?? false
+      isOpen = try header().map { $0.phase != .closing && $0.digestKey == migration } ?? false
       if isOpen { try body() }
     } catch {
       throw .store(error)
@@ -117,6 +126,16 @@ struct MigrationJournal: Sendable {
   /// Returns the name of the value that the target had before.
   static func keptKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("kept \(batch)/\(position)")
+  }
+
+  /// Reads the value that the target had before.
+  ///
+  /// - Throws: As reading the store; `corrupt`.
+  func kept(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes {
+    guard let value = try store.value(for: Self.keptKey(batch, position)) else {
+      throw corrupt("value of before")
+    }
+    return value
   }
 
   // MARK: Failures and removals
@@ -183,6 +202,13 @@ struct MigrationJournal: Sendable {
   /// Returns the name of the value that the source had, if the target has another.
   static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
     try key("original \(batch)/\(position)")
+  }
+
+  /// Reads the value that the source had; `nil` if the target has the same.
+  ///
+  /// - Throws: As reading the store.
+  func original(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes? {
+    try store.value(for: Self.originalKey(batch, position))
   }
 
   /// An error as the journal stores it.

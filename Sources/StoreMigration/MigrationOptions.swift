@@ -121,6 +121,34 @@ extension MigrationOptions {
   }
 }
 
+extension MigrationOptions.Selection {
+  /// Which items these are, in words; two selections with the same words are the same.
+  var text: String {
+    let parts = [
+      service.map { "service \($0.debugDescription)" },
+      accessGroup.map { "access group \($0.debugDescription)" },
+      install.map { "installation \($0.debugDescription)" },
+      identifierPattern.map { "identifier \($0.debugDescription)" },
+    ].compactMap(\.self)
+    return parts.isEmpty ? "all items" : parts.joined(separator: ", ")
+  }
+}
+
+extension MigrationOptions.Mapping {
+  /// Which names the items get, in words; two mappings with the same words are the same.
+  var text: String {
+    var parts = renames.map {
+      "service \($0.service.debugDescription) as \($0.newName.debugDescription)"
+    }
+    switch install {
+    case .keep: break
+    case .drop: parts.append("no installation")
+    case .assign(let name): parts.append("installation \(name.debugDescription)")
+    }
+    return parts.isEmpty ? "the same names" : parts.joined(separator: ", ")
+  }
+}
+
 /// A shell pattern without brackets.
 struct Pattern {
   private enum Part {

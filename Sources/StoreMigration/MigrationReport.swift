@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 public import SessionToolsBase
 
@@ -69,6 +70,7 @@ public struct MigrationReport: Sendable {
   /// What protects the items in the target.
   public let after: StoreProtection
   private let journal: MigrationJournal
+  private let digestKey: Data
   private let batchCount: Int
 
   init(
@@ -79,7 +81,7 @@ public struct MigrationReport: Sendable {
     damage = header.damage?.error
     (before, after) = (protections.before, protections.after)
     self.journal = journal
-    batchCount = header.batchCount
+    (digestKey, batchCount) = (header.digestKey, header.batchCount)
     var counts = (migrated: 0, failed: 0, same: 0, replaced: 0)
     try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
       if case .failed = outcome { counts.failed += 1 }
@@ -106,12 +108,12 @@ public struct MigrationReport: Sendable {
   /// of their names. They are read from the migration's journal, until that is closed; blocks as
   /// the journal does.
   ///
-  /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
-  ///   closure.
+  /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
+  ///   now; `store`, also for an error of the closure.
   public func forEachEntry(
     _ body: (Entry) throws(StoreError) -> Void
   ) throws(MigrationError) {
-    try journal.reading { () throws(StoreError) in
+    try journal.reading(digestKey) { () throws(StoreError) in
       try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
         try body(Entry(source: entry.source, target: entry.target, outcome: outcome))
       }
@@ -128,27 +130,31 @@ extension Migration {
     package internal(set) var removedCount = 0
     /// How many items were written back to the source.
     public internal(set) var returnedCount = 0
-    /// How many items were left as they were found, because they were changed since, for example.
+    /// How many items were not restored, because they were changed since, for example.
     public internal(set) var leftCount = 0
+    /// Whether nothing is left to restore.
+    public var isComplete: Bool { leftCount == 0 }
     let journal: MigrationJournal
+    let digestKey: Data
     let batchCount: Int
 
     init(_ journal: MigrationJournal, _ header: MigrationJournal.Header) {
       self.journal = journal
-      batchCount = header.batchCount
+      (digestKey, batchCount) = (header.digestKey, header.batchCount)
     }
 
-    /// Calls a closure with the name in the target of every item that was left, and the reason.
+    /// Calls a closure with the name in the target of every item that was not restored in both
+    /// stores, and the reason.
     ///
     /// They are read from the migration's journal, until that is closed; blocks as the journal
     /// does.
     ///
-    /// - Throws: `nothingBegun` when the migration was closed; `store`, also for an error of the
-    ///   closure.
+    /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
+    ///   now; `store`, also for an error of the closure.
     public func forEachLeftItem(
       _ body: (_ key: StoreKey, _ reason: StoreError) throws(StoreError) -> Void
     ) throws(MigrationError) {
-      try journal.reading { () throws(StoreError) in
+      try journal.reading(digestKey) { () throws(StoreError) in
         try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
           if case .failed(let reason) = outcome { try body(entry.target, reason) }
         }

@@ -42,6 +42,12 @@ package struct OpenMigration: Sendable {
     case .copied: return "comparing, \(count) copied"
     case .finished: return "finished, \(count) copied, \(removedCount) removed from the source"
     case .undoing: return "undoing"
+    case .undoneInPart:
+      var leftCount = 0
+      for number in 0..<header.batchCount {
+        leftCount += try journal.positions(of: .failed, number + 1).count
+      }
+      return "undone, but for \(leftCount) of \(header.begunCount)"
     case .undone: return "undone"
     case .closing: return "closing"
     }
@@ -54,7 +60,7 @@ extension MigrationJournal.Header.Phase {
     switch self {
     case .copying, .copied: .unfinished
     case .finished: .finished
-    case .undoing: .undoing
+    case .undoing, .undoneInPart: .undoing
     case .undone: .undone
     case .closing: nil
     }

@@ -65,28 +65,26 @@ extension MigrationEngine {
   /// Records removals in the journal, then removes the items from the source.
   private func write(_ removals: inout BatchRemovals) throws(StoreError) {
     if !removals.pending.isEmpty {
+      let originals = removals.originals
       var changes: [StoreChange] = []
-      for (position, original) in removals.originals {
-        changes.append(
-          .put(original, for: try MigrationJournal.originalKey(removals.number, position)))
+      for copy in removals.pending where header.isTransformed {
+        let key = try MigrationJournal.originalKey(removals.number, copy.position)
+        // An earlier removal that was not made may have left another value.
+        changes.append(originals[copy.position].map { .put($0, for: key) } ?? .remove(key))
       }
       changes.append(
         try journal.change(of: .removed, to: removals.positions, removals.number))
       try journal.store.apply(changes)
-      var failures: [Int: StoreError] = [:]
-      try change(migration.source, removals.pending) { copy, found throws(StoreError) in
-        // The last check: since both were verified, the source may have got another value, and the
-        // target may have lost this one.
-        let isAsBefore = try reading { () throws(StoreError) in
-          guard let value = try found.source.get(), try migratedValue(of: value, copy) != nil
-          else { throw changed(copy.source) }
-          guard copy.isMigrated(try found.target.get(), digester) else {
-            throw changed(copy.target)
-          }
-        }
-        if case .failure(let error) = isAsBefore {
-          failures[copy.position] = error
-          return nil
+      let failures = try change(migration.source, removals.pending) {
+        copy, found throws(StoreError) in
+        // The last check: since both were verified, the source may have got another value, which a
+        // transform may change to the same one, and the target may have lost this one.
+        guard let value = try found.source.get(),
+          let migrated = try migratedValue(of: value, copy),
+          value == originals[copy.position] ?? migrated
+        else { throw changed(copy.source) }
+        guard copy.isMigrated(try found.target.get(), digester) else {
+          throw changed(copy.target)
         }
         return .remove(copy.source)
       }

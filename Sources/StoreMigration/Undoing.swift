@@ -2,22 +2,16 @@ import SealedStore
 import SessionToolsBase
 
 extension MigrationEngine {
-  /// Restores everything, the last batch first.
+  /// Restores everything, the last batch first; then only what was left.
   mutating func undo() throws(StoreError) -> Migration.UndoReport {
     var report = Migration.UndoReport(journal, header)
-    // Items that were left because others had changed them stay as they are.
-    if header.phase != .undone {
-      try change(to: .undoing)
-      var done = 0
-      for number in (0..<header.batchCount).reversed() {
-        try undoBatch(number + 1, &done, &report)
-      }
-      try step(.undoing, done, header.begunCount)
-      try change(to: .undone)
+    if header.phase != .undoneInPart, header.phase != .undone { try change(to: .undoing) }
+    var done = 0
+    for number in (0..<header.batchCount).reversed() {
+      try undoBatch(number + 1, &done, &report)
     }
-    for number in 0..<header.batchCount {
-      report.leftCount += try journal.positions(of: .failed, number + 1).count
-    }
+    try step(.undoing, done, header.begunCount)
+    try change(to: report.isComplete ? .undone : .undoneInPart)
     return report
   }
 
@@ -27,7 +21,12 @@ extension MigrationEngine {
     let begun = header.begun.map { begun in
       number < begun.batch ? .max : number == begun.batch ? begun.positions.upperBound : 0
     }
-    let copies = try journal.batch(number).copies.filter { $0.position < begun ?? 0 }
+    let recorded = try journal.positions(of: .failed, number)
+    let copies = try journal.batch(number).copies.filter { copy in
+      // Items that were restored are no longer the migration's.
+      copy.position < begun ?? 0
+        && (header.phase == .undoing || recorded.contains(copy.position))
+    }
     let removals = try journal.positions(of: .removed, number)
     let largestCount = Self.largestChangeCount(migration.source, migration.target)
     // The target had the others before, and the source still has them.
@@ -49,7 +48,7 @@ extension MigrationEngine {
       if returns.isFull(largestCount) { try write(&returns, &report) }
     }
     try write(&returns, &report)
-    let recorded = try journal.positions(of: .failed, number)
+    report.leftCount += returns.left.count
     if !returns.left.isEmpty || !recorded.isEmpty {
       try journal.store.apply(try journal.changes(to: returns.left, number))
     }
@@ -59,37 +58,36 @@ extension MigrationEngine {
   ///
   /// The target keeps the migrated value unless the source has, or is given, the value it was made
   /// from; otherwise the item might be in neither store.
+  ///
+  /// - Throws: The reason why the item, or a part of it, is left.
   private func add(
     _ copy: MigrationBatch.Copy, _ found: FoundValues, _ batch: Int, isRemoved: Bool,
     to returns: inout Returns
   ) throws(StoreError) {
     let existing = try found.target.get()
     let isMigrated = copy.isMigrated(existing, digester)
+    let isAsBefore = copy.isAsBefore(existing, digester)
+    let kept = try isRemoved ? journal.original(batch, copy.position) : nil
     if let value = try found.source.get() {
-      // The target has nothing that the migration put there.
-      if !isMigrated, copy.isAsBefore(existing, digester) { return }
-      guard try migratedValue(of: value, copy) != nil else { throw changed(copy.source) }
-    } else {
-      guard isRemoved else {
-        if isMigrated { throw changed(copy.source) }
-        return
+      let isOriginal =
+        if let kept { value == kept } else { try migratedValue(of: value, copy) != nil }
+      // What others put into the source is not the migration's, unless it had removed the item.
+      guard isOriginal || !isRemoved && !isMigrated && isAsBefore else {
+        throw changed(copy.source)
       }
-      let key = try MigrationJournal.originalKey(batch, copy.position)
-      guard let original = try journal.store.value(for: key) ?? (isMigrated ? existing : nil)
-      else { throw changed(copy.target) }
+    } else if isRemoved {
+      guard let original = kept ?? (isMigrated ? existing : nil) else { throw changed(copy.target) }
       returns.give(copy, original)
+    } else if isMigrated {
+      throw changed(copy.source)
     }
-    guard isMigrated else {
-      if copy.isAsBefore(existing, digester) { return }
-      throw changed(copy.target)
-    }
+    // The target has nothing that the migration put there.
+    if isAsBefore { return }
+    guard isMigrated else { throw changed(copy.target) }
     switch copy.prior {
     case .own: break
     case .absent: returns.restore(copy, nil)
-    case .other:
-      let key = try MigrationJournal.keptKey(batch, copy.position)
-      guard let kept = try journal.store.value(for: key) else { throw changed(copy.target) }
-      returns.restore(copy, kept)
+    case .other: returns.restore(copy, try journal.kept(batch, copy.position))
     }
   }
 
@@ -98,37 +96,56 @@ extension MigrationEngine {
     _ returns: inout Returns, _ report: inout Migration.UndoReport
   ) throws(StoreError) {
     let (originals, kept) = (returns.originals, returns.kept)
-    try change(migration.source, returns.toSource) { copy, found throws(StoreError) in
-      guard try found.source.get() == nil, let original = originals[copy.position] else {
-        return nil
+    var left = try change(migration.source, returns.toSource) { copy, found throws(StoreError) in
+      guard let value = try found.source.get() else {
+        return originals[copy.position].map { .put($0, for: copy.source) }
       }
-      return .put(original, for: copy.source)
+      guard value == originals[copy.position] else { throw changed(copy.source) }
+      return nil
     }
-    var sources = ValueReader(migration.source, returns.toSource.map(\.source))
-    for copy in returns.toSource where try sources.next() != originals[copy.position] {
-      throw changed(copy.source)
-    }
-    var (restored, removed, left) = (0, 0, [Int: StoreError]())
-    try change(migration.target, returns.toTarget) { copy, found throws(StoreError) in
-      // Reading the source again may take long.
-      try migration.checkCancelled()
-      guard copy.isMigrated(try found.target.get(), digester),
-        let value = try found.source.get(), try migratedValue(of: value, copy) != nil
-      else {
-        left[copy.position] = changed(copy.target)
-        return nil
+    try compare(
+      returns.toSource.map { ($0.position, $0.source, originals[$0.position]) },
+      with: migration.source, &left)
+    report.returnedCount += returns.toSource.count { left[$0.position] == nil }
+    let notReturned = left
+    left.merge(
+      try change(migration.target, returns.toTarget) { copy, found throws(StoreError) in
+        // Reading the source again may take long.
+        try migration.checkCancelled()
+        if let error = notReturned[copy.position] { throw error }
+        guard let value = try found.source.get(), try migratedValue(of: value, copy) != nil
+        else { throw changed(copy.source) }
+        guard copy.isMigrated(try found.target.get(), digester) else {
+          throw changed(copy.target)
+        }
+        guard let value = kept[copy.position] else { return .remove(copy.target) }
+        return .put(value, for: copy.target)
       }
-      restored += 1
-      guard let value = kept[copy.position] else {
-        removed += 1
-        return .remove(copy.target)
-      }
-      return .put(value, for: copy.target)
+    ) { $1 }
+    try compare(
+      returns.toTarget.filter { left[$0.position] == nil }
+        .map { ($0.position, $0.target, kept[$0.position]) },
+      with: migration.target, &left)
+    for copy in returns.toTarget where left[copy.position] == nil {
+      report.restoredCount += 1
+      if kept[copy.position] == nil { report.removedCount += 1 }
     }
-    report.returnedCount += returns.toSource.count
-    report.restoredCount += restored
-    report.removedCount += removed
     returns.startNext(left)
+  }
+
+  /// Adds the items that a store does not have as they were restored to those that are left.
+  private func compare(
+    _ items: [(position: Int, key: StoreKey, value: SecretBytes?)], with store: any SecretStore,
+    _ left: inout [Int: StoreError]
+  ) throws(StoreError) {
+    var values = ValueReader(store, items.map(\.key))
+    for item in items {
+      switch try values.nextResult() {
+      case .success(item.value): break
+      case .success: left[item.position] = left[item.position] ?? changed(item.key)
+      case .failure(let error): left[item.position] = left[item.position] ?? error
+      }
+    }
   }
 }
 

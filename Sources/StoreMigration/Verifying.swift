@@ -24,20 +24,17 @@ extension MigrationEngine {
     let copies = try journal.batch(number).copies
     let recordedFailures = try journal.positions(of: .failed, number)
     let recordedRemovals = try journal.positions(of: .removed, number)
-    var (failures, removals): ([Int: StoreError], Set<Int>) = ([:], [])
+    var (failures, removals): ([Int: StoreError], Set<Int>) = ([:], recordedRemovals)
     var values = ValuePairReader(migration, copies)
     var digests = FoundDigests()
     for copy in copies {
       try step(.verifying, done, header.itemCount)
       done += 1
       let found = try values.next()
-      let isRemoved = recordedRemovals.contains(copy.position)
       let compared = try reading { () throws(StoreError) in
-        try compare(copy, isRemoved: isRemoved, found, &digests)
+        try compare(copy, found, &removals, &digests)
       }
       if case .failure(let error) = compared { failures[copy.position] = error }
-      // What was only about to be removed, or was put back since, is as any other item.
-      if isRemoved, case .success(nil) = found.source { removals.insert(copy.position) }
     }
     // Those of items that could not be planned for stay.
     for position in recordedFailures.subtracting(copies.map(\.position)) {
@@ -57,10 +54,11 @@ extension MigrationEngine {
 
   /// - Throws: The reason why an item does not count as migrated.
   private mutating func compare(
-    _ copy: MigrationBatch.Copy, isRemoved: Bool, _ found: FoundValues,
+    _ copy: MigrationBatch.Copy, _ found: FoundValues, _ removals: inout Set<Int>,
     _ digests: inout FoundDigests
   ) throws(StoreError) {
     var (targetValue, targetDigest): (SecretBytes?, ItemDigest?) = (nil, nil)
+    var isInSource = false
     if case .success(let value?) = found.target {
       targetValue = value
       targetDigest = digester.digest(of: copy.target, value)
@@ -76,7 +74,8 @@ extension MigrationEngine {
         ? targetDigest : digester.digest(of: copy.target, item.value)
       if let digest { digests.source.append(digest) }
       guard digest == copy.digest else { throw changed(copy.source) }
-    } else if isRemoved {
+      isInSource = true
+    } else if removals.contains(copy.position) {
       // The digest of the value that was read before it was removed.
       digests.source.append(copy.digest)
     } else {
@@ -84,6 +83,15 @@ extension MigrationEngine {
     }
     _ = try found.target.get()
     guard targetDigest == copy.digest else { throw changed(copy.target) }
+    guard isInSource, removals.contains(copy.position) else { return }
+    guard header.phase != .finished else {
+      throw StoreError(
+        .changed, store: "\(copy.source)",
+        reason: "it was put back into the source after it was removed",
+        remedy: "Resume the migration with the removal of the items to remove it again")
+    }
+    // It was only about to be removed, or is to be removed again.
+    removals.remove(copy.position)
   }
 }
 

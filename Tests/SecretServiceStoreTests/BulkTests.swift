@@ -36,6 +36,48 @@ import Testing
     withExtendedLifetime(keyring) {}
   }
 
+  @Test func `values are read together with at most ten times as many others`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let store = bus.store()
+    var items: [StoreKey: SecretBytes] = [:]
+    for number in 0..<250 {
+      let key = try StoreKey("item \(number)", in: number < 230 ? "many" : "few")
+      items[key] = SecretBytes(utf8: "value \(number)")
+    }
+    try await store.apply(items.map { .put($0.value, for: $0.key) })
+    func givenCount(_ body: () throws -> Void) async throws -> Int {
+      let before = try await provider.givenCount()
+      try body()
+      return try await provider.givenCount() - before
+    }
+    let many = items.keys.filter { $0.namespace == "many" }.sorted()
+    let few = items.keys.filter { $0.namespace == "few" }.sorted()
+    // 23 are a tenth of that namespace, and 22 are less.
+    for (count, expected) in [(22, 0), (23, 230)] {
+      let asked = many.prefix(count)
+      let given = try await givenCount {
+        let values = try store.values(ofFirst: asked)
+        #expect(values == asked.map { expected == 0 ? nil : items[$0] })
+      }
+      #expect(given == expected)
+    }
+    let given = try await givenCount {
+      let values = try store.values(ofFirst: (many.prefix(2) + few)[...])
+      #expect(values.count == 22 && values.compactMap(\.self).count == 20)
+    }
+    #expect(given == 20)
+    let absent = try (0..<30).map { try StoreKey("absent \($0)", in: "many") }
+    for (asked, expected) in [(few, 0), (Array(many.prefix(25)), 250), (absent, 250)] {
+      let given = try await givenCount {
+        let present = try store.present(among: asked)
+        #expect(present == Set(asked).intersection(items.keys))
+      }
+      #expect(given == expected)
+    }
+    withExtendedLifetime(provider) {}
+  }
+
   @Test func `a keyring file is what the store would have written`() async throws {
     let key = try StoreKey("item", in: "service")
     let bus = try await PrivateBus()

@@ -107,4 +107,37 @@ import Testing
     #expect(report.damage?.code == .corrupt)
     #expect(try report.entries.allSatisfy { $0.outcome.name == "failed" })
   }
+
+  @Test func `a list that is damaged once the store was compacted leaves no item out silently`()
+    throws
+  {
+    let store = try #require(source.store as? SealedFileStore)
+    // With as many dead records in front: after the compaction every record is further ahead.
+    for round in 0..<2 {
+      try store.apply(
+        (0..<2500).map {
+          .put(SecretBytes(utf8: "value \(round)"), for: try key("\(1000 + $0)"))
+        })
+    }
+    let old = try FileHandle(forUpdating: URL(filePath: journalFile))
+    // In a record of the old file that is listed later.
+    try old.seek(toOffset: UInt64(source.journalByteCount - 1000))
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    let migration = Migration(
+      from: store, to: MemoryStore(), journal: MemoryStore(), options: options)
+    var count = 0
+    let error = failure {
+      try migration.plan { _ throws(StoreError) in
+        count += 1
+        guard count == 500 else { return }
+        try store.compact()
+        old.write(Data(repeating: 0xff, count: 200))
+      }
+    }
+    #expect(error == "changed" && count < 2500)
+    count = 0
+    #expect(try migration.plan { _ in count += 1 }.damage == nil)
+    #expect(count == 2500)
+  }
 }

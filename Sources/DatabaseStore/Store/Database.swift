@@ -41,7 +41,8 @@ final class Database: Sendable {
   enum Lane {
     /// Those that all callers share, and may wait for.
     case shared
-    /// One for renewing leases, which end if that has to wait.
+    /// One for renewing leases, which end if that has to wait. When it is lost and cannot be opened
+    /// again, they are renewed on the shared ones.
     case renewals
   }
 

@@ -29,7 +29,8 @@ struct JournalPages: StorePages {
   ///
   /// Behind a damaged name, the last page has all other names that open.
   ///
-  /// - Throws: `locked`, `changed` when the store got other keys meanwhile, or `io`.
+  /// - Throws: `locked`; `changed` when the store got other keys meanwhile, or was compacted before
+  ///   a name turned out to be damaged; or `io`.
   mutating func next() throws(StoreError) -> StoreListing? {
     guard let first = rest.first else { return nil }
     let page = rest.prefix(Self.pageCount)
@@ -48,7 +49,7 @@ struct JournalPages: StorePages {
       return StoreListing(keys: keys)
     } catch let error where error.code == .corrupt {
       rest = []
-      return try store.damagedListing(error, from: first.offset)
+      return try store.damagedListing(error, from: first.offset, of: journal)
     }
   }
 }

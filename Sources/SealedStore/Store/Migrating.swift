@@ -46,13 +46,20 @@ extension SealedFileStore {
   /// - Parameters:
   ///   - damage: What is wrong with the journal.
   ///   - start: Items whose records begin before this are left out.
+  ///   - listed: The journal that this is a place in; `nil` for the one that the store has now.
   /// - Returns: The keys.
-  /// - Throws: As ``listing()``.
+  /// - Throws: As ``listing()``; `changed` when the store has another journal by now.
   func damagedListing(
-    _ damage: StoreError, from start: UInt64 = 0
+    _ damage: StoreError, from start: UInt64 = 0, of listed: JournalIdentifier? = nil
   ) throws(StoreError) -> StoreListing {
     let (file, journal, keys, end, index, behind) = try withState { open throws(StoreError) in
       let view = try open.usableJournal()
+      // After a compaction its records have other places.
+      guard listed == nil || listed == view.head.journal else {
+        throw StoreError(
+          .changed, store: path, reason: "it was compacted while its items were listed",
+          remedy: "Try again")
+      }
       open.keys.beginUse()
       return (
         view.file, view.head.journal, open.keys, view.recordsEnd, view.index, view.damage

@@ -166,8 +166,11 @@ package struct MigrationOutput {
           + "\(report.restoredCount - report.removedCount) restored in it, "
           + "\(report.returnedCount) returned to the source, \(report.leftCount) left\n")
     }
-    StandardError.complain("forget the migration with --close")
-    guard report.leftCount == 0 else { throw ExitCode(ExitStatus.incomplete.rawValue) }
+    StandardError.complain(
+      report.isComplete
+        ? "forget the migration with --close"
+        : "try to restore what is left with --undo, or forget the migration with --close")
+    guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
 }
 

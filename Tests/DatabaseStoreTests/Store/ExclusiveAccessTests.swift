@@ -90,6 +90,26 @@ import Testing
     #expect(try await other.text(for: item) == "kept")
   }
 
+  @Test func `is kept while the server takes no further connection for renewing it`() async throws {
+    let made = try await StoreOnServer()
+    let other = try made.reopened()
+    try await made.ask("CREATE ROLE $_user LOGIN CONNECTION LIMIT 1 IN ROLE $_application")
+    var place = made.place
+    place.address = try await DatabaseServer.shared().socketAddress(
+      user: "\(place.options.schema)_user")
+    place.options.largestConnectionCount = 1
+    let store = try place.reopened(environment: Self.short)
+    let (item, name) = (item, name)
+    try await store.withExclusiveAccess(to: name, timeout: patience) {
+      let error = await #expect(throws: StoreError.self) {
+        try await other.withExclusiveAccess(to: name, timeout: .seconds(5)) { await Task.yield() }
+      }
+      #expect(error?.code == .timedOut)
+      try await store.put("kept", for: item)
+    }
+    #expect(try await other.text(for: item) == "kept")
+  }
+
   @Test func `is kept while other callers have all connections`() async throws {
     let made = try await StoreOnServer()
     let other = try made.reopened()

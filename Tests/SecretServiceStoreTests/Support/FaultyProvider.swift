@@ -35,10 +35,16 @@ final class FaultyProvider: Sendable {
     try await call("Add", [.strings(attributes), .string(secret)])
   }
 
-  private func call(_ name: String, _ arguments: [Variant]) async throws {
+  /// Returns how many secrets were given to anyone so far.
+  func givenCount() async throws -> Int {
+    try await call("GivenCount", []).children.first?.unsigned32.map(Int.init) ?? -1
+  }
+
+  @discardableResult
+  private func call(_ name: String, _ arguments: [Variant]) async throws -> Variant {
     let method = DBusMethod(
       OtherClient.provider, OtherClient.root, "org.sessiontools.Faults", name)
-    _ = try await connection.call(method, arguments, timeout: patience)
+    return try await connection.call(method, arguments, timeout: patience)
   }
 
   func lock() async throws { try await set("locked", "yes") }

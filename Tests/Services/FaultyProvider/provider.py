@@ -2,7 +2,8 @@
 
 It has one collection, the default one, in memory, and encrypts nothing. Faults are set over the
 bus: org.sessiontools.Faults.Set(METHOD OR PROPERTY, FAULT), where "" means no fault. Faults.Add
-adds an item of another program: ATTRIBUTES, SECRET.
+adds an item of another program: ATTRIBUTES, SECRET. Faults.GivenCount returns how many secrets
+were given so far.
 
 `provider.py NAME ...` owns more names on the bus; as org.kde.ksecretd it also reports whether its
 wallet is open, as KWallet does.
@@ -48,6 +49,7 @@ class Provider:
         # As in KWallet: a locked secret is returned as an empty one.
         self.empties = False
         self.count = 0
+        self.given_count = 0
 
     # Messages
 
@@ -58,6 +60,9 @@ class Provider:
         arguments = message.get_args_list(byte_arrays=True)
         member = str(message.get_member())
         if message.get_interface() == FAULTS:
+            if member == "GivenCount":
+                self.answer(message, "u", self.given_count)
+                return dbus.lowlevel.HANDLER_RESULT_HANDLED
             {"Set": self.set_fault, "Add": self.add}[member](*arguments)
             self.answer(message, "")
             return dbus.lowlevel.HANDLER_RESULT_HANDLED
@@ -160,6 +165,7 @@ class Provider:
             str(path): self.secret(self.given(str(path)), fault, detail)
             for path in arguments[0]
             if str(path) in self.items and (self.empties or not self.is_locked)}
+        self.given_count += len(secrets)
         if fault == "lock" and detail == "0 moment":
             self.is_locked, self.empties = False, False
         if fault == "missing":

@@ -87,7 +87,7 @@ func failure(of body: () throws -> some Any) -> String? {
     return "undone"
   } catch MigrationError.notRemovable {
     return "not removable"
-  } catch MigrationError.other(let difference) {
+  } catch MigrationError.other(let difference, _, _) {
     return "other \(difference)"
   } catch MigrationError.store(let error) {
     return error.code.description
