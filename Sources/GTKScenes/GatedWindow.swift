@@ -33,6 +33,7 @@ public final class GatedWindow: @unchecked Sendable {
   private let prompt: CoverPrompt?
   private let cover: Cover
   private var frames: FrameSignals?
+  private var following: Task<Void, Never>?
   private var reported = Presence.hidden
   private var directive = SceneDirective.locked
   private var question: OpenQuestion?
@@ -49,11 +50,13 @@ public final class GatedWindow: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - window: The pointer of the `GtkWindow`, from whatever binding the program uses.
-  ///   - scene: The name of the scene; it replaces an earlier scene of this name.
+  ///   - scene: The name of the scene, which is free again when this window is closed.
   ///   - gate: The gate of all windows of the program.
   ///   - prompt: The prompt that shows the gate's questions on the cover; `nil` when the program
   ///     or the desktop shows them in another way.
-  /// - Throws: ``GTKSceneError`` with `noDisplay`, `notAWindow`, `alreadyConnected`, `wrongThread`.
+  /// - Throws: ``GTKSceneError`` with `noDisplay`, `notAWindow`, `wrongThread`; `alreadyConnected`
+  ///   for a window that was connected before, to whatever gate; `sceneInUse` when another window
+  ///   is this scene of the gate.
   @discardableResult
   public init(
     _ window: OpaquePointer, as scene: SceneIdentifier, behind gate: AuthenticationGate,
@@ -61,7 +64,9 @@ public final class GatedWindow: @unchecked Sendable {
   ) throws(GTKSceneError) {
     guard GTKThread.isCurrent else { throw .wrongThread }
     self.window = unsafe try Widget(window: window)
-    guard self.window.mark("session-tools-gated-window") else { throw .alreadyConnected }
+    guard !self.window.hasMark else { throw .alreadyConnected }
+    guard SceneOwners.shared.take(scene, of: gate) else { throw .sceneInUse(scene) }
+    self.window.mark()
     (self.scene, self.gate, self.prompt) = (scene, gate, prompt)
     cover = Cover(over: self.window) {
       // The window receives a failure as every scene does.
@@ -86,6 +91,10 @@ public final class GatedWindow: @unchecked Sendable {
       GTKThread.perform { [weak self] in self?.receive(directive) }
     }
     report { gate, scene in gate.connect(scene, receive: receive) }
+    // The state is reported before the gate wipes what it guards, a directive only after that.
+    following = Task { [weak self, states = gate.states] in
+      for await _ in states { GTKThread.perform { [weak self] in self?.updateSoon() } }
+    }
     update()
     cover.show(content, nil)
   }
@@ -105,8 +114,10 @@ public final class GatedWindow: @unchecked Sendable {
     guard !hasLeft else { return }
     hasLeft = true
     frames = nil
+    following?.cancel()
     ProgramFocus.shared.remove(self)
     prompt?.remove(self)
+    SceneOwners.shared.release(scene, of: gate)
     report { gate, scene in gate.disconnect(scene) }
   }
 
