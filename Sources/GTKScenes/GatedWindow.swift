@@ -32,6 +32,7 @@ public final class GatedWindow: @unchecked Sendable {
   private let gate: AuthenticationGate
   private let prompt: CoverPrompt?
   private let cover: Cover
+  private let reports = GateReports()
   private var frames: FrameSignals?
   private var following: Task<Void, Never>?
   private var reported = Presence.hidden
@@ -87,13 +88,11 @@ public final class GatedWindow: @unchecked Sendable {
     if window.isRealized { realize() }
     ProgramFocus.shared.add(self) { [unowned self] in updateSoon() }
     prompt?.add(self)
-    let receive: @Sendable (SceneDirective) -> Void = { [weak self] directive in
-      GTKThread.perform { [weak self] in self?.receive(directive) }
-    }
-    report { gate, scene in gate.connect(scene, receive: receive) }
+    let read: @Sendable () -> Void = { [weak self] in self?.readReports() }
+    report { [reports] gate, scene in gate.connect(scene) { reports.add($0, read) } }
     // The state is reported before the gate wipes what it guards, a directive only after that.
-    following = Task { [weak self, states = gate.states] in
-      for await _ in states { GTKThread.perform { [weak self] in self?.updateSoon() } }
+    following = Task { [reports, states = gate.states] in
+      for await _ in states { reports.add(nil, read) }
     }
     update()
     cover.show(content, nil)
@@ -169,10 +168,11 @@ public final class GatedWindow: @unchecked Sendable {
     if case .authenticating(isPresenter: true) = directive { true } else { false }
   }
 
-  private func receive(_ directive: SceneDirective) {
-    if hasLeft { return }
+  private func readReports() {
+    guard let unread = reports.take(), !hasLeft else { return }
+    guard let directive = unread.directive else { return updateSoon() }
     self.directive = directive
-    if case .authenticating = directive {} else { prompt?.forgetMessage() }
+    if unread.hasEnded { prompt?.forgetMessage() }
     prompt?.present()
     refresh()
   }

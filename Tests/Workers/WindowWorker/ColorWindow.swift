@@ -149,6 +149,15 @@ import Foundation
       GConnectFlags(rawValue: 0))
   }
 
+  /// Changes the size of all text, and so the place of everything.
+  func setTextSize(_ size: String) {
+    let style = unsafe gtk_css_provider_new()
+    unsafe gtk_css_provider_load_from_data(style, "* { font-size: \(size); }", -1)
+    unsafe gtk_style_context_add_provider_for_display(
+      gtk_widget_get_display(widget), OpaquePointer(style), 600)
+    unsafe g_object_unref(UnsafeMutableRawPointer(style))
+  }
+
   func show() { unsafe gtk_window_present(window) }
   func hide() { unsafe gtk_widget_set_visible(widget, 0) }
   func minimize() { unsafe gtk_window_minimize(window) }
@@ -158,7 +167,10 @@ import Foundation
   }
   /// Opens a yellow surface that does not close by itself.
   func openPanel() {
-    unsafe gtk_menu_button_popup(object("panel").map { OpaquePointer($0) })
+    guard let panel = unsafe object("panel") else { return }
+    // It may have been replaced.
+    if unsafe gtk_widget_get_mapped(panel.assumingMemoryBound(to: GtkWidget.self)) == 0 { return }
+    unsafe gtk_menu_button_popup(OpaquePointer(panel))
   }
   /// Gives the content a tooltip, which is yellow.
   func setTooltip() {

@@ -21,6 +21,7 @@ final class Worker: @unchecked Sendable {
   private let hasDialogs = ProcessInfo.processInfo.environment["DIALOGS"] != nil
   private let hang = Mutex<Double>(0)
   private var windows: [String: ColorWindow] = [:]
+  private let isBusy = Mutex(false)
   private let kept = Mutex<GatedWindow?>(nil)
 
   init(storePath: String) throws {
@@ -122,6 +123,11 @@ final class Worker: @unchecked Sendable {
     case "animate": window?.animate()
     case "gap": say("gap \(words[1]) \(window?.longestGap ?? -1)")
     case "lock": Task { [gate] in gate.invalidate() }
+    case "busy":
+      isBusy.withLock { $0 = true }
+      Task { await callGate() }
+    case "calm": isBusy.withLock { $0 = false }
+    case "text": window?.setTextSize(words[2])
     case "hang": hang.withLock { $0 = Double(words[1]) ?? 0 }
     case "ask":
       let scene = words.count > 1 ? SceneIdentifier(words[1]) : nil
@@ -136,6 +142,24 @@ final class Worker: @unchecked Sendable {
     default: say("unknown \(words)")
     }
     say("done \(words.joined(separator: " "))")
+  }
+
+  /// Calls the gate from another thread, as often as possible.
+  private func callGate() async {
+    while isBusy.withLock({ $0 }) {
+      for scene in ["red", "yellow"].map(SceneIdentifier.init(_:)) {
+        let asking = Task { [gate] in try? await gate.authenticate(in: scene) }
+        for event in SceneEvent.allCases { gate.handle(event, in: scene) }
+        for event in [SystemEvent.sessionLocked, .sessionUnlocked] { gate.handle(event) }
+        gate.configuration.isEnabled.toggle()
+        gate.invalidate()
+        asking.cancel()
+        _ = await asking.value
+      }
+    }
+    gate.configuration.isEnabled = true
+    gate.invalidate()
+    say("calm at last")
   }
 
   @discardableResult
