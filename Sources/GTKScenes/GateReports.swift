@@ -17,7 +17,9 @@ final class GateReports: Sendable {
 
   /// Adds a directive, or the news that the gate's state has changed.
   ///
-  /// - Parameter read: Called on GTK's thread, unless an earlier call is still due.
+  /// - Parameters:
+  ///   - directive: The directive, if it is one.
+  ///   - read: Called on GTK's thread, unless an earlier call is still due.
   func add(_ directive: SceneDirective? = nil, _ read: @escaping @Sendable () -> Void) {
     let isFirst = unread.withLock { unread in
       let isFirst = unread == nil
