@@ -15,6 +15,34 @@ static inline void session_tools_return_focus(GtkWindow *window, GtkWidget *widg
   }
 }
 
+/* Collects the popovers and other surfaces of a widget, but not those of one of its children. */
+static inline void session_tools_collect_popups(
+    GtkWidget *widget, GtkWidget *except, GPtrArray *popups) {
+  for (GtkWidget *child = gtk_widget_get_first_child(widget); child != NULL;
+       child = gtk_widget_get_next_sibling(child)) {
+    if (child == except) continue;
+    if (GTK_IS_NATIVE(child) && gtk_widget_get_visible(child)) {
+      g_ptr_array_add(popups, g_object_ref(child));
+    }
+    session_tools_collect_popups(child, except, popups);
+  }
+}
+
+/* Closes them. What the program does then may change the tree. */
+static inline void session_tools_close_popups(GtkWidget *widget, GtkWidget *except) {
+  GPtrArray *popups = g_ptr_array_new_with_free_func(g_object_unref);
+  session_tools_collect_popups(widget, except, popups);
+  for (guint index = 0; index < popups->len; index++) {
+    GtkWidget *popup = g_ptr_array_index(popups, index);
+    if (GTK_IS_POPOVER(popup)) {
+      gtk_popover_popdown(GTK_POPOVER(popup));
+    } else {
+      gtk_widget_set_visible(popup, FALSE);
+    }
+  }
+  g_ptr_array_unref(popups);
+}
+
 /* The variable arguments of this function are out of Swift's reach. */
 static inline void session_tools_set_hidden_from_accessibility(
     GtkAccessible *accessible, gboolean is_hidden) {

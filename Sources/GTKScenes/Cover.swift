@@ -47,15 +47,15 @@ final class Cover {
     widgets["unlock"].connect("clicked") { [weak self] in self?.confirm() }
     widgets["cancel"].connect("clicked") { [weak self] in self?.end(.cancelled) }
     widgets["fallback"].connect("clicked") { [weak self] in self?.end(.fallback) }
-    for entry in ["secret", "plain"] {
-      widgets[entry].connect("activate") { [weak self] in self?.confirm() }
-    }
+    for entry in entries { entry.connect("activate") { [weak self] in self?.confirm() } }
+    widgets["secret"].forbidShowingText()
     window.connectKeys { [weak self] in self?.handle($0) ?? .ignored }
   }
 
-  /// Removes the cover, and all that this object retains.
+  /// Removes the cover, what was typed into it, and all of the content that this object retains.
   func remove() {
     keep(focus: nil)
+    for entry in entries { entry.wipeText() }
     cover.removeFromParent()
   }
 
@@ -74,6 +74,8 @@ final class Cover {
       // Also where nothing else has changed: no frame may pass without it.
       window.draw()
     }
+    // Also those that were opened meanwhile.
+    if isShown { cover.closeOtherPopups(in: window) }
     widgets["bar"].isShown = window.hasOwnTitleBar
     // Each time, because the window may have received other widgets.
     if isShown || wasShown { cover.setAlone(isShown, in: window) }
@@ -105,7 +107,7 @@ final class Cover {
     widgets["fallback"].setButton(question?.request.fallbackTitle)
     widgets["cancel"].setButton(question.map { $0.request.cancelTitle ?? "Cancel" })
     widgets["unlock"].setButton(buttonTitle)
-    if isNew { for entry in ["secret", "plain"] { _ = widgets[entry].takeText() } }
+    if isNew { for entry in entries { entry.wipeText() } }
     if isModal, first != oldFirst || !hasFocus { focusFirst() }
   }
 
@@ -147,6 +149,8 @@ final class Cover {
 
   // MARK: - What the person does
 
+  private var entries: [Widget] { [widgets["secret"], widgets["plain"]] }
+
   private var entry: Widget? {
     content?.question.map { widgets[$0.question.isSecret ? "secret" : "plain"] }
   }
@@ -162,7 +166,7 @@ final class Cover {
     guard isModal else { return .ignored }
     switch key {
     case .escape: end(.cancelled)
-    case .tab, .backTab: cover.moveFocus(backward: key == .backTab)
+    case .tab, .backTab: cover.moveFocus(backward: key == .backTab, in: window)
     default:
       // No shortcut of the content may act unseen.
       if let focus = window.focus, cover.contains(focus) { return .passed(focus) }
@@ -267,7 +271,6 @@ private let coverDescription = """
               </child>
               <child>
                 <object class="GtkPasswordEntry" id="secret">
-                  <property name="show-peek-icon">1</property>
                   <property name="width-chars">28</property>
                   <accessibility><relation name="labelled-by">question</relation></accessibility>
                 </object>

@@ -1,3 +1,5 @@
+import SessionAuthentication
+
 /// The reason why a window could not be connected to a gate; the kinds differ in what to do next.
 public struct GTKSceneError: Error, Sendable {
   /// The kind of failure; later versions may add kinds, so a `switch` needs a `default`.
@@ -11,6 +13,8 @@ public struct GTKSceneError: Error, Sendable {
     public static let notAWindow = Code(description: "notAWindow")
     /// The window is connected to a gate already.
     public static let alreadyConnected = Code(description: "alreadyConnected")
+    /// Another window is this scene of the gate, and was not closed yet.
+    public static let sceneInUse = Code(description: "sceneInUse")
     /// The calling thread does not run GTK's main loop.
     public static let wrongThread = Code(description: "wrongThread")
   }
@@ -45,6 +49,12 @@ extension GTKSceneError {
     GTKSceneError(
       code: .alreadyConnected, reason: "the window is connected to a gate already",
       remedy: "Connect each window once")
+  }
+
+  static func sceneInUse(_ scene: SceneIdentifier) -> GTKSceneError {
+    GTKSceneError(
+      code: .sceneInUse, reason: "another window is the scene \"\(scene)\" of this gate",
+      remedy: "Give each window a name of its own, or close the other window before")
   }
 
   static var wrongThread: GTKSceneError {

@@ -32,7 +32,9 @@ public final class GatedWindow: @unchecked Sendable {
   private let gate: AuthenticationGate
   private let prompt: CoverPrompt?
   private let cover: Cover
+  private let reports = GateReports()
   private var frames: FrameSignals?
+  private var following: Task<Void, Never>?
   private var reported = Presence.hidden
   private var directive = SceneDirective.locked
   private var question: OpenQuestion?
@@ -49,11 +51,13 @@ public final class GatedWindow: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - window: The pointer of the `GtkWindow`, from whatever binding the program uses.
-  ///   - scene: The name of the scene; it replaces an earlier scene of this name.
+  ///   - scene: The name of the scene, which is free again when this window is closed.
   ///   - gate: The gate of all windows of the program.
   ///   - prompt: The prompt that shows the gate's questions on the cover; `nil` when the program
   ///     or the desktop shows them in another way.
-  /// - Throws: ``GTKSceneError`` with `noDisplay`, `notAWindow`, `alreadyConnected`, `wrongThread`.
+  /// - Throws: ``GTKSceneError`` with `noDisplay`, `notAWindow`, `wrongThread`; `alreadyConnected`
+  ///   for a window that was connected before, to whatever gate; `sceneInUse` when another window
+  ///   is this scene of the gate.
   @discardableResult
   public init(
     _ window: OpaquePointer, as scene: SceneIdentifier, behind gate: AuthenticationGate,
@@ -61,7 +65,9 @@ public final class GatedWindow: @unchecked Sendable {
   ) throws(GTKSceneError) {
     guard GTKThread.isCurrent else { throw .wrongThread }
     self.window = unsafe try Widget(window: window)
-    guard self.window.mark("session-tools-gated-window") else { throw .alreadyConnected }
+    guard !self.window.hasMark else { throw .alreadyConnected }
+    guard SceneOwners.shared.take(scene, of: gate) else { throw .sceneInUse(scene) }
+    self.window.mark()
     (self.scene, self.gate, self.prompt) = (scene, gate, prompt)
     cover = Cover(over: self.window) {
       // The window receives a failure as every scene does.
@@ -82,10 +88,12 @@ public final class GatedWindow: @unchecked Sendable {
     if window.isRealized { realize() }
     ProgramFocus.shared.add(self) { [unowned self] in updateSoon() }
     prompt?.add(self)
-    let receive: @Sendable (SceneDirective) -> Void = { [weak self] directive in
-      GTKThread.perform { [weak self] in self?.receive(directive) }
+    let read: @Sendable () -> Void = { [weak self] in self?.readReports() }
+    report { [reports] gate, scene in gate.connect(scene) { reports.add($0, read) } }
+    // The state is reported before the gate wipes what it guards, a directive only after that.
+    following = Task { [reports, states = gate.states] in
+      for await _ in states { reports.add(nil, read) }
     }
-    report { gate, scene in gate.connect(scene, receive: receive) }
     update()
     cover.show(content, nil)
   }
@@ -105,8 +113,10 @@ public final class GatedWindow: @unchecked Sendable {
     guard !hasLeft else { return }
     hasLeft = true
     frames = nil
+    following?.cancel()
     ProgramFocus.shared.remove(self)
     prompt?.remove(self)
+    SceneOwners.shared.release(scene, of: gate)
     report { gate, scene in gate.disconnect(scene) }
   }
 
@@ -158,10 +168,11 @@ public final class GatedWindow: @unchecked Sendable {
     if case .authenticating(isPresenter: true) = directive { true } else { false }
   }
 
-  private func receive(_ directive: SceneDirective) {
-    if hasLeft { return }
+  private func readReports() {
+    guard let unread = reports.take(), !hasLeft else { return }
+    guard let directive = unread.directive else { return updateSoon() }
     self.directive = directive
-    if case .authenticating = directive {} else { prompt?.forgetMessage() }
+    if unread.hasEnded { prompt?.forgetMessage() }
     prompt?.present()
     refresh()
   }

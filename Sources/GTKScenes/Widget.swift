@@ -63,7 +63,8 @@ import SessionToolsBase
     }
   }
 
-  /// Connects a closure to all keys that are pressed in a window, before anything else.
+  /// Connects a closure to all keys that are pressed in a window, before anything else, also if
+  /// that is added to the window later.
   ///
   /// - Parameter handle: Returns what to do with the key.
   func connectKeys(_ handle: @escaping (Key) -> Key.Handling) {
@@ -79,6 +80,25 @@ import SessionToolsBase
       }
     }
     unsafe gtk_widget_add_controller(pointer, controller)
+    let controllers = unsafe gtk_widget_observe_controllers(pointer)
+    unsafe g_object_set_data_full(
+      object.assumingMemoryBound(to: GObject.self), "session-tools-controllers",
+      UnsafeMutableRawPointer(controllers), g_object_unref)
+    var isMoving = false
+    unsafe _ = Signal.connect(UnsafeMutableRawPointer(controllers), "items-changed") { _ in
+      // GTK calls the newest controller first.
+      let first = unsafe g_list_model_get_item(controllers, 0)
+      defer { if let first = unsafe first { unsafe g_object_unref(first) } }
+      guard !isMoving, unsafe first != UnsafeMutableRawPointer(controller),
+        let window = unsafe gtk_event_controller_get_widget(controller)
+      else { return false }
+      isMoving = true
+      unsafe _ = g_object_ref(UnsafeMutableRawPointer(controller))
+      unsafe gtk_widget_remove_controller(window, controller)
+      unsafe gtk_widget_add_controller(window, controller)
+      isMoving = false
+      return false
+    }
   }
 
   // MARK: - Windows
@@ -166,14 +186,16 @@ import SessionToolsBase
   /// Draws the window's next frame soon.
   func draw() { unsafe gtk_widget_queue_draw(pointer) }
 
-  /// Sets a mark on the window.
-  ///
-  /// - Returns: `false` if it has the mark already.
-  func mark(_ name: String) -> Bool {
-    let window = unsafe object.assumingMemoryBound(to: GObject.self)
-    if unsafe g_object_get_data(window, name) != nil { return false }
-    unsafe g_object_set_data(window, name, object)
-    return true
+  private static let markName = "session-tools-gated-window"
+
+  /// Whether the window was marked.
+  var hasMark: Bool {
+    unsafe g_object_get_data(object.assumingMemoryBound(to: GObject.self), Self.markName) != nil
+  }
+
+  /// Marks the window for as long as it exists.
+  func mark() {
+    unsafe g_object_set_data(object.assumingMemoryBound(to: GObject.self), Self.markName, object)
   }
 
   // MARK: - Other widgets
@@ -201,7 +223,7 @@ import SessionToolsBase
     unsafe gtk_widget_set_parent(pointer, window.pointer)
   }
 
-  /// Gives this widget the focus, .
+  /// Gives this widget the focus.
   func grabFocus() { unsafe _ = gtk_widget_grab_focus(pointer) }
 
   func removeFromParent() { unsafe gtk_widget_unparent(pointer) }
@@ -223,6 +245,12 @@ import SessionToolsBase
     unsafe gtk_widget_allocate(pointer, width, height, -1, nil)
   }
 
+  /// Closes all surfaces of the window but those of this widget, such as menus and tooltips: they
+  /// would be above it.
+  func closeOtherPopups(in window: Widget) {
+    unsafe session_tools_close_popups(window.pointer, pointer)
+  }
+
   /// Hides the other children of the window from screen readers, or shows them again.
   func setAlone(_ isAlone: Bool, in window: Widget) {
     var next = unsafe gtk_widget_get_first_child(window.pointer)
@@ -234,10 +262,12 @@ import SessionToolsBase
     }
   }
 
-  /// Moves the focus within this widget.
-  func moveFocus(backward: Bool = false) {
-    unsafe _ = gtk_widget_child_focus(
-      pointer, backward ? GTK_DIR_TAB_BACKWARD : GTK_DIR_TAB_FORWARD)
+  /// Moves the focus within this widget of a window, from its last widget to its first.
+  func moveFocus(backward: Bool = false, in window: Widget) {
+    let direction = backward ? GTK_DIR_TAB_BACKWARD : GTK_DIR_TAB_FORWARD
+    if unsafe gtk_widget_child_focus(pointer, direction) != 0 { return }
+    window.returnFocus(to: nil)
+    unsafe _ = gtk_widget_child_focus(pointer, direction)
   }
 
   /// Sets the text of a label, which is hidden without one.
@@ -258,9 +288,27 @@ import SessionToolsBase
     let text = unsafe gtk_editable_get_text(opaque)
     let bytes = unsafe UnsafeRawBufferPointer(
       start: text, count: text.map { unsafe strlen($0) } ?? 0)
-    // The entry for secrets wipes its memory, which is never swapped out.
-    defer { unsafe gtk_editable_set_text(opaque, "") }
+    defer { wipeText() }
     return unsafe SecretBytes(bytes)
+  }
+
+  /// Removes the text from an entry, and from memory.
+  ///
+  /// GTK 4.8 leaves deleted text in the buffer, and reports it to screen readers in a copy that is
+  /// not wiped. So the buffer is exchanged: a buffer for passwords, in memory that is never swapped
+  /// out, is overwritten as a whole when it is released.
+  func wipeText() {
+    let buffer = unsafe gtk_password_entry_buffer_new()
+    let text = unsafe UnsafeMutablePointer<GtkText>(gtk_editable_get_delegate(opaque))
+    unsafe gtk_text_set_buffer(text, buffer)
+    unsafe g_object_unref(buffer)
+  }
+
+  /// Takes "Show Text" out of the menu of an entry: text that is drawn is copied to memory that is
+  /// not wiped, and the desktop may keep pictures of the cover.
+  func forbidShowingText() {
+    let text = unsafe UnsafeMutablePointer<GtkWidget>(gtk_editable_get_delegate(opaque))
+    unsafe gtk_widget_action_set_enabled(text, "misc.toggle-visibility", 0)
   }
 }
 
@@ -290,7 +338,11 @@ struct Key: Equatable {
     unsafe builder = unsafe gtk_builder_new_from_string(description, -1)
   }
 
-  deinit { unsafe g_object_unref(UnsafeMutableRawPointer(builder)) }
+  deinit {
+    // The program may release the last reference on any thread.
+    nonisolated(unsafe) let builder = unsafe UnsafeMutableRawPointer(builder)
+    GTKThread.perform { unsafe g_object_unref(builder) }
+  }
 
   /// Returns a widget, which lives as long as this set or its parent.
   subscript(name: String) -> Widget {

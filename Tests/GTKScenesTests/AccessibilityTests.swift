@@ -35,6 +35,15 @@ import Testing
       }
       #expect(try await reader.isInside(button))
     }
+    // From the last one to the first, and back.
+    try await desktop.press("Tab")
+    try await wait(until: "the entry has the focus") {
+      try await reader.objects().contains("password text 'Passphrase:' focused")
+    }
+    try await desktop.press("Tab", with: "shift")
+    try await wait(until: "the last button has the focus") {
+      try await reader.objects().contains("push button 'Continue' focused")
+    }
     try await desktop.press("Escape")
     try await worker.wait(for: "asked userCancel")
     try await wait(until: "the unlock button has the focus") {

@@ -12,6 +12,10 @@ import Testing
     try await worker.do("window yellow")
     try await worker.do("again red")
     #expect(worker.lines.contains("refused alreadyConnected"))
+    // Another window cannot take its scene, and end it.
+    try await worker.do("window other red")
+    #expect(worker.lines.contains("refused sceneInUse"))
+    try await worker.do("destroy other")
     for window in ["yellow", "red"] {
       try await worker.do("ask \(window)")
       try await worker.waitForQuestion(in: window)
@@ -50,6 +54,65 @@ import Testing
       #expect(worker.frames.allSatisfy { $0.shown == "-" })
       try await worker.waitUntilShown("-")
     }
+  }
+
+  @Test func `a window that is closed ends, and what the program keeps ends on GTK's thread`()
+    async throws
+  {
+    let desktop = try await Desktop(.x11)
+    let worker = try await WindowWorker(on: desktop)
+    try await worker.do("keep red")
+    try await worker.do("ask red")
+    try await worker.waitForQuestion(in: "red")
+    try await worker.do("destroy red")
+    try await worker.wait(for: "freed window of red main=true")
+    try await worker.do("release")
+    try await worker.wait(for: "freed cover of red main=true")
+    // Its scene is free again.
+    try await worker.do("window red")
+    try await worker.do("ask red")
+    try await worker.answerQuestion(in: "red", on: desktop)
+    try await worker.waitUntilShown("red")
+  }
+
+  @Test func `whatever happens to windows while a thread calls the gate, the program stays whole`()
+    async throws
+  {
+    let desktop = try await Desktop(.x11)
+    let worker = try await WindowWorker(on: desktop)
+    try await worker.do("window red")
+    try await worker.do("window yellow")
+    try await worker.do("busy")
+    for round in 0..<100 {
+      let window = round.isMultiple(of: 2) ? "red" : "yellow"
+      for command in ["minimize", "show", "panel", "hide", "show"] {
+        try await worker.do("\(command) \(window)")
+      }
+      switch round % 10 {
+      case 3: try await worker.do("text \(window) \(round)px")
+      case 5: try await worker.do("replace \(window)")
+      case 7, 8:
+        try await worker.do("destroy \(window)")
+        try await worker.do("window \(window)")
+      default: break
+      }
+    }
+    try await worker.do("text red 14px")
+    try await worker.do("calm")
+    try await worker.wait(for: "calm at last")
+    try await worker.do("destroy yellow")
+    // What the last calls of the gate led to ends before the next question.
+    try await worker.do("lock")
+    try await desktop.focus("red")
+    try await worker.wait(until: "red", isActive: true)
+    try await worker.do("ask red")
+    try await worker.answerQuestion(in: "red", on: desktop)
+    try await worker.waitUntilShown("red")
+
+    try await worker.do("lock")
+    try await worker.do("ask red")
+    try await worker.waitForQuestion(in: "red")
+    #expect(try worker.quit() == 0)
   }
 
   @Test(arguments: ["no-display", "not-a-window"])

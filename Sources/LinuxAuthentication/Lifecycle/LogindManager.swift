@@ -47,6 +47,16 @@ struct LogindManager: Sendable {
     await property("LockedHint", of: session, .session)
   }
 
+  /// Returns whether a session is in front; `nil` when logind does not say.
+  func isActive(_ session: String) async -> Bool? {
+    await property("Active", of: session, .session)
+  }
+
+  /// Returns whether nothing was done in a session for long; `nil` when it reports nothing.
+  func isIdle(_ session: String) async -> Bool? {
+    await property("IdleHint", of: session, .session)
+  }
+
   /// Returns whether the machine is about to sleep, or asleep; `nil` when logind does not say.
   func isPreparingForSleep() async -> Bool? {
     await property("PreparingForSleep", of: Self.path, .manager)

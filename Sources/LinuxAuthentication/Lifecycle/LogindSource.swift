@@ -7,8 +7,8 @@ public import SessionAuthentication
 /// Requests to lock (`loginctl lock-session`) count, and so does the state that the desktop reports
 /// (`LockedHint`). A lock with both may be reported twice; its end is reported once. If the desktop
 /// is locked already, that is reported at once. While another user's session is in front
-/// (`Active`), the desktop counts as locked. A program that belongs to no session, such as a
-/// service, receives only sleep events.
+/// (`Active`), the desktop counts as locked, also if that was so before. A program that belongs to
+/// no session, such as a service, receives only sleep events.
 ///
 /// Sleep is delayed until the receiver has returned from `willSleep`, for as long as logind allows:
 /// commonly 5 s, `InhibitDelayMaxSec` in logind.conf(5).
@@ -115,8 +115,12 @@ private final class LogindState {
     if session == nil { session = try await logind.ownSession() }
     // A restarted logind does not know the earlier delay.
     delay = await logind.delaySleep(program: program, reason: reason)
-    if let session, let isLocked = await logind.isLocked(session) {
-      tell(lock.state(isLocked: isLocked))
+    if let session {
+      if let isLocked = await logind.isLocked(session) { tell(lock.state(isLocked: isLocked)) }
+      if let isActive = await logind.isActive(session) { tell(lock.state(.otherUser, !isActive)) }
+      if countsIdleness, let isIdle = await logind.isIdle(session) {
+        tell(lock.state(.idle, isIdle))
+      }
     }
     if let isAsleep = await logind.isPreparingForSleep() { await sleep(isAsleep, logind) }
   }

@@ -121,14 +121,10 @@ public final class AuthenticationGate: Sendable {
   public var states: AsyncStream<State> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: State.self, bufferingPolicy: .bufferingNewest(1))
-    let number = inside.withLock { inside in
+    inside.withLock { inside in
       inside.nextNumber += 1
       inside.listeners[inside.nextNumber] = continuation
       continuation.yield(inside.machine.state(at: clock.instant))
-      return inside.nextNumber
-    }
-    continuation.onTermination = { [weak self] _ in
-      self?.inside.withLock { $0.listeners[number] = nil }
     }
     return stream
   }

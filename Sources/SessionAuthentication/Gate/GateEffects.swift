@@ -141,7 +141,11 @@ extension AuthenticationGate {
     let state = inside.machine.state(at: now)
     if state.tellsTheSame(as: inside.told) { return }
     inside.told = state
-    for listener in inside.listeners.values { listener.yield(state) }
+    // A listener that has stopped is found here: a closure that it calls when it stops would wait
+    // for the gate's lock, while this waits for the lock of its task.
+    for (number, listener) in inside.listeners {
+      if case .terminated = listener.yield(state) { inside.listeners[number] = nil }
+    }
   }
 
   private func setTimer(_ inside: inout Inside, _ now: BootInstant) {

@@ -133,14 +133,37 @@ final class Desktop: Sendable {
   /// Gives the focus to a window.
   func focus(_ title: String) async throws {
     switch kind {
-    case .x11: try await run("xdotool", "search", "--name", "^\(title)$", "windowactivate")
+    case .x11: try await perform("windowactivate", on: title)
     case .wayland: try await run("swaymsg", "[title=\"^\(title)$\"] focus")
     }
   }
 
   /// Minimizes a window, which only X servers can.
-  func minimize(_ title: String) async throws {
-    try await run("xdotool", "search", "--name", "^\(title)$", "windowminimize")
+  func minimize(_ title: String) async throws { try await perform("windowminimize", on: title) }
+
+  /// Moves the pointer into a window, which only X servers can.
+  func point(at title: String, _ x: Int, _ y: Int) async throws {
+    try await perform("mousemove", "--window", "%1", "\(x)", "\(y)", on: title)
+  }
+
+  /// Returns the number of a program's windows and other surfaces, on X servers only.
+  func surfaceCount(of program: String) async throws -> Int {
+    try await run("xdotool", "search", "--onlyvisible", "--class", "^\(program)$")
+      .split(separator: "\n").count
+  }
+
+  /// Lets `xdotool` do something with a window, when there is one to be found.
+  ///
+  /// It fails while any window of the display appears or disappears.
+  private func perform(_ words: String..., on title: String) async throws {
+    try await wait(until: "\(words[0]) of \(title)") {
+      do {
+        try await run("xdotool", ["search", "--name", "^\(title)$"] + words)
+        return true
+      } catch is Program.Failure {
+        return false
+      }
+    }
   }
 
   @discardableResult

@@ -35,6 +35,15 @@ final class LineProgram: Sendable {
     child.waitUntilExit()
   }
 
+  /// The process's identifier.
+  var process: Int32 { child.identifier }
+
+  /// Ends its input, and returns its exit status.
+  func end() throws -> Int32 {
+    try input.close()
+    return child.waitUntilExit()
+  }
+
   /// All lines since the last `forget`.
   var lines: [String] { said.withLock { $0 } }
 

@@ -17,6 +17,12 @@ final class WindowWorker: Sendable {
     try await program.wait(for: "ready")
   }
 
+  /// The process's identifier.
+  var process: Int32 { program.process }
+
+  /// Ends the program as if the person quit it, and returns its exit status.
+  func quit() throws -> Int32 { try program.end() }
+
   /// All lines since the last command.
   var lines: [String] { program.lines }
 

@@ -107,6 +107,26 @@ import Testing
     try await log.wait(for: .sessionLocked, .sessionUnlocked)
   }
 
+  @Test(arguments: [("Active", false), ("IdleHint", true)])
+  func `an absence that began before listening is reported`(
+    property: String, value: Bool
+  ) async throws {
+    let logind = try await MockLogind(on: bus)
+    try await logind.set(property, value)
+    let log = try await log(logind, countsIdleness: true)
+    try await log.wait(for: .sessionLocked)
+    try await logind.set(property, !value)
+    try await log.wait(for: .sessionLocked, .sessionUnlocked)
+  }
+
+  @Test func `idleness that began before listening counts only where it is wanted`() async throws {
+    let logind = try await MockLogind(on: bus)
+    try await logind.set("IdleHint", true)
+    let log = try await log(logind)
+    try await logind.announce(sleep: true)
+    try await log.wait(for: .willSleep)
+  }
+
   @Test func `a program outside of any session receives sleep events`() async throws {
     let logind = try await MockLogind(on: bus, .none)
     let log = try await log(logind)

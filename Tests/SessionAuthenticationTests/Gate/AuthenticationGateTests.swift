@@ -269,6 +269,22 @@ struct AuthenticationGateTests {
     #expect(test.told("a") == ["authenticated", "locked"])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `tasks that stop reading the states do not hold up the gate`() async throws {
+    let gate = AuthenticationGate { _ in PermanentToken() }
+    let changing = Task.detached {
+      while !Task.isCancelled { gate.configuration.isEnabled.toggle() }
+    }
+    for _ in 0..<5000 {
+      let reading = Task { for await _ in gate.states {} }
+      await Task.yield()
+      reading.cancel()
+      await reading.value
+    }
+    changing.cancel()
+    await changing.value
+  }
+
   @Test func `the states of a gate are reported as they change`() async throws {
     let test = TestGate(.waiting)
     var states = test.gate.states.makeAsyncIterator()

@@ -16,7 +16,7 @@ import SessionAuthentication
     connect("window", "close-request") { [unowned self] in isOpen = false }
     connect("sign-in", "clicked") { attempt { try await mail.signIn() } }
     connect("sign-out", "clicked") { attempt { try await mail.signOut() } }
-    connect("lock", "clicked") { mail.gate.invalidate() }
+    connect("lock", "clicked") { attempt { mail.gate.invalidate() } }  // not on GTK's thread
     unsafe gtk_window_present(window.assumingMemoryBound(to: GtkWindow.self))
   }
 

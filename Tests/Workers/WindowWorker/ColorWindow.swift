@@ -7,6 +7,8 @@ import Foundation
   let pointer: OpaquePointer
   private let builder: OpaquePointer
   private var clickCount = 0
+  /// The number of keys that a controller of the window has received.
+  private(set) var keyCount = 0
   private var lastFrame: gint64 = 0
   /// The longest time between two frames, in milliseconds.
   private(set) var longestGap: gint64 = 0
@@ -15,7 +17,7 @@ import Foundation
     self.color = color
     let style = unsafe gtk_css_provider_new()
     unsafe gtk_css_provider_load_from_data(
-      style, ".red { background: #ff0000; } .yellow { background: #ffff00; }", -1)
+      style, ".red { background: #ff0000; } .yellow, tooltip { background: #ffff00; }", -1)
     unsafe gtk_style_context_add_provider_for_display(
       gdk_display_get_default(), OpaquePointer(style), 600)
     unsafe builder = gtk_builder_new_from_string(Self.description(color), -1)
@@ -25,6 +27,27 @@ import Foundation
     unsafe pointer = OpaquePointer(window)
     connect("button", "clicked") { [unowned self] _ in clickCount += 1 }
     connect("window", "destroy") { name in say("destroyed \(name)") }
+  }
+
+  deinit { unsafe g_object_unref(UnsafeMutableRawPointer(builder)) }
+
+  /// Reports the end of the window, and of its newest child, each with its thread.
+  func reportEnd() {
+    let cover = unsafe gtk_widget_get_last_child(widget)
+    unsafe reportEnd("window", widget)
+    unsafe reportEnd("cover", cover)
+  }
+
+  private func reportEnd(_ name: String, _ widget: UnsafeMutablePointer<GtkWidget>?) {
+    let handler = unsafe Unmanaged.passRetained(
+      Handler { [color] in say("freed \(name) of \(color) main=\(Thread.isMainThread)") })
+    unsafe g_object_weak_ref(
+      UnsafeMutableRawPointer(widget)?.assumingMemoryBound(to: GObject.self),
+      { data, _ in
+        if let data = unsafe data {
+          unsafe Unmanaged<Handler>.fromOpaque(data).takeRetainedValue().call()
+        }
+      }, handler.toOpaque())
   }
 
   /// A widget that is no window.
@@ -54,6 +77,23 @@ import Foundation
                 <property name="popover">
                   <object class="GtkPopover">
                     <property name="child">\(label("Item"))</property>
+                  </object>
+                </property>
+              </object>
+            </child>
+            <child>
+              <object class="GtkMenuButton" id="panel">
+                <property name="label">Panel</property>
+                <property name="popover">
+                  <object class="GtkPopover">
+                    <property name="autohide">0</property>
+                    <property name="child">
+                      <object class="GtkBox">
+                        <property name="width-request">150</property>
+                        <property name="height-request">100</property>
+                        <style><class name="yellow"/></style>
+                      </object>
+                    </property>
                   </object>
                 </property>
               </object>
@@ -109,12 +149,52 @@ import Foundation
       GConnectFlags(rawValue: 0))
   }
 
+  /// Changes the size of all text, and so the place of everything.
+  func setTextSize(_ size: String) {
+    let style = unsafe gtk_css_provider_new()
+    unsafe gtk_css_provider_load_from_data(style, "* { font-size: \(size); }", -1)
+    unsafe gtk_style_context_add_provider_for_display(
+      gtk_widget_get_display(widget), OpaquePointer(style), 600)
+    unsafe g_object_unref(UnsafeMutableRawPointer(style))
+  }
+
   func show() { unsafe gtk_window_present(window) }
   func hide() { unsafe gtk_widget_set_visible(widget, 0) }
   func minimize() { unsafe gtk_window_minimize(window) }
   func destroy() { unsafe gtk_window_destroy(window) }
   func openMenu() {
     unsafe gtk_menu_button_popup(object("menu").map { OpaquePointer($0) })
+  }
+  /// Opens a yellow surface that does not close by itself.
+  func openPanel() {
+    guard let panel = unsafe object("panel") else { return }
+    // It may have been replaced.
+    if unsafe gtk_widget_get_mapped(panel.assumingMemoryBound(to: GtkWidget.self)) == 0 { return }
+    unsafe gtk_menu_button_popup(OpaquePointer(panel))
+  }
+  /// Gives the content a tooltip, which is yellow.
+  func setTooltip() {
+    unsafe gtk_widget_set_tooltip_text(
+      object("content")?.assumingMemoryBound(to: GtkWidget.self), "secret secret secret secret")
+  }
+
+  /// Counts the keys that the window receives, in a controller that precedes those it has.
+  func countKeys() {
+    let controller = unsafe gtk_event_controller_key_new()
+    unsafe gtk_event_controller_set_propagation_phase(controller, GTK_PHASE_CAPTURE)
+    let callback: @convention(c) (gpointer?, guint, guint, guint, gpointer?) -> gboolean = {
+      _, _, _, _, data in
+      if let data = unsafe data {
+        unsafe Unmanaged<Handler>.fromOpaque(data).takeUnretainedValue().call()
+      }
+      return 0
+    }
+    let handler = Handler { [unowned self] in keyCount += 1 }
+    unsafe _ = g_signal_connect_data(
+      UnsafeMutableRawPointer(controller), "key-pressed",
+      unsafeBitCast(callback, to: GCallback.self), Unmanaged.passRetained(handler).toOpaque(), nil,
+      GConnectFlags(rawValue: 0))
+    unsafe gtk_widget_add_controller(widget, controller)
   }
 
   /// Replaces what the window shows, by the same color.

@@ -16,8 +16,13 @@ final class Worker: @unchecked Sendable {
   private let store: SealedFileStore
   private let gate: AuthenticationGate
   private let prompt = CoverPrompt()
+  private let dialogs = DialogPrompt()
+  /// Whether the program asks in a dialog of its own.
+  private let hasDialogs = ProcessInfo.processInfo.environment["DIALOGS"] != nil
   private let hang = Mutex<Double>(0)
   private var windows: [String: ColorWindow] = [:]
+  private let isBusy = Mutex(false)
+  private let kept = Mutex<GatedWindow?>(nil)
 
   init(storePath: String) throws {
     store = try SealedFileStore.create(
@@ -29,8 +34,9 @@ final class Worker: @unchecked Sendable {
       configuration.invalidation = .resignActive
       configuration.switchingDuration = .zero
     }
+    let asking: any AuthenticationPrompt = hasDialogs ? dialogs : prompt
     gate = AuthenticationGate(
-      PassphraseAuthenticator(of: store, prompt: prompt), configuration: configuration
+      PassphraseAuthenticator(of: store, prompt: asking), configuration: configuration
     ) {
       var request = AuthenticationRequest(reason: "show your colors")
       request.cancelTitle = "Not now"
@@ -71,10 +77,22 @@ final class Worker: @unchecked Sendable {
     let window = words.count > 1 ? windows[words[1]] : nil
     switch words.first {
     case "window":
+      // Under another scene's name, if one is given.
       let window = ColorWindow(words[1])
       windows[words[1]] = window
-      unsafe connect(window.pointer, as: words[1])
+      unsafe connect(window.pointer, as: words.last ?? words[1])
       window.show()
+    case "keep":
+      // The window is connected by an object that the program keeps.
+      let window = ColorWindow(words[1])
+      windows[words[1]] = window
+      let gated = unsafe connect(window.pointer, as: words[1])
+      kept.withLock { $0 = gated }
+      window.reportEnd()
+      window.show()
+    case "release":
+      // As a program does whose object ends with a task.
+      Thread.detachNewThread { self.kept.withLock { $0 = nil } }
     case "again": if let window { unsafe connect(window.pointer, as: "again") }
     case "button": if let window { unsafe connect(window.button, as: "button") }
     case "thread":
@@ -90,6 +108,11 @@ final class Worker: @unchecked Sendable {
     case "minimize": window?.minimize()
     case "replace": window?.replaceContent()
     case "menu": window?.openMenu()
+    case "panel": window?.openPanel()
+    case "tooltip": window?.setTooltip()
+    case "keys": window?.countKeys()
+    case "seen": say("seen \(words[1]) \(window?.keyCount ?? -1)")
+    case "dialog": say("dialog focused=\(dialogs.isFocused)")
     case "destroy":
       window?.destroy()
       windows[words[1]] = nil
@@ -99,7 +122,12 @@ final class Worker: @unchecked Sendable {
     case "look": say("look \(Screenshot.description)")
     case "animate": window?.animate()
     case "gap": say("gap \(words[1]) \(window?.longestGap ?? -1)")
-    case "lock": gate.invalidate()
+    case "lock": Task { [gate] in gate.invalidate() }
+    case "busy":
+      isBusy.withLock { $0 = true }
+      Task { await callGate() }
+    case "calm": isBusy.withLock { $0 = false }
+    case "text": window?.setTextSize(words[2])
     case "hang": hang.withLock { $0 = Double(words[1]) ?? 0 }
     case "ask":
       let scene = words.count > 1 ? SceneIdentifier(words[1]) : nil
@@ -116,11 +144,33 @@ final class Worker: @unchecked Sendable {
     say("done \(words.joined(separator: " "))")
   }
 
-  private func connect(_ window: OpaquePointer, as scene: String) {
+  /// Calls the gate from another thread, as often as possible.
+  private func callGate() async {
+    while isBusy.withLock({ $0 }) {
+      for scene in ["red", "yellow"].map(SceneIdentifier.init(_:)) {
+        let asking = Task { [gate] in try? await gate.authenticate(in: scene) }
+        for event in SceneEvent.allCases { gate.handle(event, in: scene) }
+        for event in [SystemEvent.sessionLocked, .sessionUnlocked] { gate.handle(event) }
+        gate.configuration.isEnabled.toggle()
+        gate.invalidate()
+        asking.cancel()
+        _ = await asking.value
+      }
+    }
+    gate.configuration.isEnabled = true
+    gate.invalidate()
+    say("calm at last")
+  }
+
+  @discardableResult
+  private func connect(_ window: OpaquePointer, as scene: String) -> GatedWindow? {
+    unsafe dialogs.parent = { unsafe window }
     do {
-      try unsafe GatedWindow(window, as: SceneIdentifier(scene), behind: gate, prompt: prompt)
+      return try unsafe GatedWindow(
+        window, as: SceneIdentifier(scene), behind: gate, prompt: hasDialogs ? nil : prompt)
     } catch {
       say("refused \(error.code)")
+      return nil
     }
   }
 
