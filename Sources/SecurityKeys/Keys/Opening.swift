@@ -6,7 +6,7 @@ extension SecurityKey {
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func key(for slot: SecurityKeySlot) throws(StoreError) -> WrappingKey {
-    let devices = try FIDODevice.connected(for: slot.credential)
+    let devices = try FIDODevice.connected(for: slot.credential).devices
     guard let device = devices.first else {
       throw StoreError(
         .keyMissing, store: StoreError.slotName, reason: "its security key is not plugged in",

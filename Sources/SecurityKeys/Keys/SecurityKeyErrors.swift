@@ -66,7 +66,7 @@ extension StoreError {
       case .pinRequired:
         (
           .invalidKey, "the key always asks for its PIN or a finger",
-          "Make a slot that asks for them, too"
+          "Make a slot that asks for them, too, and open the store with the key of another one"
         )
       case .operationDenied:
         (.promptDismissed, "the person refused on the key", "Try again, and confirm on the key")
