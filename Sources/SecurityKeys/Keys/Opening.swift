@@ -10,7 +10,7 @@ extension SecurityKey {
     guard let device = devices.first else {
       throw StoreError(
         .keyMissing, store: StoreError.slotName, reason: "its security key is not plugged in",
-        remedy: "Plug it in, or open the store with the key of another slot")
+        remedy: "Plug it in")
     }
     guard devices.count == 1 else {
       // The PIN of one of them would be a wrong one for another.

@@ -35,8 +35,8 @@ extension StoreError {
       case .pinBlocked:
         (
           .keyBlocked, "the key accepts no PIN any more, after too many wrong ones",
-          "Open the store with the key of another slot; only a reset with fido2-token -R \(path) "
-            + "makes this key usable again, and it erases the key"
+          "Only a reset with fido2-token -R \(path) makes it usable again, and that erases it: it "
+            + "then opens no slot that it made"
         )
       case .pinBlockedUntilPluggedIn:
         (
@@ -46,7 +46,7 @@ extension StoreError {
       case .readerBlocked:
         (
           .keyBlocked, "the key accepts no finger any more, and has no PIN",
-          "Set a PIN with fido2-token -S \(path), or open the store with the key of another slot"
+          "Set a PIN with fido2-token -S \(path), which it then asks for"
         )
       case .noCredentials:
         (
