@@ -89,7 +89,7 @@ import Testing
         try await worker.do("\(command) \(window)")
       }
       switch round % 10 {
-      case 3: try await worker.do("text \(window) \(round)px")
+      case 3: try await worker.do("text \(window) \(10 + round / 5)px")
       case 5: try await worker.do("replace \(window)")
       case 7, 8:
         try await worker.do("destroy \(window)")
