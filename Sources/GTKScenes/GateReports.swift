@@ -18,7 +18,7 @@ final class GateReports: Sendable {
   /// Adds a directive, or the news that the gate's state has changed.
   ///
   /// - Parameters:
-  ///   - directive: The directive, if it is one.
+  ///   - directive: The directive; `nil` for a change of the state.
   ///   - read: Called on GTK's thread, unless an earlier call is still due.
   func add(_ directive: SceneDirective? = nil, _ read: @escaping @Sendable () -> Void) {
     let isFirst = unread.withLock { unread in

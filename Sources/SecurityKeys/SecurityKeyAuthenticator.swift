@@ -131,10 +131,20 @@ private final class Person: Sendable {
   private let request: AuthenticationRequest
   private let failureCount: Int
   private let fewestTriesLeft: Int
+  private struct Question {
+    let task: Task<Void, Never>
+    let answer: BlockingAnswer<SecretBytes, AuthenticationError>
+
+    /// Ends it, also for a prompt that does not notice that its task was cancelled.
+    func cancel() {
+      task.cancel()
+      answer.give(.failure(.cancelledByApp))
+    }
+  }
   private struct State {
     var refusal: AuthenticationError?
     var hasLeft = false
-    var question: Task<Void, Never>?
+    var question: Question?
   }
   private let state = Mutex(State())
 
@@ -179,11 +189,12 @@ private final class Person: Sendable {
         answer.give(.failure(error))
       }
     }
+    let asking = Question(task: task, answer: answer)
     let hasLeft = state.withLock { state in
-      state.question = task
+      state.question = asking
       return state.hasLeft
     }
-    if hasLeft { task.cancel() }
+    if hasLeft { asking.cancel() }
     // Blocks this queue's own thread.
     switch answer.wait() {
     case .success(let pin): return pin

@@ -120,21 +120,38 @@ extension MigrationEngine {
     changes.append(try journal.change(of: header))
     try journal.store.apply(changes)
     let written = pending.items.filter { $0.copy.prior != .own }
+    var refused: [Int: StoreError] = [:]
     for part in written.parts(of: migration.target.traits.isAtomic ? .max : 1) {
-      try migration.target.apply(try self.changes(for: part))
+      let change = try self.changes(for: part)
+      let refusals = try apply(change, to: migration.target) { () throws(StoreError) in
+        header.begun?.isInParts = true
+        try journal.store.apply([journal.change(of: header)])
+      }
+      refused.merge(refusals) { $1 }
     }
+    try note(refused, number)
+  }
+
+  /// Writes to the journal which items the target refused.
+  private func note(_ refused: [Int: StoreError], _ number: Int) throws(StoreError) {
+    guard !refused.isEmpty else { return }
+    var failures = refused
+    for position in try journal.positions(of: .failed, number) where failures[position] == nil {
+      failures[position] = try journal.failure(number, position)
+    }
+    try journal.store.apply(try journal.changes(to: failures, number))
   }
 
   /// Returns the changes of the items under whose names the target has what it had when the journal
   /// was written.
   private func changes(
     for items: ArraySlice<PendingChange.Item>
-  ) throws(StoreError) -> [StoreChange] {
+  ) throws(StoreError) -> [ItemChange] {
     let taken = try takenNames(of: items.map(\.copy))
     func isAsked(_ copy: MigrationBatch.Copy) -> Bool { taken == nil || copy.prior != .absent }
     var targets = ValueReader(
       migration.target, items.map(\.copy).filter(isAsked).map(\.target))
-    var changes: [StoreChange] = []
+    var changes: [ItemChange] = []
     for item in items {
       let isAsBefore: Bool
       if isAsked(item.copy) {
@@ -144,7 +161,11 @@ extension MigrationEngine {
       } else {
         isAsBefore = !(taken?.contains(item.copy.target) ?? true)
       }
-      if isAsBefore { changes.append(.put(item.value, for: item.copy.target)) }
+      if isAsBefore {
+        changes.append(
+          ItemChange(
+            position: item.copy.position, change: .put(item.value, for: item.copy.target)))
+      }
     }
     return changes
   }
@@ -168,7 +189,7 @@ extension MigrationEngine {
     let copies = try journal.batch(begun.batch).copies.filter {
       begun.positions.contains($0.position) && $0.prior != .own
     }
-    if migration.target.traits.isAtomic {
+    if migration.target.traits.isAtomic, begun.isInParts != true {
       // If any item is there, all of them were written, and others removed those that are missing.
       var targets = ValueReader(migration.target, copies.map(\.target))
       for copy in copies {
@@ -177,8 +198,8 @@ extension MigrationEngine {
         }
       }
     }
-    // An item that is left is reported when it is verified.
-    _ = try change(migration.target, copies) { copy, found throws(StoreError) in
+    // Any other item that is left is reported when it is verified.
+    let left = try change(migration.target, copies) { copy, found throws(StoreError) in
       // Nothing of an atomic change is made by now, and resuming begins it again.
       try migration.checkCancelled()
       guard let value = try found.source.get(), let migrated = try migratedValue(of: value, copy),
@@ -186,6 +207,7 @@ extension MigrationEngine {
       else { return nil }
       return .put(migrated, for: copy.target)
     }
+    try note(left.filter(\.value.isRefusal), begun.batch)
   }
 }
 

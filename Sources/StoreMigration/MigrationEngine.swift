@@ -114,18 +114,48 @@ struct MigrationEngine {
     var left: [Int: StoreError] = [:]
     for part in copies.parts(of: store.traits.isAtomic ? .max : 1) {
       var values = ValuePairReader(migration, part)
-      var changes: [StoreChange] = []
+      var changes: [ItemChange] = []
       for copy in part {
         let found = try values.next()
         switch try reading({ () throws(StoreError) in try look(copy, found) }) {
-        case .success(let change?): changes.append(change)
+        case .success(let change?):
+          changes.append(ItemChange(position: copy.position, change: change))
         case .success(nil): break
         case .failure(let error): left[copy.position] = error
         }
       }
-      try store.apply(changes)
+      left.merge(try apply(changes, to: store)) { $1 }
     }
     return left
+  }
+
+  /// Makes changes together, or one after the other if the store refuses one of them.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes.
+  ///   - store: The store that is changed.
+  ///   - beforeParts: Called before the changes are made one after the other.
+  /// - Returns: Why the store refused items, by position.
+  /// - Throws: As the store; what the closure throws.
+  func apply(
+    _ changes: [ItemChange], to store: any SecretStore,
+    beforeParts: () throws(StoreError) -> Void = {}
+  ) throws(StoreError) -> [Int: StoreError] {
+    do throws(StoreError) {
+      try store.apply(changes.map(\.change))
+      return [:]
+    } catch {
+      guard error.isRefusal else { throw error }
+      guard changes.count > 1 else {
+        return Dictionary(uniqueKeysWithValues: changes.map { ($0.position, error) })
+      }
+    }
+    try beforeParts()
+    var refused: [Int: StoreError] = [:]
+    for change in changes {
+      refused.merge(try apply([change], to: store)) { $1 }
+    }
+    return refused
   }
 
   func step(
@@ -155,6 +185,12 @@ struct MigrationEngine {
     else { return nil }
     return item.value
   }
+}
+
+/// The change of an item of a batch.
+struct ItemChange {
+  let position: Int
+  let change: StoreChange
 }
 
 extension MigrationBatch.Copy {

@@ -54,6 +54,8 @@ struct MigrationJournal: Sendable {
     let batch: Int
     /// The positions in the batch of the items that the change is about.
     let positions: Range<Int>
+    /// Whether the items are written one by one, although the target is atomic.
+    var isInParts: Bool?
   }
 
   static func key(_ name: String) throws(StoreError) -> StoreKey {

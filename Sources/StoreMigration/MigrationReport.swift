@@ -149,8 +149,8 @@ extension Migration {
     /// They are read from the migration's journal, until that is closed; blocks as the journal
     /// does.
     ///
-    /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
-    ///   now; `store`, also for an error of the closure.
+    /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one
+    ///   by now; `store`, also for an error of the closure.
     public func forEachLeftItem(
       _ body: (_ key: StoreKey, _ reason: StoreError) throws(StoreError) -> Void
     ) throws(MigrationError) {

@@ -267,4 +267,9 @@ extension StoreError {
       Self.alreadyExists, Self.unencodable, Self.undecodable, Self.changed,
     ].contains(code)
   }
+
+  /// Whether a store refuses an item, and may take others.
+  var isRefusal: Bool {
+    [Self.valueTooLarge, Self.invalidName, Self.alreadyExists, Self.unencodable].contains(code)
+  }
 }

@@ -34,7 +34,12 @@ extension MigrationEngine {
       let compared = try reading { () throws(StoreError) in
         try compare(copy, found, &removals, &digests)
       }
-      if case .failure(let error) = compared { failures[copy.position] = error }
+      if case .failure(let error) = compared {
+        let isRecorded = recordedFailures.contains(copy.position)
+        let recorded = try isRecorded ? journal.failure(number, copy.position) : error
+        // An item that the target refused is missing for that reason.
+        failures[copy.position] = recorded.isRefusal ? recorded : error
+      }
     }
     // Those of items that could not be planned for stay.
     for position in recordedFailures.subtracting(copies.map(\.position)) {

@@ -27,22 +27,21 @@ import Testing
     #expect(found.contains("password text 'Passphrase:' focused"))
     #expect(!found.contains { $0.contains("Secret of red") || $0.contains("Delete") })
 
-    // All by the keyboard, and each button is scrolled to where it can be seen.
-    for button in ["Not now", "Continue"] {
-      try await wait(until: "\(button) has the focus") {
-        try await desktop.press("Tab")
-        return try await reader.objects().contains("push button '\(button)' focused")
+    // All by the keyboard, and each button is scrolled to where it can be seen. After the last one
+    // comes the first.
+    let entry = "password text 'Passphrase:'"
+    let (refuse, confirm) = ("push button 'Not now'", "push button 'Continue'")
+    for (next, modifiers) in [
+      (refuse, []), (confirm, []), (entry, []), (confirm, ["shift"]), (refuse, ["shift"]),
+    ] {
+      try await desktop.press("Tab", with: modifiers)
+      try await wait(until: "\(next) has the focus") {
+        try await reader.objects().contains("\(next) focused")
       }
-      #expect(try await reader.isInside(button))
-    }
-    // From the last one to the first, and back.
-    try await desktop.press("Tab")
-    try await wait(until: "the entry has the focus") {
-      try await reader.objects().contains("password text 'Passphrase:' focused")
-    }
-    try await desktop.press("Tab", with: "shift")
-    try await wait(until: "the last button has the focus") {
-      try await reader.objects().contains("push button 'Continue' focused")
+      if next != entry {
+        let name = try #require(next.split(separator: "'").last)
+        #expect(try await reader.isInside(String(name)))
+      }
     }
     try await desktop.press("Escape")
     try await worker.wait(for: "asked userCancel")

@@ -17,7 +17,7 @@ struct TypedPassphraseTests {
     let worker = try await WindowWorker(on: desktop)
     try await worker.do("keep red")
     if isRead {
-      // Whoever asks for an entry's text is told of its changes from then on.
+      // GTK reports the changes of an entry's text to a screen reader that has found it.
       let reader = ScreenReader(of: "colors", on: desktop)
       try await wait(until: "the window is read") { try await !reader.objects().isEmpty }
     }

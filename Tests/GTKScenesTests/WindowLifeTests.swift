@@ -86,10 +86,10 @@ import Testing
     for round in 0..<100 {
       let window = round.isMultiple(of: 2) ? "red" : "yellow"
       for command in ["minimize", "show", "panel", "hide", "show"] {
-        try await worker.do("\(command) \(window)")
+        try worker.send("\(command) \(window)")
       }
       switch round % 10 {
-      case 3: try await worker.do("text \(window) \(round)px")
+      case 3: try await worker.do("text \(window) \(10 + round / 5)px")
       case 5: try await worker.do("replace \(window)")
       case 7, 8:
         try await worker.do("destroy \(window)")

@@ -94,4 +94,17 @@ import Testing
         "gate-behind: appCancel: the program cancelled the authentication",
       ])
   }
+
+  @Test func `a cancelled evaluation does not wait for a prompt that does not notice it`()
+    async throws
+  {
+    let (stage, key) = (try KeyStage(), try SoftwareKey())
+    _ = try await stage.run("enroll:1234", with: [key])
+    let lines = try await stage.run("gate-deaf", with: [key])
+    #expect(
+      lines == [
+        "PIN of Ada's (8 tries left):", "within a second true, locked true",
+        "gate-deaf: appCancel: the program cancelled the authentication",
+      ])
+  }
 }

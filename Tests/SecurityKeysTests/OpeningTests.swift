@@ -102,6 +102,12 @@ import Testing
     try key.behave(.init(answer: "garbage"))
     let last = try await stage.run("open:", with: [key]).last
     #expect(last?.contains("(touched): Software Key does not answer as it should") == true)
+    // It was asked whether it made the slot, not for a touch.
+    try key.behave(.init(answer: "silence"))
+    #expect(
+      try await stage.run("open:", with: [key]).last
+        == "open: unavailable: key slot 2 (touched): Software Key does not answer as it should "
+        + "(FIDO_ERR_RX)")
   }
 
   @Test func `the keys that are plugged in are listed`() async throws {

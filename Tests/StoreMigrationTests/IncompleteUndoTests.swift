@@ -23,13 +23,13 @@ import Testing
 
   /// Expects that undoing leaves one item, and restores it once nothing is in the way.
   private func expectLeft(
-    _ world: World, _ migration: Migration, _ before: [Contents], mend: () throws -> Void
+    _ world: World, _ migration: Migration, _ before: [Contents], repair: () throws -> Void
   ) throws {
     let report = try migration.undo()
     #expect(try report.left.map(\.identifier) == ["a"])
     #expect(report.leftCount == 1 && !report.isComplete)
     #expect(try world.migration().state() == .undoing)
-    try mend()
+    try repair()
     let again = try world.migration().undo()
     #expect(again.leftCount == 0 && again.isComplete)
     #expect(world.contents == before)

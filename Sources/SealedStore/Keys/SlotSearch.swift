@@ -50,8 +50,10 @@ package struct SlotSearch {
         guard let made = try source.wrappingKey(for: parameters) else { continue }
         key = made
       } catch {
+        let hasOthers = slots.count > 1 && (error.code == .keyMissing || error.code == .keyBlocked)
         let error = error.inSlot(
-          KeySlot(number: position + 1, parameters: parameters), of: store)
+          KeySlot(number: position + 1, parameters: parameters), of: store,
+          remedy: hasOthers ? "Or give the key of another slot. \(remedy)" : nil)
         // A person who cancelled does not wait for another slot.
         if error.code == .cancelled { throw error }
         if error.code == .wrongKey { guessed.append(parameters) }

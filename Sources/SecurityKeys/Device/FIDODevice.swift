@@ -194,6 +194,8 @@ import SessionToolsBase
       switch error {
       case .noCredentials: return .unknown
       case .pinRequired, .unauthorized: return .secret
+      // It was not waiting for a person.
+      case .personTooSlow: throw .notReceived
       default: throw error
       }
     }

@@ -40,13 +40,15 @@ extension FIDODevice {
   /// before they have verified their person; none when it is not plugged in.
   ///
   /// - Throws: As ``connected(deniedAmong:name:)``.
-  static func connected(for credential: [UInt8]) throws(StoreError) -> [FIDODevice] {
+  static func connected(
+    for credential: [UInt8]
+  ) throws(StoreError) -> (devices: [FIDODevice], areCertain: Bool) {
     var perhaps: [FIDODevice] = []
     var refusal: StoreError?
     for device in try connected(name: StoreError.slotName) where device.supportsSecrets {
       do throws(FIDOError) {
         switch try device.knowledge(of: credential) {
-        case .known: return [device]
+        case .known: return ([device], true)
         case .secret: perhaps.append(device)
         case .unknown: continue
         }
@@ -55,7 +57,7 @@ extension FIDODevice {
       }
     }
     if perhaps.isEmpty, let refusal { throw refusal }
-    return perhaps
+    return (perhaps, false)
   }
 }
 

@@ -6,11 +6,11 @@ extension SecurityKey {
   ///
   /// - Throws: As ``wrappingKey(for:)``.
   func key(for slot: SecurityKeySlot) throws(StoreError) -> WrappingKey {
-    let devices = try FIDODevice.connected(for: slot.credential)
+    let devices = try FIDODevice.connected(for: slot.credential).devices
     guard let device = devices.first else {
       throw StoreError(
         .keyMissing, store: StoreError.slotName, reason: "its security key is not plugged in",
-        remedy: "Plug it in, or open the store with the key of another slot")
+        remedy: "Plug it in")
     }
     guard devices.count == 1 else {
       // The PIN of one of them would be a wrong one for another.

@@ -93,7 +93,15 @@ public struct SecurityKey: KeySource {
   /// - Throws: As ``connected()``.
   public static func isConnected(for slot: KeySlot.Parameters) throws(StoreError) -> Bool {
     guard let slot = SecurityKeySlot(slot) else { return false }
-    return try !FIDODevice.connected(for: slot.credential).isEmpty
+    return try !FIDODevice.connected(for: slot.credential).devices.isEmpty
+  }
+
+  /// Returns whether a security key that is plugged in made a slot, and says so without its PIN.
+  ///
+  /// - Throws: As ``connected()``.
+  package static func isMaker(of slot: KeySlot.Parameters) throws(StoreError) -> Bool {
+    guard let slot = SecurityKeySlot(slot) else { return false }
+    return try FIDODevice.connected(for: slot.credential).areCertain
   }
 
   /// Computes the key for a slot that a security key opens, or returns `nil` for other slots.

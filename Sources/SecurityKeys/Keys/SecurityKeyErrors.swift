@@ -35,8 +35,8 @@ extension StoreError {
       case .pinBlocked:
         (
           .keyBlocked, "the key accepts no PIN any more, after too many wrong ones",
-          "Open the store with the key of another slot; only a reset with fido2-token -R \(path) "
-            + "makes this key usable again, and it erases the key"
+          "Only a reset with fido2-token -R \(path) makes it usable again, and that erases it: it "
+            + "then opens no slot that it made"
         )
       case .pinBlockedUntilPluggedIn:
         (
@@ -46,7 +46,7 @@ extension StoreError {
       case .readerBlocked:
         (
           .keyBlocked, "the key accepts no finger any more, and has no PIN",
-          "Set a PIN with fido2-token -S \(path), or open the store with the key of another slot"
+          "Set a PIN with fido2-token -S \(path), which it then asks for"
         )
       case .noCredentials:
         (
@@ -66,7 +66,7 @@ extension StoreError {
       case .pinRequired:
         (
           .invalidKey, "the key always asks for its PIN or a finger",
-          "Make a slot that asks for them, too"
+          "Make a slot that asks for them, too, and open the store with the key of another one"
         )
       case .operationDenied:
         (.promptDismissed, "the person refused on the key", "Try again, and confirm on the key")

@@ -61,7 +61,8 @@ package final class PluggedInKey: KeySource {
     // With several, it is not known which of them is meant; making the slot reports them.
     guard try SecurityKey.connected().count == 1 else { return nil }
     for slot in slots {
-      if let parameters = slot.parameters, try SecurityKey.isConnected(for: parameters) {
+      // A key that says nothing without its PIN may be a second one.
+      if let parameters = slot.parameters, try SecurityKey.isMaker(of: parameters) {
         return slot
       }
     }

@@ -34,13 +34,17 @@ extension SlottedStore {
     return found
   }
 
-  /// Refuses a new key that opens a slot already.
+  /// Refuses a new key that opens a slot already, because removing one of its two slots would shut
+  /// no one out.
   ///
   /// - Parameters:
   ///   - key: The key.
   ///   - argument: The store, as the command line named it.
+  ///   - changed: The number of the slot that gets the key, if it is not a new one.
   /// - Throws: `alreadyExists`, before anything is written.
-  package func refuse(_ key: any KeySource, argument: String) throws(StoreError) {
+  package func refuse(
+    _ key: any KeySource, argument: String, changing changed: Int? = nil
+  ) throws(StoreError) {
     let opened: KeySlot?
     do throws(StoreError) {
       opened =
@@ -50,10 +54,11 @@ extension SlottedStore {
       // It opens no slot, or cannot be read, which adding it reports.
       return
     }
-    guard let slot = opened else { return }
+    guard let slot = opened, slot.number != changed else { return }
+    let command = changed == nil ? "change" : "remove"
     throw StoreError(
       .alreadyExists, store: name, reason: "this key opens slot \(slot.number) already",
-      remedy: "Give another key, or run \(ToolName.current) slots change "
-        + "\(argument.shellQuoted) \(slot.number) to change that slot")
+      remedy: "Give another key, or run \(ToolName.current) slots \(command) "
+        + "\(argument.shellQuoted) \(slot.number) to \(command) that slot")
   }
 }

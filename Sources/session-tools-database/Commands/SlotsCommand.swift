@@ -94,7 +94,8 @@ struct SlotsCommand: ParsableCommand {
       abstract: "Replace the key or passphrase of a slot.",
       discussion: """
         Without an option for the new key, a passphrase is asked for on the terminal. The old key \
-        still opens backups of the database.
+        still opens backups of the database. A key that opens another slot already is refused \
+        (exit status 7).
 
         Example:
           session-tools-database slots change postgresql://app@db.example.com/app 1 \\
@@ -116,6 +117,9 @@ struct SlotsCommand: ParsableCommand {
       let access = try database.connect()
       let store = try access.open(key.argument, database.interaction).store
       let new = try access.newKey(newKey.argument, cost.cost, database.interaction)
+      if !new.isMade {
+        try store.refuse(new.source, argument: database.address, changing: slot.number)
+      }
       try new.using(on: access.name, mayOpen: access.mayOpen) {
         try store.changeSlot(slot.number, to: newKey.labeled(new.source))
       }

@@ -10,7 +10,8 @@ struct SlotsChangeCommand: ParsableCommand {
     usage: "session-tools slots change [<store>] <slot> [<options>]",
     discussion: """
       Without an option for the new key, a passphrase is asked for on the terminal. The old key \
-      still opens copies of the store from before.
+      still opens copies of the store from before. A key that opens another slot already is \
+      refused (exit status 7).
 
       Example:
         session-tools slots change ~/vault 1 --new-key-file new.key
@@ -30,6 +31,7 @@ struct SlotsChangeCommand: ParsableCommand {
     let store = try opening.open().store
     let key = try NewKey(
       newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.source, argument: store.path, changing: slot) }
     try key.using(on: store.path) {
       try store.changeSlot(slot, to: newKey.labeled(key.source))
     }

@@ -121,6 +121,10 @@ final class Desktop: Sendable {
 
   /// Presses a key, with modifiers: `shift`, `ctrl`, `alt`.
   func press(_ key: String, with modifiers: String...) async throws {
+    try await press(key, with: modifiers)
+  }
+
+  func press(_ key: String, with modifiers: [String]) async throws {
     switch kind {
     case .x11: try await run("xdotool", "key", (modifiers + [key]).joined(separator: "+"))
     case .wayland:

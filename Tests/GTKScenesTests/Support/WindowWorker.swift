@@ -26,6 +26,9 @@ final class WindowWorker: Sendable {
   /// All lines since the last command.
   var lines: [String] { program.lines }
 
+  /// Sends a command, which is done before later ones.
+  func send(_ command: String) throws { try program.send(command) }
+
   /// Sends a command, and waits until it is done.
   func `do`(_ command: String) async throws {
     program.forget()

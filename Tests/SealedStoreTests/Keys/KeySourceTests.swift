@@ -195,7 +195,10 @@ import Testing
     #expect(error.code == .keyBlocked)
     #expect(error.store == scratch.path)
     #expect(error.reason == "key slot 2 (second): it failed")
-    #expect(error.remedy == "Unplug it")
+    let others =
+      "Or give the key of another slot. List its key slots with session-tools slots list "
+      + scratch.path
+    #expect(error.remedy == "Unplug it. \(others)")
   }
 
   @Test func `a source that refuses a second question asks once, even if it fails`() throws {

@@ -5,6 +5,7 @@ import hmac
 import json
 import os
 import struct
+import time
 
 import cbor
 from cryptography.hazmat.primitives import hashes
@@ -90,6 +91,8 @@ class Authenticator:
             content = commands[command](cbor.decode(body) if body else {})
         except Refused as refusal:
             return bytes(refusal.args)
+        if command != 4 and self.behavior("answer") == "silence":
+            time.sleep(6)
         if command != 4 and self.behavior("answer") == "garbage":
             return b"\0\xa3\x01\xbf\xff\x02"
         return b"\0" + (cbor.encode(content) if content else b"")

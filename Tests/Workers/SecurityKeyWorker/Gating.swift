@@ -18,15 +18,19 @@ func useGate(_ answers: [Substring]) async throws {
 }
 
 /// Opens a gate until a line of input cancels it, perhaps while another gate waits for the key.
-func cancelGate(_ pin: String, isBehind: Bool = false) async throws {
+func cancelGate(
+  asking prompt: some AuthenticationPrompt, behind pin: String? = nil,
+  after moment: () async -> Void = { _ = readLine() }
+) async throws {
   let store = try SealedFileStore.open(at: path, key: keyFile)
-  let first = isBehind ? try await waitingGate(pin) : nil
+  var first: Task<Void, any Error>?
+  if let pin { first = try await waitingGate(pin) }
   defer { first?.cancel() }
-  let authenticator = SecurityKeyAuthenticator(of: store, prompt: ScriptedPrompt([pin]))
+  let authenticator = SecurityKeyAuthenticator(of: store, prompt: prompt)
   let evaluation = Task {
     try await authenticator.evaluate(AuthenticationRequest(reason: "try it"))
   }
-  _ = readLine()
+  await moment()
   let start = ContinuousClock.now
   evaluation.cancel()
   let result = await evaluation.result
@@ -57,7 +61,7 @@ private func makeGate(
 }
 
 /// A person who gives the answers of a script, one after the other.
-private final class ScriptedPrompt: AuthenticationPrompt {
+final class ScriptedPrompt: AuthenticationPrompt {
   private let answers: Mutex<[String]>
 
   private let onHint: @Sendable () -> Void
@@ -79,4 +83,19 @@ private final class ScriptedPrompt: AuthenticationPrompt {
       onHint()
     }
   }
+}
+
+/// A prompt that is never answered and does not notice that it was cancelled.
+final class DeafPrompt: AuthenticationPrompt {
+  /// A value for each question.
+  let questions = AsyncStream.makeStream(of: Void.self)
+
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    say(question.text)
+    questions.continuation.yield()
+    await Task.detached { try? await Task.sleep(for: .seconds(60)) }.value
+    return .cancelled
+  }
+
+  func show(_ message: AuthenticationMessage) async {}
 }

@@ -23,6 +23,7 @@ import Synchronization
 //   revoke:PIN           removes the slots of keys that are lost, and revokes what they may know
 //   gate:PIN,PIN...      opens a gate twice, with these answers; an empty one dismisses it
 //   gate-cancelled:PIN   opens a gate, and is cancelled by a line of input
+//   gate-deaf            opens a gate, and is cancelled while its prompt does not notice it
 //   gate-behind:PIN      does so while another gate waits for the key
 
 let path = CommandLine.arguments[1]
@@ -122,8 +123,11 @@ func perform(_ step: String, _ argument: String) async throws {
   case "revoke": try revoke(argument)
   case "gate":
     try await useGate(argument.split(separator: ",", omittingEmptySubsequences: false))
-  case "gate-cancelled": try await cancelGate(argument)
-  case "gate-behind": try await cancelGate(argument, isBehind: true)
+  case "gate-cancelled": try await cancelGate(asking: ScriptedPrompt([argument]))
+  case "gate-deaf":
+    let prompt = DeafPrompt()
+    try await cancelGate(asking: prompt) { for await _ in prompt.questions.stream { break } }
+  case "gate-behind": try await cancelGate(asking: ScriptedPrompt([argument]), behind: argument)
   default: preconditionFailure("there is no step \(step)")
   }
 }
