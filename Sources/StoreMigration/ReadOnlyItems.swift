@@ -1,4 +1,5 @@
 package import Dispatch
+import Foundation
 package import SessionToolsBase
 
 /// Items that something other than a store keeps, to be read and to be migrated: a list of names,
@@ -21,7 +22,7 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
   /// Describes items.
   ///
   /// - Parameters:
-  ///   - name: The name of the items in errors, and their identity in migrations.
+  ///   - name: The name of the items in errors: the path of their file, if they have one.
   ///   - protection: What protects them at rest, in one line for a person.
   ///   - atRest: The least that someone with the disk needs to read them; `nil` if that is unknown.
   ///   - list: Returns the names of all items.
@@ -39,8 +40,11 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
   /// Returns the protection given to the initializer.
   package func protection() -> StoreProtection { protects }
 
-  /// Returns the name of the items.
-  package func identity() -> String? { name }
+  /// Returns the absolute path of a file with the items, and otherwise their name.
+  package func identity() -> String? {
+    guard FileManager.default.fileExists(atPath: name) else { return name }
+    return URL(filePath: name).resolvingSymlinksInPath().standardizedFileURL.path
+  }
 
   /// Returns the names of all items.
   ///

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
@@ -137,8 +138,10 @@ enum ItemSource {
         damage = error
       }
     }
+    // A later command may name it from another directory.
+    let place = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
     return ReadOnlyItems(
-      name: "libsecret file \(path)", protection: "libsecret's file, encrypted with a password",
+      name: "libsecret file \(place)", protection: "libsecret's file, encrypted with a password",
       atRest: .passphrase
     ) { [items, damage] in
       StoreListing(keys: items.keys.sorted(), damage: damage)
