@@ -75,13 +75,13 @@ import Testing
 
   @Test func `a task cancelled before its request gets a free name and no held one`() async throws {
     let locks = locks
+    try await locks.lock("held", timeout: .zero)
     let task = Task {
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
       try await locks.lock("free", timeout: patience)
       locks.unlock("free")
       try await locks.lock("held", timeout: patience)
     }
-    try await locks.lock("held", timeout: .zero)
     await expectFailure(StoreError.cancelled) { try await task.value }
     locks.unlock("held")
     try await locks.lock("held", timeout: .zero)
