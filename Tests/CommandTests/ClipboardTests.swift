@@ -15,7 +15,7 @@ import Testing
     // The server chooses a free number, and writes it when programs may connect.
     server = try Daemon(
       "/bin/bash",
-      ["-c", "exec Xvfb -displayfd 1 -nolisten tcp > '\(tool["number"])' 2> /dev/null"],
+      ["-c", "exec Xvfb -displayfd 1 -nolisten tcp -noreset > '\(tool["number"])' 2> /dev/null"],
       environment: tool.environment)
     var number = ""
     try await wait(until: "the display is there") {

@@ -58,8 +58,9 @@ final class Desktop: Sendable {
     let output = try ClosedPipe()
     let server = try start(
       "/usr/bin/Xvfb",
-      ["-displayfd", "1", "-screen", "0", "1000x700x24", "-nolisten", "tcp"], environment,
-      output: output.writer.fileDescriptor)
+      // Otherwise it starts again when its only client leaves, which ends those that just came.
+      ["-displayfd", "1", "-screen", "0", "1000x700x24", "-nolisten", "tcp", "-noreset"],
+      environment, output: output.writer.fileDescriptor)
     try output.writer.close()
     // The server chooses a free number, and writes it when programs may connect.
     var line = Data()
@@ -69,7 +70,8 @@ final class Desktop: Sendable {
     environment["DISPLAY"] = ":" + String(decoding: line.dropLast(), as: UTF8.self)
     let manager = try start("/usr/bin/openbox", [], environment)
     try await wait(until: "the window manager is there") { [environment] in
-      try await Program.run(
+      guard manager.isRunning else { throw NeverHappened(what: "openbox keeps running") }
+      return try await Program.run(
         "/usr/bin/xprop", ["-root", "_NET_SUPPORTING_WM_CHECK"], environment: environment
       ).contains("#")
     }

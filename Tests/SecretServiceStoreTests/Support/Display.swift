@@ -10,7 +10,7 @@ final class Display: Sendable {
   init() throws {
     let output = try ClosedPipe()
     server = try Child(
-      "/usr/bin/Xvfb", ["-displayfd", "1", "-nolisten", "tcp"],
+      "/usr/bin/Xvfb", ["-displayfd", "1", "-nolisten", "tcp", "-noreset"],
       environment: ["PATH": "/usr/bin:/bin"], output: output.writer.fileDescriptor)
     try output.writer.close()
     // The server chooses a free number, and writes it when programs may connect.
