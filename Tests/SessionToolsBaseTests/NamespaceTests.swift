@@ -119,6 +119,30 @@ private let malformedEncodings: [[UInt8]] = [
     #expect(ordered.shuffled().sorted() == ordered)
   }
 
+  @Test(arguments: ["", "item 1", "ä"])
+  func `many keys of one namespace are ordered byte for byte`(beginning: String) throws {
+    let endings = [
+      "0", "0\u{0}", "0\u{0}\u{0}a", "00000000", "000000000", "00000001", "000000010", "Z", "a",
+      "é",
+      "e\u{301}", "漢", "😀", "\u{ffff}",
+    ]
+    let namespace: StoreNamespace = "many"
+    let ordered = try endings.map { beginning + $0 }.sorted {
+      $0.utf8.lexicographicallyPrecedes($1.utf8)
+    }
+    .map { try StoreKey($0, in: namespace) }
+    for _ in 0..<100 {
+      var keys = ordered.shuffled()
+      keys.sortUnlessAscending()
+      #expect(keys == ordered)
+    }
+    // A name that others continue.
+    guard !beginning.isEmpty else { return }
+    var keys = try [ordered[0], StoreKey(beginning, in: namespace)]
+    keys.sortUnlessAscending()
+    #expect(keys.map(\.identifier) == [beginning, ordered[0].identifier])
+  }
+
   @Test func `a key's description has its parts`() throws {
     let namespace = try StoreNamespace(
       service: "mail", accessGroup: "team", install: InstallIdentifier(rawValue: "i1"))

@@ -57,6 +57,25 @@ package struct Name: Hashable, Sendable, Comparable {
     left.isASCII && right.isASCII ? left.text < right.text : left.order(beside: right) < 0
   }
 
+  /// Returns how many bytes, up to a number, are at the beginning of this name and of another.
+  func sharedByteCount(_ other: Name, atMost largest: Int) -> Int {
+    let (bytes, others) = (text.utf8.span, other.text.utf8.span)
+    let largest = min(largest, bytes.count, others.count)
+    var count = 0
+    while count < largest, bytes[count] == others[count] { count += 1 }
+    return count
+  }
+
+  /// Returns eight bytes as a number that orders as they do; zeros follow the end of the name.
+  func eightBytes(from start: Int) -> UInt64 {
+    let bytes = text.utf8.span
+    var number: UInt64 = 0
+    for position in start..<start + 8 {
+      number = number << 8 | (position < bytes.count ? UInt64(bytes[position]) : 0)
+    }
+    return number
+  }
+
   /// Compares byte for byte: below zero when this name comes before the other, zero when they are
   /// equal, above zero when it comes after it.
   func order(beside other: Name) -> Int {

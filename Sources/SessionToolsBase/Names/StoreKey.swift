@@ -41,7 +41,22 @@ extension StoreKey: Comparable {
 extension [StoreKey] {
   /// Sorts keys, unless they are already in ascending order.
   package mutating func sortUnlessAscending() {
-    if !isAscending { sort() }
+    if isAscending { return }
+    guard let first, allSatisfy({ $0.namespace.isSameObject(as: first.namespace) }) else {
+      return sort()
+    }
+    // A few bytes behind what all names begin with decide nearly always, and are compared in a
+    // tenth of the time.
+    let start = reduce(first.name.text.utf8.count) {
+      first.name.sharedByteCount($1.name, atMost: $0)
+    }
+    let keys = self
+    let order = keys.indices.map { (bytes: keys[$0].name.eightBytes(from: start), place: $0) }
+      .sorted { left, right in
+        left.bytes == right.bytes
+          ? keys[left.place].name < keys[right.place].name : left.bytes < right.bytes
+      }
+    self = order.map { keys[$0.place] }
   }
 
   private var isAscending: Bool {

@@ -57,12 +57,15 @@ public struct StoreNamespace: Hashable, Sendable {
   /// equal, above zero when it comes after it.
   func order(beside other: StoreNamespace) -> Int {
     // Most sorted keys have the same namespace.
-    if parts === other.parts { return 0 }
+    if isSameObject(as: other) { return 0 }
     var order = serviceName.order(beside: other.serviceName)
     if order == 0 { order = Self.order(groupName, beside: other.groupName) }
     if order == 0 { order = Self.order(installName, beside: other.installName) }
     return order
   }
+
+  /// Whether the other namespace is a copy of this one, so that nothing has to be compared.
+  func isSameObject(as other: StoreNamespace) -> Bool { parts === other.parts }
 
   private static func order(_ part: Name?, beside other: Name?) -> Int {
     guard let part else { return other == nil ? 0 : -1 }
