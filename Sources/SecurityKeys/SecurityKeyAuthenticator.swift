@@ -42,7 +42,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   public func availability() async -> AuthenticatorAvailability {
     let store = store
     do throws(StoreError) {
-      let result = await onLane { () throws(StoreError) -> AuthenticationError? in
+      let result = await inTurn { () throws(StoreError) -> AuthenticationError? in
         let slots = try store.slotsOnDisk().compactMap(\.parameters).filter(
           \.isOfSecurityKey)
         for slot in slots where try SecurityKey.isConnected(for: slot) { return nil }
@@ -78,7 +78,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
         fewestTriesLeft: failureCount == 0 ? 1 : Self.fewestTriesLeft)
       let key = SecurityKey(timeout: request.timeout, pin: person.pin, onTouch: person.touch)
       let result = await withTaskCancellationHandler {
-        await onLane { () throws(StoreError) in try store.unlock(with: key) }
+        await inTurn { () throws(StoreError) in try store.unlock(with: key) }
       } onCancel: {
         key.cancel()
         person.leave()
@@ -108,20 +108,20 @@ extension AuthenticationMethod {
 }
 
 private let queues = BlockingQueues("session-tools.security-key", count: 1)
-private let lane = NameLocks<String>(store: "security key")
+private let turns = NameLocks<String>(store: "security key")
 
 /// Calls security keys for one caller after the other: a key that waits for a touch does not
 /// answer others; a task that is cancelled while it waits for its turn returns at once.
-private func onLane<Value: Sendable>(
+private func inTurn<Value: Sendable>(
   _ work: @escaping @Sendable () throws(StoreError) -> sending Value
 ) async -> Result<Value, StoreError> {
-  let name = "lane"
+  let name = "keys"
   do throws(StoreError) {
-    try await lane.lock(name, timeout: .seconds(Int64.max))
+    try await turns.lock(name, timeout: .seconds(Int64.max))
   } catch {
     return .failure(error)
   }
-  defer { lane.unlock(name) }
+  defer { turns.unlock(name) }
   return await queues.next.result(of: work)
 }
 

@@ -29,25 +29,24 @@ package struct OpenMigration: Sendable {
     _ header: MigrationJournal.Header, _ journal: MigrationJournal
   ) throws(StoreError) -> String {
     let count = header.itemCount
-    var removedCount = 0
-    if [.copied, .finished].contains(header.phase) {
+    func itemCount(of set: MigrationJournal.Items) throws(StoreError) -> Int {
+      var itemCount = 0
       for number in 0..<header.batchCount {
-        removedCount += try journal.positions(of: .removed, number + 1).count
+        itemCount += try journal.positions(of: set, number + 1).count
       }
+      return itemCount
     }
     switch header.phase {
     case .copying: return "copying, \(header.begunCount) of \(count)"
     case .copied where header.options.deletesSource:
-      return "removing from the source, \(removedCount) of \(count)"
+      return "removing from the source, \(try itemCount(of: .removed)) of \(count)"
     case .copied: return "comparing, \(count) copied"
-    case .finished: return "finished, \(count) copied, \(removedCount) removed from the source"
+    case .finished:
+      return
+        "finished, \(count) copied, \(try itemCount(of: .removed)) removed from the source"
     case .undoing: return "undoing"
     case .undoneInPart:
-      var leftCount = 0
-      for number in 0..<header.batchCount {
-        leftCount += try journal.positions(of: .failed, number + 1).count
-      }
-      return "undone, but for \(leftCount) of \(header.begunCount)"
+      return "undone, but for \(try itemCount(of: .failed)) of \(header.begunCount)"
     case .undone: return "undone"
     case .closing: return "closing"
     }

@@ -23,7 +23,7 @@ package enum PasswordStore {
   ///   16 MiB, and `timedOut` when `gpg` takes more than two minutes.
   package static func items(at path: String = standardPath) -> ReadOnlyItems {
     // The path may be a link to a directory that is synchronized with other machines.
-    let path = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
+    let path = path.withoutLinks
     return ReadOnlyItems(
       name: "pass \(path)", protection: "files of pass, encrypted by gpg; opens with its secret key"
     ) { () throws(StoreError) in

@@ -42,8 +42,7 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
 
   /// Returns the absolute path of a file with the items, and otherwise their name.
   package func identity() -> String? {
-    guard FileManager.default.fileExists(atPath: name) else { return name }
-    return URL(filePath: name).resolvingSymlinksInPath().standardizedFileURL.path
+    FileManager.default.fileExists(atPath: name) ? name.withoutLinks : name
   }
 
   /// Returns the names of all items.

@@ -132,9 +132,9 @@ final class LeaseKeeper: Sendable {
   /// - Throws: As any read.
   func renew(_ leases: [Lease], until deadline: ContinuousClock.Instant) throws(StoreError) {
     let now = ContinuousClock.now
-    let half = now + min((deadline - now) / 2, environment.leaseDuration / 6)
+    let ownEnd = now + min((deadline - now) / 2, environment.leaseDuration / 6)
     do throws(StoreError) {
-      try renew(leases, on: .renewals, until: half)
+      try renew(leases, on: .renewals, until: ownEnd)
     } catch {
       guard ContinuousClock.now < deadline else { throw error }
       try renew(leases, on: .shared, until: deadline)

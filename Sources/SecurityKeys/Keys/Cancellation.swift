@@ -43,15 +43,20 @@ final class Cancellation: Sendable {
   func ending<Result>(
     _ name: String, _ operation: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    guard !isCancelled else { throw StoreError(.toldToStop, of: name) }
+    try check(name)
     let result: Result
     do throws(StoreError) {
       result = try operation()
     } catch {
-      throw isCancelled ? StoreError(.toldToStop, of: name) : error
+      try check(name)
+      throw error
     }
-    guard !isCancelled else { throw StoreError(.toldToStop, of: name) }
+    try check(name)
     return result
+  }
+
+  private func check(_ name: String) throws(StoreError) {
+    if isCancelled { throw StoreError(.toldToStop, of: name) }
   }
 
   private var isCancelled: Bool { state.withLock { $0.isCancelled } }

@@ -30,8 +30,7 @@ package struct ExposedParent: Hashable, Sendable {
       }
       last = status
       guard let fault = Fault(of: status) else { continue }
-      (reason, remedy) = fault.texts(
-        of: URL(filePath: place).resolvingSymlinksInPath().standardizedFileURL.path, status)
+      (reason, remedy) = fault.texts(of: place.withoutLinks, status)
       return
     }
     return nil

@@ -1,3 +1,5 @@
+import Foundation
+
 extension String {
   /// The path without trailing slashes, with which the kernel would follow a link in the last
   /// component's place.
@@ -12,6 +14,11 @@ extension String {
     let path = withoutTrailingSlashes
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The absolute path, with symbolic links resolved as far as there are files.
+  package var withoutLinks: String {
+    URL(filePath: self).resolvingSymlinksInPath().standardizedFileURL.path
   }
 
   /// The path quoted for a shell, for commands that messages suggest.

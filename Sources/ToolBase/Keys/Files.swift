@@ -82,8 +82,7 @@ package enum Files {
 
   /// Returns whether a path is in a directory, with symbolic links above it resolved.
   package static func isPath(_ path: String, in directory: String) -> Bool {
-    let parent = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL.path
-    let store = URL(filePath: directory).resolvingSymlinksInPath().standardizedFileURL.path
+    let (parent, store) = (path.parentPath.withoutLinks, directory.withoutLinks)
     return parent == store || parent.hasPrefix(store.hasSuffix("/") ? store : store + "/")
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
@@ -138,10 +137,10 @@ enum ItemSource {
         damage = error
       }
     }
-    // A later command may name it from another directory.
-    let place = URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path
+    // Without links, because a later command may name it from another directory.
     return ReadOnlyItems(
-      name: "libsecret file \(place)", protection: "libsecret's file, encrypted with a password",
+      name: "libsecret file \(path.withoutLinks)",
+      protection: "libsecret's file, encrypted with a password",
       atRest: .passphrase
     ) { [items, damage] in
       StoreListing(keys: items.keys.sorted(), damage: damage)
