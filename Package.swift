@@ -122,7 +122,8 @@ let package = Package(
       dependencies: ["HotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase"],
       path: "Benchmarks/HotPaths"),
 
-    .target(name: "TestSupport", path: "Tests/Support/TestSupport"),
+    .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
+    .target(name: "TestSupport", dependencies: ["CSpawn"], path: "Tests/Support/TestSupport"),
     .target(
       name: "TestStores", dependencies: ["SessionToolsBase"], path: "Tests/Support/TestStores"),
     .target(

@@ -22,7 +22,7 @@ import Testing
     let stage = try MigrationStage(itemCount: 6)
     try stage.startAnew()
     let from = try stage.contents(of: "from")
-    #expect(try stage.status(of: stage.begin()) == 0)
+    #expect(try stage.begin().waitUntilExit() == 0)
     let result = try stage.contents(of: "to")
     let trace = stage.tool["trace"]
     var failureCount = 0
@@ -37,7 +37,7 @@ import Testing
               "strace", "-f", "-qq", "-o", trace, "-e", "trace=\(name)", "-e",
               "inject=\(name):error=EIO:when=\(number)",
             ])
-          let status = stage.status(of: process)
+          let status = process.waitUntilExit()
           // 127 is from the loader, which did not start the program. A crash is not accepted.
           #expect([0, 1, 4, 6, 8, 127].contains(status), call)
           guard try String(contentsOfFile: trace, encoding: .utf8).contains("INJECTED") else {
@@ -46,7 +46,7 @@ import Testing
           failureCount += 1
           try stage.expectNothingLost(from, call)
           if try stage.run("--resume") != 0 {
-            #expect(try stage.status(of: stage.begin()) == 0, call)
+            #expect(try stage.begin().waitUntilExit() == 0, call)
           }
           #expect(try stage.contents(of: "from").isEmpty, call)
           #expect(try stage.contents(of: "to") == result, call)

@@ -31,14 +31,14 @@ import Testing
 
   @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
   func `no key and no value is in memory after it is wiped or released`() throws {
-    let process = Process()
-    let (output, input) = (Pipe(), Pipe())
-    process.executableURL = URL(filePath: BuildDirectory.program("DatabaseWorker"))
-    process.arguments = ["memory", "\(Self.seed)"]
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    defer { process.terminate() }
+    let (output, input) = (try ClosedPipe(), try ClosedPipe())
+    let process = try Child(
+      BuildDirectory.program("DatabaseWorker"), ["memory", "\(Self.seed)"],
+      environment: ProcessInfo.processInfo.environment,
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    defer { process.kill() }
+    try input.reader.close()
+    try output.writer.close()
 
     // The index key and the data key are never kept. All others must be found, which shows that the
     // search works.
@@ -48,16 +48,15 @@ import Testing
       ("released", []),
     ]
     for (state, expected) in kept {
-      let line = output.fileHandleForReading.availableData
+      let line = output.reader.availableData
       #expect(String(decoding: line, as: UTF8.self) == "\(state)\n")
-      let found = try ProcessMemory(of: process.processIdentifier).places(of: Self.secrets)
+      let found = try ProcessMemory(of: process.identifier).places(of: Self.secrets)
       #expect(Set(found.keys) == expected, "while \(state)")
       for (name, places) in found where name != "value" {
         #expect(places.allSatisfy { $0.isLeftOutOfDumps && $0.isLocked }, "\(name)")
       }
-      try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+      try input.writer.write(contentsOf: Data("\n".utf8))
     }
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(process.waitUntilExit() == 0)
   }
 }

@@ -58,7 +58,7 @@ import Testing
     let reader = SourceDirectory.path + "/Tests/Tools/FormatReader/read_database_rows.py"
     // Tests/run sets this to an interpreter with PyNaCl.
     let python = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON"] ?? "python3"
-    let result = try OtherProgram.run([
+    let result = try Program.outcome(of: [
       python, reader, "--key-file", directory["key"], directory["rows"],
     ])
     // The status is 0 with items, 1 with an error of the store.
@@ -68,7 +68,7 @@ import Testing
       Issue.record(
         """
         The other reader needs python3 with PyNaCl; Tests/run installs it. Its output: \
-        \(String(decoding: result.output, as: UTF8.self))\(result.errors)
+        \(result.text)\(result.complaint)
         """)
       throw CocoaError(.executableNotLoadable)
     }

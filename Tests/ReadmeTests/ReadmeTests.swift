@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
-@Suite struct ReadmeTests {
+@Suite(.onOwnThread) struct ReadmeTests {
   static let text = file("README.md")
 
   static func file(_ path: String) -> String {
@@ -60,16 +61,8 @@ import Testing
 
   /// Runs a program until it exits; its standard output and standard error are one text.
   static func run(_ command: [String]) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = command
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let said = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+    let outcome = try Program.outcome(of: command)
+    return (outcome.status, outcome.text + outcome.complaint)
   }
 
   @Test func `the first example has at most 20 lines and stands before line 30`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SessionToolsBase
+import TestSupport
 import Testing
 
 @Suite struct `the identifier of an installation` {
@@ -236,33 +237,35 @@ import Testing
 
 /// A process that requests identifiers when its input ends.
 private final class Racer {
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+  private let process: Child
+  private let input: FileHandle
+  private let output: FileHandle
 
   init(_ path: String, roundCount: Int) throws {
     // The racer is built beside the tests.
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent()
-      .appendingPathComponent("InstallRacer")
-    process.arguments = [path, "\(roundCount)"]
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "InstallRacer")
+    let (input, output) = (try ClosedPipe(), try ClosedPipe())
+    process = try Child(
+      program.path, [path, "\(roundCount)"], environment: ProcessInfo.processInfo.environment,
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    try input.reader.close()
+    try output.writer.close()
+    self.input = input.writer
+    self.output = output.reader
   }
 
   func waitUntilReady() {
-    #expect(output.fileHandleForReading.readData(ofLength: 6) == Data("ready\n".utf8))
+    #expect(output.readData(ofLength: 6) == Data("ready\n".utf8))
   }
 
   func start() throws {
-    try input.fileHandleForWriting.close()
+    try input.close()
   }
 
   func answers() -> [Substring] {
-    let output = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    let output = output.readDataToEndOfFile()
+    #expect(process.waitUntilExit() == 0)
     return String(decoding: output, as: UTF8.self).split(separator: "\n")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import TestSupport
 import Testing
 
 @Suite struct PathTests {
@@ -25,16 +26,9 @@ import Testing
   ])
   func `a command line for a path is one line and names that path`(path: String) throws {
     #expect(path.shellQuoted == path.shellQuoted.escapingControls())
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/bash")
-    process.arguments = ["-c", "printf %s \(path.shellQuoted)"]
-    process.environment = ["LC_ALL": "C.UTF-8"]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(String(decoding: bytes, as: UTF8.self) == path)
+    let printed = try Program.outcome(
+      of: ["/bin/bash", "-c", "printf %s \(path.shellQuoted)"], environment: ["LC_ALL": "C.UTF-8"])
+    #expect(printed.text == path)
   }
 
   @Test func `names and paths in descriptions neither end a line nor act on a terminal`() throws {

@@ -49,29 +49,18 @@ struct MigrationStage {
   }
 
   /// Starts the tool, under another program if one is given.
-  func start(under words: [String] = [], _ more: String...) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = words + [Tool.program] + arguments + more
-    process.environment = tool.environment
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
+  func start(under words: [String] = [], _ more: String...) throws -> Child {
+    try Child(
+      "/usr/bin/env", words + [Tool.program] + arguments + more, environment: tool.environment,
+      errors: FileHandle.nullDevice.fileDescriptor)
   }
 
   /// Starts to move all items.
-  func begin(under words: [String] = []) throws -> Process {
+  func begin(under words: [String] = []) throws -> Child {
     try start(under: words, "--on-conflict", "overwrite", "--delete-source")
   }
 
-  func run(_ mode: String) throws -> Int32 { status(of: try start(mode)) }
-
-  func status(of process: Process) -> Int32 {
-    process.waitUntilExit()
-    return process.terminationStatus
-  }
+  func run(_ mode: String) throws -> Int32 { try start(mode).waitUntilExit() }
 
   /// Expects every item in at least one of the stores.
   func expectNothingLost(_ before: [StoreKey: SecretBytes], _ comment: Comment) throws {

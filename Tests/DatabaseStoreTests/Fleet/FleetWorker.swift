@@ -91,7 +91,7 @@ final class FleetWorker: Sendable {
 
   /// Ends its input, and waits until it exits.
   ///
-  /// - Returns: All that it has said, and the status that `waitpid` reports.
+  /// - Returns: All that it has said, and its status, as of `Child.waitUntilExit`.
   func end() throws -> (lines: [String], status: Int32) {
     try endInput()
     return waitUntilExit()

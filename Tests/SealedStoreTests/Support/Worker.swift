@@ -1,13 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A `StoreWorker` process.
 ///
 /// Its lines are read as they arrive; it ends with the test at the latest.
 final class Worker {
-  private let process = Process()
-  private let output = Pipe()
-  private let input = Pipe()
+  private let child: Child
+  private let output: FileHandle
+  private let input: FileHandle
   private var unread = Data()
 
   /// The path of the built helper, next to the tests.
@@ -20,17 +21,18 @@ final class Worker {
 
   init(arguments: [String], under prefix: [String] = []) throws {
     let command = prefix + [Self.executable.path] + arguments
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = command
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
+    let (input, output) = (try ClosedPipe(), try ClosedPipe())
+    child = try Child(
+      "/usr/bin/env", command, environment: ProcessInfo.processInfo.environment,
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
     // Now its output ends when the process ends, and its input ends when this process ends.
-    try output.fileHandleForWriting.close()
-    try input.fileHandleForReading.close()
+    try output.writer.close()
+    try input.reader.close()
+    self.input = input.writer
+    self.output = output.reader
   }
 
-  var identifier: Int32 { process.processIdentifier }
+  var identifier: Int32 { child.identifier }
 
   /// Returns the next line, or `nil` if there are no more.
   func line() -> String? {
@@ -39,7 +41,7 @@ final class Worker {
         defer { unread = Data(unread[(end + 1)...]) }
         return String(decoding: unread[..<end], as: UTF8.self)
       }
-      let more = output.fileHandleForReading.availableData
+      let more = output.availableData
       if more.isEmpty { return nil }
       unread += more
     }
@@ -56,13 +58,13 @@ final class Worker {
   func lines(for duration: Duration) -> [String] {
     let end = ContinuousClock.now + duration
     var descriptor = pollfd(
-      fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
     while true {
       let rest = end - .now
       guard rest > .zero else { break }
       // This waits for whole milliseconds; for less than one it polls without a pause.
       guard unsafe poll(&descriptor, 1, Int32(rest / .milliseconds(1))) > 0 else { continue }
-      let more = output.fileHandleForReading.availableData
+      let more = output.availableData
       if more.isEmpty { break }
       unread += more
     }
@@ -75,28 +77,26 @@ final class Worker {
 
   /// Sends a line.
   func send(_ line: String = "") throws {
-    try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    try input.write(contentsOf: Data("\(line)\n".utf8))
   }
 
   /// Ends the process's input.
   func endInput() throws {
-    try input.fileHandleForWriting.close()
+    try input.close()
   }
 
   func kill() {
-    _ = Foundation.kill(process.processIdentifier, SIGKILL)
+    child.kill()
   }
 
   /// Waits for the end and returns the exit status, or the negative number of the signal.
   @discardableResult
   func wait() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationReason == .exit
-      ? process.terminationStatus : -process.terminationStatus
+    child.waitUntilExit()
   }
 
   deinit {
-    if process.isRunning { kill() }
+    kill()
   }
 }
 
@@ -111,18 +111,6 @@ func run(_ command: String...) throws -> (status: Int32, output: String, errors:
 ///
 /// - Returns: Its exit status, and both of its outputs.
 func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
-  let process = Process()
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = command
-  let (output, errors) = (Pipe(), Pipe())
-  process.standardOutput = output
-  process.standardError = errors
-  try process.run()
-  let text = output.fileHandleForReading.readDataToEndOfFile()
-  let errorText = errors.fileHandleForReading.readDataToEndOfFile()
-  process.waitUntilExit()
-  return (
-    process.terminationStatus, String(decoding: text, as: UTF8.self),
-    String(decoding: errorText, as: UTF8.self)
-  )
+  let outcome = try Program.outcome(of: command)
+  return (outcome.status, outcome.text, outcome.complaint)
 }

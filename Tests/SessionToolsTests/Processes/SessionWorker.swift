@@ -21,35 +21,24 @@ struct SharedSession: Sendable {
   /// Runs a worker until it exits, outside of the threads of Swift's tasks.
   func run(_ order: String, _ more: String...) async throws -> (lines: [String], status: Int32) {
     let arguments = [order, store.path, keyPath, server.address] + more
-    return try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(with: Result { try Self.run(arguments) })
-      }
+    return try await onThread {
+      let outcome = try Program.outcome(of: [BuildDirectory.program("SessionWorker")] + arguments)
+      return (outcome.text.split(separator: "\n").map(String.init), outcome.status)
     }
   }
 
   /// Starts a worker that is controlled by lines of input.
-  func start(_ order: String, _ more: String...) throws -> (Process, input: Pipe, output: Pipe) {
-    let (process, input, output) = (Process(), Pipe(), Pipe())
-    process.executableURL = URL(filePath: BuildDirectory.program("SessionWorker"))
-    process.arguments = [order, store.path, keyPath, server.address] + more
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    return (process, input, output)
-  }
-
-  private static func run(_ arguments: [String]) throws -> (lines: [String], status: Int32) {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(filePath: BuildDirectory.program("SessionWorker"))
-    process.arguments = arguments
-    process.standardOutput = output
-    try process.run()
-    let said = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    let lines = String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init)
-    let isKilled = process.terminationReason == .uncaughtSignal
-    return (lines, isKilled ? -process.terminationStatus : process.terminationStatus)
+  func start(
+    _ order: String, _ more: String...
+  ) throws -> (Child, input: FileHandle, output: FileHandle) {
+    let (input, output) = (try ClosedPipe(), try ClosedPipe())
+    let child = try Child(
+      BuildDirectory.program("SessionWorker"), [order, store.path, keyPath, server.address] + more,
+      environment: ProcessInfo.processInfo.environment,
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    try input.reader.close()
+    try output.writer.close()
+    return (child, input.writer, output.reader)
   }
 
   /// Returns the sequence number of the item that a worker stored last.

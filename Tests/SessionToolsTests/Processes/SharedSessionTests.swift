@@ -56,10 +56,10 @@ import Testing
     let (process, input, output) = try shared.start("touch", "100")
     var delays: [TimeInterval] = []
     for sequence in 1...100 {
-      try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+      try input.write(contentsOf: Data("\n".utf8))
       #expect(await states.next()?.item?.sequence == sequence)
       let arrival = Date().timeIntervalSince1970
-      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      let line = String(decoding: output.availableData, as: UTF8.self)
       let time = try #require(TimeInterval(line.trimmingCharacters(in: .newlines)))
       delays.append(arrival - time)
     }

@@ -1,36 +1,50 @@
+import CSpawn
 package import Foundation
 import Synchronization
 
 /// A process that tests start.
 ///
 /// It does not use Foundation's `Process`, which regards a process as running as long as any other
-/// one has inherited a descriptor of it; tests start many at the same time.
+/// one has inherited a descriptor of it. Tests start many at the same time, and some that live as
+/// long as other tests: each would wait for the other. Here a process inherits its input and its
+/// outputs alone.
 package final class Child: Sendable {
   private enum State {
     case running
     case ended(status: Int32)
   }
 
-  package let identifier: pid_t
+  package let identifier: Int32
   private let state = Mutex(State.running)
   private let isEnded = DispatchSemaphore(value: 0)
 
-  /// Starts a program; if `nil`, its input is empty, or its output is discarded.
+  /// Starts a program.
+  ///
+  /// - Parameters:
+  ///   - program: Its path.
+  ///   - arguments: Its arguments, without its name.
+  ///   - environment: Its variables, besides the settings of sanitizers.
+  ///   - directory: Where it runs, by default where this process does.
+  ///   - input: Its standard input, by default an empty one.
+  ///   - output: Its standard output, which is discarded by default.
+  ///   - errors: Its standard error, by default that of this process.
+  /// - Throws: `POSIXError` if it cannot be started.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String],
-    input: Int32? = nil, output: Int32? = nil
+    in directory: String? = nil, input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil
   ) throws {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    let descriptors: [(Int32, Int32?)] = [(0, input), (1, output), (2, nil)]
-    for (descriptor, given) in descriptors {
+    for (descriptor, given) in [(0, input), (1, output), (2, errors ?? 2)] as [(Int32, Int32?)] {
       if let given {
         unsafe posix_spawn_file_actions_adddup2(&actions, given, descriptor)
       } else {
         unsafe posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
       }
     }
+    unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    if let directory { unsafe posix_spawn_file_actions_addchdir_np(&actions, directory) }
     var strings = unsafe ([program] + arguments).map { unsafe strdup($0) }
     // The settings of a sanitizer are for every process: by default some report what is no error.
     // So is the mutant of the mutation check.
@@ -43,7 +57,7 @@ package final class Child: Sendable {
     defer { unsafe (strings + variables).forEach { unsafe free($0) } }
     unsafe strings.append(nil)
     unsafe variables.append(nil)
-    var identifier = pid_t()
+    var identifier: Int32 = 0
     // The pool's threads block signals, and so would the child, which may wait for some.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -80,12 +94,16 @@ package final class Child: Sendable {
 
   /// Blocks the thread until the process has ended.
   ///
-  /// - Returns: The status that `waitpid` reports.
+  /// - Returns: Its exit status, or the negative number of the signal that ended it.
   @discardableResult
   package func waitUntilExit() -> Int32 {
     isEnded.wait()
     isEnded.signal()
-    return state.withLock { if case .ended(let status) = $0 { status } else { -1 } }
+    return state.withLock { state in
+      guard case .ended(let status) = state else { return -1 }
+      let signal = status & 0x7F
+      return signal == 0 ? status >> 8 : -signal
+    }
   }
 }
 

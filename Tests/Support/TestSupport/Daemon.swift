@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A program that runs until it is ended, at the latest with the test.
 package final class Daemon: Sendable {
@@ -36,6 +36,45 @@ package final class Daemon: Sendable {
 
 /// A program that does its work and ends.
 package enum Program {
+  /// How a program ended, and what it wrote.
+  package struct Outcome: Sendable {
+    package let output: Data
+    /// What it wrote to its standard error.
+    package let complaint: String
+    /// Its exit status, or the negative number of the signal that ended it.
+    package let status: Int32
+
+    package var text: String { String(decoding: output, as: UTF8.self) }
+  }
+
+  /// Runs a program without input until it exits, and blocks the thread meanwhile.
+  ///
+  /// - Parameters:
+  ///   - command: The program, which is looked for in `PATH`, and its arguments.
+  ///   - directory: Where it runs, by default where this process does.
+  ///   - environment: Its variables, by default those of this process.
+  /// - Returns: How it ended, whatever its status.
+  /// - Throws: When it cannot be started.
+  package static func outcome(
+    of command: [String], in directory: String? = nil,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws -> Outcome {
+    // Files, because a pipe that is not read yet would block the writer.
+    let captured = try TemporaryDirectory()
+    let files = try ["output", "complaint"].map { name in
+      _ = FileManager.default.createFile(atPath: captured[name], contents: nil)
+      return try FileHandle(forWritingTo: URL(filePath: captured[name]))
+    }
+    let child = try Child(
+      "/usr/bin/env", command, environment: environment, in: directory,
+      output: files[0].fileDescriptor, errors: files[1].fileDescriptor)
+    let status = child.waitUntilExit()
+    let complaint = try Data(contentsOf: URL(filePath: captured["complaint"]))
+    return Outcome(
+      output: try Data(contentsOf: URL(filePath: captured["output"])),
+      complaint: String(decoding: complaint, as: UTF8.self), status: status)
+  }
+
   package struct Failure: Error {
     package let program: String
     package let status: Int32

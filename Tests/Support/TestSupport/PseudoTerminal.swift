@@ -1,5 +1,6 @@
+import CSpawn
 import Foundation
-package import Glibc
+import Glibc
 
 /// The tool in front of a person: in a session of its own, with a pseudo terminal that controls it.
 package final class PseudoTerminal {
@@ -10,7 +11,7 @@ package final class PseudoTerminal {
 
   /// The master end of the terminal, at which the person sits.
   private let master: Int32
-  package let process: pid_t
+  package let process: Int32
   private var unread: [UInt8] = []
   /// All that the terminal has shown.
   package private(set) var shown: [UInt8] = []
@@ -49,6 +50,10 @@ package final class PseudoTerminal {
     unsafe posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, 0, 1)
     unsafe posix_spawn_file_actions_adddup2(&actions, 0, 2)
+    // A reader of what another test's program writes would wait for the end of this one.
+    unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    unsafe posix_spawn_file_actions_addchdir_np(&actions, tool.path)
+    if let file { unsafe posix_spawn_file_actions_addopen(&actions, 3, file, O_RDONLY, 0) }
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
@@ -59,32 +64,19 @@ package final class PseudoTerminal {
     // POSIX_SPAWN_SETSID is not shown by Swift's module.
     unsafe posix_spawnattr_setflags(&attributes, Int16(0x80 | POSIX_SPAWN_SETSIGMASK))
 
-    let opening = file.map { "exec 3< '\($0)'; " } ?? ""
-    let words = ["/bin/bash", "-c", Self.start + opening + "exec \"$@\"", tool.path] + words
     let variables = tool.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
     var argv = unsafe words.map { unsafe strdup($0) } + [nil]
     var envp = unsafe variables.map { unsafe strdup($0) } + [nil]
     defer { unsafe (argv + envp).forEach { unsafe free($0) } }
-    var process: pid_t = 0
-    let result = unsafe posix_spawn(
-      &process, "/bin/bash", &actions, &attributes, &argv, &envp)
-    guard result == 0 else { throw Failed(call: "posix_spawn", errno: result) }
+    var process: Int32 = 0
+    let result = unsafe posix_spawnp(&process, words[0], &actions, &attributes, &argv, &envp)
+    guard result == 0 else { throw Failed(call: "posix_spawnp", errno: result) }
     self.process = process
   }
 
   deinit {
     close(master)
   }
-
-  /// The script that closes the descriptors of other tests, whose readers would wait for their end.
-  private static let start = """
-    for file in /proc/self/fd/*; do
-      number=${file##*/}
-      if ((number > 2)); then eval "exec $number>&-"; fi
-    done
-    cd "$0" || exit
-
-    """
 
   /// Reads until a text is shown, after the text that the last call found.
   ///
