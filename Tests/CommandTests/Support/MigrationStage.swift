@@ -51,8 +51,7 @@ struct MigrationStage {
   /// Starts the tool, under another program if one is given.
   func start(under words: [String] = [], _ more: String...) throws -> Child {
     try Child(
-      "/usr/bin/env", words + [Tool.program] + arguments + more, environment: tool.environment,
-      errors: FileHandle.nullDevice.fileDescriptor)
+      "/usr/bin/env", words + [Tool.program] + arguments + more, environment: tool.environment)
   }
 
   /// Starts to move all items.

@@ -24,7 +24,8 @@ final class Worker {
     let (input, output) = (try ClosedPipe(), try ClosedPipe())
     child = try Child(
       "/usr/bin/env", command, environment: ProcessInfo.processInfo.environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor,
+      errors: STDERR_FILENO)
     // Now its output ends when the process ends, and its input ends when this process ends.
     try output.writer.close()
     try input.reader.close()

@@ -99,6 +99,8 @@ package final class PrivateBus: Sendable {
       "PATH": "/usr/bin:/bin", "HOME": directory["home"], "XDG_DATA_HOME": directory["data"],
       "XDG_CONFIG_HOME": directory["config"], "XDG_RUNTIME_DIR": directory["runtime"],
       "TMPDIR": directory["temporary"], "LC_ALL": "C.UTF-8", "QT_QPA_PLATFORM": "offscreen",
+      // Else GTK starts a bus for screen readers, which outlives this one.
+      "NO_AT_BRIDGE": "1",
     ]
     environment["DBUS_SESSION_BUS_ADDRESS"] = address
     environment["DBUS_SYSTEM_BUS_ADDRESS"] = address

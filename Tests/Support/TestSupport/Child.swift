@@ -27,7 +27,8 @@ package final class Child: Sendable {
   ///   - directory: Where it runs, by default where this process does.
   ///   - input: Its standard input, by default an empty one.
   ///   - output: Its standard output, which is discarded by default.
-  ///   - errors: Its standard error, by default that of this process.
+  ///   - errors: Its standard error, which is discarded by default: a program that outlives the
+  ///     tests would keep the output of this process open, for whose end `swift test` waits.
   /// - Throws: `POSIXError` if it cannot be started.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String],
@@ -36,7 +37,7 @@ package final class Child: Sendable {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    for (descriptor, given) in [(0, input), (1, output), (2, errors ?? 2)] as [(Int32, Int32?)] {
+    for (descriptor, given) in [(0, input), (1, output), (2, errors)] as [(Int32, Int32?)] {
       if let given {
         unsafe posix_spawn_file_actions_adddup2(&actions, given, descriptor)
       } else {
