@@ -31,6 +31,10 @@ extension Session {
   /// another user has signed in meanwhile, the request is not sent for that user; users are
   /// distinguished where they are `Identifiable`.
   ///
+  /// On Linux, Foundation of Swift 6.3 can block for ever or end the process when a task that waits
+  /// for `URLSession` is cancelled (swift-corelibs-foundation, issue 5412). If yours may be
+  /// cancelled, send the request in a task of its own: `Task { … }.value`.
+  ///
   /// - Parameters:
   ///   - send: Sends the request with an item; called once or twice.
   ///   - isRejected: Returns whether the response says that the item is no longer valid.

@@ -105,7 +105,9 @@ private func refresh(_ token: Token) async throws -> Token {
   var request = URLRequest(url: url)
   request.httpMethod = "POST"
   request.httpBody = Data("grant_type=refresh_token&refresh_token=\(token.refreshToken)".utf8)
-  let (data, response) = try await URLSession.shared.data(for: request)
+  // In a task of its own: Foundation may block or crash when a request is cancelled.
+  let answered = Task { [request] in try await URLSession.shared.data(for: request) }
+  let (data, response) = try await answered.value
   guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw Refused() }
   let answer = try JSONDecoder().decode(Answer.self, from: data)
   return Token(refreshToken: answer.refresh_token, number: token.number + 1)

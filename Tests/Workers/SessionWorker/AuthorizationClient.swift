@@ -53,7 +53,7 @@ struct AuthorizationClient: Sendable {
     request.httpMethod = "POST"
     request.httpBody = Data(form.utf8)
     request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-    let (data, response) = try await connections.data(for: request)
+    let (data, response) = try await send(request)
     let answer = try JSONDecoder().decode(Answer.self, from: data)
     if answer.error == "invalid_grant" { throw InvalidGrant() }
     guard let access = answer.access_token, let refresh = answer.refresh_token else {
@@ -66,9 +66,14 @@ struct AuthorizationClient: Sendable {
   func isLast(_ credentials: Credentials) async throws -> Bool? {
     var request = try request("/me")
     request.setValue("Bearer \(credentials.access)", forHTTPHeaderField: "Authorization")
-    let (data, response) = try await connections.data(for: request)
+    let (data, response) = try await send(request)
     if status(of: response) == 401 { return nil }
     return try JSONDecoder().decode(Profile.self, from: data).isLast ?? false
+  }
+
+  /// Sends a request in a task of its own: Foundation may block or crash when one is cancelled.
+  private func send(_ request: URLRequest) async throws -> (Data, URLResponse) {
+    try await Task { try await connections.data(for: request) }.value
   }
 
   private func request(_ path: String) throws -> URLRequest {
