@@ -53,12 +53,18 @@ import Testing
 
   /// Waits until each instance had a round in which each user got the status 200.
   private func waitForRound(of count: Int, by instances: [FleetStage.Instance]) async throws {
-    for instance in instances {
-      let first = instance.service.lines.count
+    let firsts = instances.map { $0.service.lines.count }
+    for (instance, first) in zip(instances, firsts) {
       try await wait(until: "all users have an answer") {
-        instance.service.roundWithoutFailure(of: count, after: first)
+        try await pause(for: count)
+        return instance.service.roundWithoutFailure(of: count, after: first)
       }
     }
+  }
+
+  /// Waits before a look at a log, which takes long when it is large.
+  private func pause(for count: Int) async throws {
+    try await Task.sleep(for: .milliseconds(count / 5))
   }
 
   /// Waits until each user was refreshed or signed out by all instances, also those whose lease the
@@ -68,9 +74,10 @@ import Testing
   ) async throws {
     // The lease of the killed instance ends after 30 seconds.
     try await Task.sleep(for: .seconds(35))
-    for instance in instances {
-      let first = instance.service.lines.count
+    let firsts = instances.map { $0.service.lines.count }
+    for (instance, first) in zip(instances, firsts) {
       try await wait(until: "all users that are left have an answer") {
+        try await pause(for: count)
         let lines = instance.service.lines.dropFirst(first)
         return lines.count { $0.hasPrefix("synchronized ") } >= 3
           && lines.contains { $0.hasSuffix(": status 200") }
