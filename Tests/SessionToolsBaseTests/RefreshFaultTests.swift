@@ -106,6 +106,47 @@ import Testing
     #expect(server.spent == [0])
   }
 
+  @Test(arguments: [StoreError.unavailable, StoreError.timedOut, StoreError.outcomeUnknown])
+  func `when it cannot be reached for a while lets no one else send the spent token`(
+    code: StoreError.Code
+  ) async throws {
+    let server = TokenServer()
+    let store = FaultyStore(MemoryStore())
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    let item = try await store.keys(in: nil)
+    store.inject(.failing(code), into: [.apply], after: 1, times: 3)
+    let waiting = Task { try await session.validItem() }
+    for pause in [Duration.milliseconds(500), .seconds(1)] {
+      await server.clock.waitForSleeper(within: pause)
+      // Who refreshes needs the name of the notice that the token may be spent.
+      let notice = try #require(try await store.keys(in: nil).first { !item.contains($0) })
+      await expectFailure(StoreError.timedOut) {
+        try await store.withExclusiveAccess(to: notice, timeout: .zero) { () async throws in }
+      }
+      server.clock.advance(by: pause)
+    }
+    #expect(try await waiting.value.number == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `when it cannot be reached for longer keeps the new item`() async throws {
+    let server = TokenServer()
+    let store = FaultyStore(MemoryStore())
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    store.inject(.failing(StoreError.unavailable), into: [.apply], after: 1, times: nil)
+    let waiting = Task { try await session.validItem() }
+    for pause in [0.5, 1, 2, 4, 8, 10] {
+      await server.clock.waitForSleeper(within: .seconds(pause))
+      server.clock.advance(by: .seconds(pause))
+    }
+    await expectFailure(StoreError.unavailable) { try await waiting.value }
+    store.removeFaults()
+    #expect(try await session.validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+
   @Test func `because it is slow lets waiters time out`() async throws {
     let server = TokenServer()
     let store = FaultyStore(MemoryStore())

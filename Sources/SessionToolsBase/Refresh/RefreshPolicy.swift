@@ -30,6 +30,8 @@ public struct RefreshPolicy: Sendable {
   public var largestTryCount = 5
 
   /// The time in which failed tries are counted; 30 s.
+  ///
+  /// For as long, a refresh stores its new item again and again when the store cannot be reached.
   public var tryWindow: Duration = .seconds(30)
 
   /// The pause after the first failed try; 0.5 s.

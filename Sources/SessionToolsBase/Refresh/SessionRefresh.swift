@@ -204,7 +204,7 @@ struct SessionRefresh<Item: Codable> {
       // stored later.
       shared.unsaved = UnsavedItem(commit: commit, user: user)
       let look = flight?.beginLook() ?? 0
-      let outcome = try await commit()
+      let outcome = try await make(commit)
       shared.unsaved = nil
       if case .made = outcome {
         flight?.endLook(look, with: commit.bytes)
@@ -218,6 +218,28 @@ struct SessionRefresh<Item: Codable> {
       else { return .again(after: .zero) }
       (merged, replaced) = (both, stored.version)
     }
+  }
+
+  /// Stores a refreshed item, again and again while the store cannot be reached.
+  ///
+  /// The exclusive access is kept meanwhile: the next one who refreshes would send a token that was
+  /// spent.
+  private func make(_ commit: any ItemCommit) async throws -> ChangeOutcome {
+    let end = clock.uptime + policy.tryWindow
+    var pause = Duration.zero
+    while true {
+      do {
+        return try await commit()
+      } catch let error as StoreError where Self.isOfUnreachableStore(error.code) {
+        guard clock.uptime + pause < end, !Task.isCancelled else { throw error }
+      }
+      try? await clock.sleep(for: pause)
+      pause = pause == .zero ? policy.firstPause : min(pause * 2, policy.largestPause)
+    }
+  }
+
+  private static func isOfUnreachableStore(_ code: StoreError.Code) -> Bool {
+    [.unavailable, .timedOut, .outcomeUnknown].contains(code)
   }
 
   private func recordIssue(of item: Item, _ bytes: SecretBytes?) {
@@ -237,7 +259,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func savingWhatWasNotSaved() async throws -> Step? {
     guard let unsaved = shared.unsaved else { return nil }
-    let outcome = try await unsaved.commit()
+    let outcome = try await make(unsaved.commit)
     shared.unsaved = nil
     guard case .made = outcome else { return .again(after: .zero) }
     shared.recordSuccess()
