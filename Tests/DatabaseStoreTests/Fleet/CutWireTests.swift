@@ -76,16 +76,16 @@ private final class Wire: Sendable {
     try await fleet.store.withExclusiveAccess(to: name, timeout: patience) {
       try await fleet.store.put("mine", for: item)
     }
-    // The first was under way when the wire was cut, the second finds no server.
-    try await writer.waitFor("an unknown outcome") { $0.hasPrefix("outcomeUnknown") }
-    try await wait(until: "an operation fails") {
-      writer.said.contains { $0.hasPrefix("timedOut") || $0.hasPrefix("unavailable") }
+    try await waitForFailures(of: writer)
+    // Only a put that was sent has an unknown outcome, and a statement is prepared first.
+    while !writer.said.contains(where: { $0.hasPrefix("outcomeUnknown") }) {
+      try await wire.repair()
+      try await waitForPut(of: writer)
+      try await wire.cut()
+      try await waitForFailures(of: writer)
     }
     try await wire.repair()
-    let cutCount = writer.said.count
-    try await wait(until: "puts are made again") {
-      writer.said.dropFirst(cutCount).contains { $0.hasPrefix("stored") }
-    }
+    try await waitForPut(of: writer)
     // Its first puts may find connections that the cut has broken.
     repeat {
       let count = holder.said.count
@@ -107,5 +107,23 @@ private final class Wire: Sendable {
     let mayBeLast = [last] + puts.filter { $0.1 == "outcomeUnknown" }
     #expect(mayBeLast.contains { text == "\($0.2)" })
     print("cut off: the longest of \(puts.count) puts took \(longest) ms")
+  }
+
+  /// Waits until a put is made from now on.
+  private func waitForPut(of writer: FleetWorker) async throws {
+    let count = writer.said.count
+    try await wait(until: "a put is made") {
+      writer.said.dropFirst(count).contains { $0.hasPrefix("stored") }
+    }
+  }
+
+  /// Waits until a put finds no server; one that was under way has ended before.
+  private func waitForFailures(of writer: FleetWorker) async throws {
+    let count = writer.said.count
+    try await wait(until: "a put fails") {
+      writer.said.dropFirst(count).contains {
+        $0.hasPrefix("timedOut") || $0.hasPrefix("unavailable")
+      }
+    }
   }
 }
