@@ -31,14 +31,9 @@ import Testing
 
   @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
   func `no key and no value is in memory after it is wiped or released`() throws {
-    let (output, input) = (try ClosedPipe(), try ClosedPipe())
-    let process = try Child(
-      BuildDirectory.program("DatabaseWorker"), ["memory", "\(Self.seed)"],
-      environment: ProcessInfo.processInfo.environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+    let (process, input, output) = try Child.piped(
+      BuildDirectory.program("DatabaseWorker"), ["memory", "\(Self.seed)"])
     defer { process.kill() }
-    try input.reader.close()
-    try output.writer.close()
 
     // The index key and the data key are never kept. All others must be found, which shows that the
     // search works.
@@ -48,14 +43,14 @@ import Testing
       ("released", []),
     ]
     for (state, expected) in kept {
-      let line = output.reader.availableData
+      let line = output.availableData
       #expect(String(decoding: line, as: UTF8.self) == "\(state)\n")
       let found = try ProcessMemory(of: process.identifier).places(of: Self.secrets)
       #expect(Set(found.keys) == expected, "while \(state)")
       for (name, places) in found where name != "value" {
         #expect(places.allSatisfy { $0.isLeftOutOfDumps && $0.isLocked }, "\(name)")
       }
-      try input.writer.write(contentsOf: Data("\n".utf8))
+      try input.write(contentsOf: Data("\n".utf8))
     }
     #expect(process.waitUntilExit() == 0)
   }

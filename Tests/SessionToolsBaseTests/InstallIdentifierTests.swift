@@ -245,14 +245,7 @@ private final class Racer {
     // The racer is built beside the tests.
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "InstallRacer")
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    process = try Child(
-      program.path, [path, "\(roundCount)"], environment: ProcessInfo.processInfo.environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-    try input.reader.close()
-    try output.writer.close()
-    self.input = input.writer
-    self.output = output.reader
+    (process, input, output) = try Child.piped(program.path, [path, "\(roundCount)"])
   }
 
   func waitUntilReady() {

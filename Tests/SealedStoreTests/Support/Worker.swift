@@ -21,16 +21,7 @@ final class Worker {
 
   init(arguments: [String], under prefix: [String] = []) throws {
     let command = prefix + [Self.executable.path] + arguments
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    child = try Child(
-      "/usr/bin/env", command, environment: ProcessInfo.processInfo.environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor,
-      errors: STDERR_FILENO)
-    // Now its output ends when the process ends, and its input ends when this process ends.
-    try output.writer.close()
-    try input.reader.close()
-    self.input = input.writer
-    self.output = output.reader
+    (child, input, output) = try Child.piped("/usr/bin/env", command, errors: STDERR_FILENO)
   }
 
   var identifier: Int32 { child.identifier }

@@ -31,14 +31,8 @@ struct SharedSession: Sendable {
   func start(
     _ order: String, _ more: String...
   ) throws -> (Child, input: FileHandle, output: FileHandle) {
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    let child = try Child(
-      BuildDirectory.program("SessionWorker"), [order, store.path, keyPath, server.address] + more,
-      environment: ProcessInfo.processInfo.environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-    try input.reader.close()
-    try output.writer.close()
-    return (child, input.writer, output.reader)
+    try Child.piped(
+      BuildDirectory.program("SessionWorker"), [order, store.path, keyPath, server.address] + more)
   }
 
   /// Returns the sequence number of the item that a worker stored last.

@@ -82,6 +82,22 @@ package final class Child: Sendable {
     thread.start()
   }
 
+  /// Starts a program that is spoken with; its input ends with the returned one, at the latest when
+  /// this process ends.
+  package static func piped(
+    _ program: String, _ arguments: [String],
+    environment: [String: String] = ProcessInfo.processInfo.environment, errors: Int32? = nil
+  ) throws -> (Child, input: FileHandle, output: FileHandle) {
+    let (input, output) = (try ClosedPipe(), try ClosedPipe())
+    let child = try Child(
+      program, arguments, environment: environment, input: input.reader.fileDescriptor,
+      output: output.writer.fileDescriptor, errors: errors)
+    // Now its output ends when the process ends.
+    try input.reader.close()
+    try output.writer.close()
+    return (child, input.writer, output.reader)
+  }
+
   package var isRunning: Bool {
     state.withLock { if case .running = $0 { true } else { false } }
   }
