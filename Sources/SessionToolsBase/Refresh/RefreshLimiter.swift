@@ -43,10 +43,7 @@ struct RefreshLimiter {
     lastError = error
     failureCount += 1
     failures.append(uptime)
-    var pause = policy.firstPause
-    for _ in failures.dropFirst() where pause < policy.largestPause { pause *= 2 }
-    pause = min(pause, policy.largestPause) * Double.random(in: 0.5...1)
-    next = uptime + max(pause, retryAfter ?? .zero)
+    next = uptime + max(policy.pause(after: failures.count), retryAfter ?? .zero)
   }
 
   /// Forgets all tries, because one succeeded or another user is signed in.

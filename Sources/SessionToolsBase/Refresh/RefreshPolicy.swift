@@ -56,4 +56,11 @@ public struct RefreshPolicy: Sendable {
 
   /// Makes a policy that suits most servers.
   public init() {}
+
+  /// The pause before the next try, after this number of failures.
+  func pause(after failureCount: Int) -> Duration {
+    var pause = firstPause
+    for _ in 1..<max(failureCount, 1) where pause < largestPause { pause *= 2 }
+    return min(pause, largestPause) * Double.random(in: 0.5...1)
+  }
 }

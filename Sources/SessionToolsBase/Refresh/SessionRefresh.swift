@@ -226,15 +226,16 @@ struct SessionRefresh<Item: Codable> {
   /// spent.
   private func make(_ commit: any ItemCommit) async throws -> ChangeOutcome {
     let end = clock.uptime + policy.tryWindow
-    var pause = Duration.zero
+    var failureCount = 0
     while true {
       do {
         return try await commit()
       } catch let error as StoreError where Self.isOfUnreachableStore(error.code) {
+        let pause = failureCount == 0 ? .zero : policy.pause(after: failureCount)
         guard clock.uptime + pause < end, !Task.isCancelled else { throw error }
+        try? await clock.sleep(for: pause)
+        failureCount += 1
       }
-      try? await clock.sleep(for: pause)
-      pause = pause == .zero ? policy.firstPause : min(pause * 2, policy.largestPause)
     }
   }
 

@@ -7,25 +7,21 @@ import TestSupport
 /// Its lines are read on a thread of their own, so that it never waits for the test.
 final class FleetWorker: Sendable {
   private let child: Child
-  private let input: ClosedPipe
+  private let input: FileHandle
   private let lines = Mutex<[String]>([])
   private let isOutputOver = DispatchSemaphore(value: 0)
 
   init(
     _ arguments: [String], under program: [String] = [], _ environment: [String: String] = [:]
   ) throws {
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    self.input = input
     let command = program + [BuildDirectory.program("DatabaseWorker")] + arguments
-    child = try Child(
+    let output: FileHandle
+    (child, input, output) = try Child.piped(
       command[0], Array(command.dropFirst()),
-      environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 },
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-    try input.reader.close()
-    try output.writer.close()
+      environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 })
     let thread = Thread { [weak self, isOutputOver] in
       var rest = Data()
-      while case let part = output.reader.availableData, !part.isEmpty {
+      while case let part = output.availableData, !part.isEmpty {
         rest += part
         guard let last = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
         let new = rest[..<last].split(separator: UInt8(ascii: "\n"))
@@ -67,10 +63,10 @@ final class FleetWorker: Sendable {
   func waitFor(_ line: String) async throws { try await waitFor(line) { $0 == line } }
 
   func send(_ line: String = "") throws {
-    try input.writer.write(contentsOf: Data("\(line)\n".utf8))
+    try input.write(contentsOf: Data("\(line)\n".utf8))
   }
 
-  func endInput() throws { try input.writer.close() }
+  func endInput() throws { try input.close() }
 
   func signal(_ signal: Int32) { child.kill(signal) }
 

@@ -112,7 +112,8 @@ import Testing
     let server = try await DatabaseServer.shared()
     let stage = try await Stage(userCount: 1, leaseDuration: .milliseconds(300))
     let proxy = try FaultProxy(to: server.port)
-    let address = server.address(port: proxy.port, "sslmode=disable")
+    let name = "killed-\(UUID())"
+    let address = server.address(port: proxy.port, "sslmode=disable application_name=\(name)")
     let probe = try stage.start(at: address, 1)
     try await probe.waitFor("opened")
     proxy.plan(nil)
@@ -140,6 +141,11 @@ import Testing
         }
         _ = killed.kill()
         proxy.plan(nil)
+        // A change that was sent on another connection is still made.
+        try await wait(until: "the server has ended the sessions of the process") {
+          try await server.ask(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)'") == "0"
+        }
         let stored = try #require(try stage.storedNumber(of: user), "a kill signs no user out")
         let spent = try stage.server.spentCount(of: user)
         spentCount += spent

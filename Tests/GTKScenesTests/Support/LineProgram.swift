@@ -9,17 +9,11 @@ final class LineProgram: Sendable {
   private let said = Mutex<[String]>([])
 
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
-    let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
-    child = try Child(
-      program, arguments, environment: environment,
-      input: standardInput.reader.fileDescriptor, output: standardOutput.writer.fileDescriptor)
-    try standardInput.reader.close()
-    try standardOutput.writer.close()
-    input = standardInput.writer
-    let reader = standardOutput.reader
+    let output: FileHandle
+    (child, input, output) = try Child.piped(program, arguments, environment: environment)
     Thread.detachNewThread { [weak self] in
       var unread = Data()
-      while case let data = reader.availableData, !data.isEmpty {
+      while case let data = output.availableData, !data.isEmpty {
         unread += data
         let lines = unread.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         unread = lines.last.map { Data($0) } ?? Data()

@@ -25,16 +25,10 @@ final class AuthenticationWorker: Sendable {
   init(
     _ arguments: [String], under prefix: [String] = [], environment: [String: String] = [:]
   ) async throws {
-    let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
     let command = prefix + [Self.path] + arguments
-    child = try Child(
+    (child, input, output) = try Child.piped(
       command[0], Array(command.dropFirst()),
-      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"].merging(environment) { $1 },
-      input: standardInput.reader.fileDescriptor, output: standardOutput.writer.fileDescriptor)
-    try standardInput.reader.close()
-    try standardOutput.writer.close()
-    input = standardInput.writer
-    output = standardOutput.reader
+      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"].merging(environment) { $1 })
     let first = try await output.line()
     guard let first, let process = first.split(separator: " ").last.flatMap({ Int32($0) }) else {
       throw Silence(expected: "its process identifier")

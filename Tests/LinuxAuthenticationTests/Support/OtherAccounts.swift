@@ -74,15 +74,11 @@ final class OtherAccounts: Sendable {
       Self.root + [
         "/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script,
       ]
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    holder = try Child(
+    let output: FileHandle
+    (holder, holderInput, output) = try Child.piped(
       command[0], Array(command.dropFirst()),
-      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-    try input.reader.close()
-    try output.writer.close()
-    holderInput = input.writer
-    let line = try await output.reader.line()
+      environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"])
+    let line = try await output.line()
     guard let process = line.flatMap({ Int32($0) }) else {
       throw NeverHappened(what: "a mount namespace of one's own, which needs root or sudo")
     }

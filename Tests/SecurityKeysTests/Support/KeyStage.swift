@@ -37,21 +37,16 @@ final class KeyStage: Sendable {
   /// A worker that runs.
   final class Worker: Sendable {
     private let child: Child
-    private let input: ClosedPipe
-    private let output: ClosedPipe
+    private let input: FileHandle
+    private let output: FileHandle
 
     fileprivate init(
       _ stage: KeyStage, _ steps: [String], _ keys: [SoftwareKey], _ timeout: Double
     ) throws {
-      input = try ClosedPipe()
-      output = try ClosedPipe()
-      child = try Child(
+      (child, input, output) = try Child.piped(
         BuildDirectory.program("SecurityKeyWorker"), [stage.path] + steps,
         environment: SoftwareKey.environment(of: keys)
-          .merging(["TOUCH_TIMEOUT": "\(timeout)"]) { $1 },
-        input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-      try input.reader.close()
-      try output.writer.close()
+          .merging(["TOUCH_TIMEOUT": "\(timeout)"]) { $1 })
     }
 
     deinit {
@@ -65,13 +60,13 @@ final class KeyStage: Sendable {
 
     /// Writes a line to its input.
     func tell() throws {
-      try input.writer.write(contentsOf: Data("\n".utf8))
+      try input.write(contentsOf: Data("\n".utf8))
     }
 
     /// Waits until it has ended, and returns what it has written.
     func end() async throws -> [String] {
       try await onThread { [self] in
-        let text = String(decoding: try output.reader.readToEnd() ?? Data(), as: UTF8.self)
+        let text = String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self)
         let status = child.waitUntilExit()
         return text.split(separator: "\n").map(String.init)
           + (status == 0 ? [] : ["status \(status)"])

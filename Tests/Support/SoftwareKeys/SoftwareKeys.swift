@@ -31,14 +31,10 @@ package final class SoftwareKeys: Sendable {
       "\(sources)/compile", [directory["libfido2-with-software-keys.so"]],
       environment: environment)
     precondition(compiler.waitUntilExit() == 0, "the library cannot be compiled")
-    let (input, output) = (try ClosedPipe(), try ClosedPipe())
-    child = try Child(
-      "/usr/bin/python3", ["\(sources)/software_key.py"], environment: environment,
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
-    try input.reader.close()
-    try output.writer.close()
-    self.output = output.reader
-    self.input.withLock { $0 = input.writer }
+    let input: FileHandle
+    (child, input, output) = try Child.piped(
+      "/usr/bin/python3", ["\(sources)/software_key.py"], environment: environment)
+    self.input.withLock { $0 = input }
   }
 
   /// Serves one more key.
