@@ -8,7 +8,7 @@ struct GateModelTests {
   /// Two tasks, because one would use only one processor.
   @Test(arguments: 0..<2)
   func `the gate follows its rules, whatever happens`(part: Int) async throws {
-    let count = TestSize.choose(small: 2000, medium: 100_000, large: 2_000_000) / 2
+    let count = TestSize.choose(small: 2000, medium: 50_000, large: 2_000_000) / 2
     for number in 0..<count {
       // Other tests, which wait for something, run on the same threads.
       if number.isMultiple(of: 100) { await Task.yield() }
