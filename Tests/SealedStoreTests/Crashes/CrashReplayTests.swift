@@ -13,7 +13,7 @@ import Testing
 @Suite(.onOwnThread, .serialized) struct CrashReplayTests {
   private static let limits = TestSize.choose(
     small: CrashLimits(complete: 16, chosen: 8),
-    medium: CrashLimits(complete: 64, chosen: 60),
+    medium: CrashLimits(complete: 64, chosen: 30),
     large: CrashLimits(complete: 4096, chosen: 90_000))
 
   private static let second = TestSize.choose(

@@ -11,7 +11,7 @@ import Testing
 /// A reader reads the store meanwhile. After each round the store is compared with the changes that
 /// the writers reported.
 @Suite(.onOwnThread) struct KilledWritersTests {
-  static let roundCount = TestSize.choose(small: 50, medium: 500, large: 20_000)
+  static let roundCount = TestSize.choose(small: 50, medium: 250, large: 20_000)
   static let writers = ["a", "b", "c", "d"]
 
   let scratch: Scratch

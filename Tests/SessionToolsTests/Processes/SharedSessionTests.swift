@@ -8,7 +8,7 @@ import Testing
 /// Several processes with one session whose refresh token can be used once.
 @Suite(.serialized, .onOwnThread) struct `a session of several processes` {
   @Test func `eight processes with four tasks each spend every token once`() async throws {
-    let refreshCount = TestSize.choose(small: 200, medium: 500, large: 2000)
+    let refreshCount = TestSize.choose(small: 200, medium: 300, large: 2000)
     let shared = try SharedSession()
     try await shared.server.set("limit=\(refreshCount)")
     let asked = try await eightProcesses("renew", of: shared, refreshCount)
