@@ -7,14 +7,18 @@
 
 // MARK: statements, word for word those of the library
 
-static const char header_text[] = "SELECT format, number, least_epoch, bytes FROM $.header";
+static const char header_text[] =
+  "SELECT format, number, least_epoch, substring(bytes FROM 1 FOR 1114164) FROM $.header";
 
 static const char value_text[] =
-  "SELECT version, epoch, gone, write, nonce, value FROM $.item"
+  "SELECT version, epoch, gone, substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
+  " substring(value FROM 1 FOR 1081361) FROM $.item"
   " WHERE ns = $1 AND place = $2 AND tag = $3";
 
 static const char page_text[] =
-  "SELECT ns, place, tag, version, epoch, gone, write, nonce, name FROM $.item"
+  "SELECT substring(ns FROM 1 FOR 17), place, substring(tag FROM 1 FOR 17), version, epoch, gone,"
+  " substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
+  " substring(name FROM 1 FOR 16465) FROM $.item"
   " WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)"
   " ORDER BY ns, place, tag LIMIT $7";
 

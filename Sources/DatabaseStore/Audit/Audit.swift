@@ -71,6 +71,9 @@ private struct Audit {
   /// for a put that a stopped server made late, and 10 for the clocks.
   private static let lateness: TimeInterval = 20 * 60
 
+  /// The most rows for which memory is set aside before they are there: 400 MB.
+  private static let largestReserve = 10_000_000
+
   init(_ last: AuditAnchor.Head?, at time: Date) {
     self.last = last
     self.time = time
@@ -81,7 +84,8 @@ private struct Audit {
     _ store: SealedDatabaseStore, _ progress: SealedDatabaseStore.Progress?
   ) throws(StoreError) {
     let total = try store.rowCount()
-    found.reserveCapacity(total)
+    // Not more, because the server may say anything.
+    found.reserveCapacity(min(total, Self.largestReserve))
     var pages = try RowPages(in: nil, of: store, withRemovals: true)
     while let page = try pages.next() {
       for row in page {

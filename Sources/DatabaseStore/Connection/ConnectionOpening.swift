@@ -13,6 +13,8 @@ package final class ConnectionOpening: Sendable {
   /// The endpoint of the last connection, which is tried first: after a failover, each connection
   /// would otherwise wait for the servers that are gone.
   private let last = Mutex<DatabaseEndpoint?>(nil)
+  /// The endpoint that did not answer, which is tried last.
+  private let silent = Mutex<DatabaseEndpoint?>(nil)
 
   /// Notes how to connect; connects to nothing.
   package init(
@@ -38,6 +40,7 @@ package final class ConnectionOpening: Sendable {
         let isLast = number == endpoints.count - 1
         let connection = try open(endpoint, isLast, password, until: deadline)
         last.withLock { $0 = endpoint }
+        silent.withLock { if $0 == endpoint { $0 = nil } }
         return connection
       } catch {
         failures.append(error)
@@ -49,8 +52,15 @@ package final class ConnectionOpening: Sendable {
   }
 
   private func orderedEndpoints() -> [DatabaseEndpoint] {
-    let last = last.withLock { $0 }
-    return address.endpoints.filter { $0 == last } + address.endpoints.filter { $0 != last }
+    let (last, silent) = (last.withLock { $0 }, silent.withLock { $0 })
+    let others = address.endpoints.filter { $0 != last && $0 != silent }
+    return address.endpoints.filter { $0 == last && $0 != silent } + others
+      + address.endpoints.filter { $0 == silent }
+  }
+
+  /// Notes that an endpoint did not answer in time.
+  func avoid(_ endpoint: DatabaseEndpoint) {
+    silent.withLock { $0 = endpoint }
   }
 
   /// Asks for the password.

@@ -171,6 +171,17 @@ package final class ConnectionPool: Sendable {
     }
   }
 
+  /// Closes connections that have been idle since a moment.
+  func closeIdle(unusedSince moment: ContinuousClock.Instant) {
+    // Released outside of the lock, because closing sends a farewell.
+    var closed: [IdleConnection] = []
+    serve { state in
+      closed = state.idle.filter { $0.since <= moment }
+      state.idle.removeAll { $0.since <= moment }
+    }
+    _ = closed
+  }
+
   private func closeIdle() {
     // Released outside of the lock, because closing sends a farewell.
     _ = state.withLock { state in

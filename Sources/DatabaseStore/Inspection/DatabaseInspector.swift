@@ -170,7 +170,9 @@ package final class DatabaseInspector {
           FROM \(quotedSchema).horizon)
       FROM \(quotedSchema).item TABLESAMPLE SYSTEM ($1 / 1000.0)
       """, sample)
-    let itemCount = (counts.integer(Int64.self, 0, 0) ?? 0) * whole / part
+    // No table has more than this, whatever the server says.
+    let countedCount = min(max(0, counts.integer(Int64.self, 0, 0) ?? 0), Int64.max / whole)
+    let itemCount = countedCount * whole / part
     return TableContents(
       itemCount: Int(itemCount), isEstimate: part < whole,
       removalCount: Int(counts.integer(Int64.self, 0, 1) ?? 0),

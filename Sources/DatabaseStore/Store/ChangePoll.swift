@@ -35,14 +35,16 @@ struct ChangePoll {
   private static let largestCount = 1000
 
   static func statement(_ schema: String) -> DatabaseStatement {
-    DatabaseStatement(
+    let read = ReadColumns(of: "i.")
+    return DatabaseStatement(
       name: "poll",
       text: """
         WITH t AS MATERIALIZED (
           SELECT pg_snapshot_xmin(s) AS top, pg_snapshot_xmax(s) AS next
           FROM pg_current_snapshot() AS s
         )
-        SELECT i.ns, i.place, i.tag, i.version, i.epoch, i.gone, i.write, i.nonce, i.name,
+        SELECT \(read.ns), i.place, \(read.tag), i.version, i.epoch, i.gone, \(read.write),
+          \(read.nonce), \(read.name),
           t.top, t.next, h.swept, c.system_identifier,
           (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, h.tableoid::int8
         FROM t CROSS JOIN \(schema).header h CROSS JOIN pg_control_system() c

@@ -75,14 +75,25 @@ final class Database: Sendable {
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseAnswer {
     let pool = lane == .shared ? pool : renewalPool
-    let limit = ContinuousClock.now + max(.zero, deadline - .now) * 0.6
+    guard ContinuousClock.now < deadline else { throw .timedOut }
     return try pool.withConnection(until: deadline) { connection throws(DatabaseFailure) in
       note(connection)
+      // Of the time that is left now: the wait for a connection may have taken most of it.
+      let start = ContinuousClock.now
+      guard start < deadline else { throw .timedOut }
       do throws(DatabaseFailure) {
-        return try connection.run(statement, parameters, as: effect, until: max(limit, .now))
+        return try connection.run(
+          statement, parameters, as: effect, until: start + (deadline - start) * 0.6)
       } catch {
+        switch error {
         // The server has become a standby: another connection finds the one that is not.
-        if case .server(.readOnly) = error { connection.close() }
+        case .server(.readOnly): connection.close()
+        // The machine may be gone, and then it answers on no other connection.
+        case .noAnswer(.deadline), .timedOut:
+          opening.avoid(connection.endpoint)
+          pool.closeIdle(unusedSince: start)
+        default: break
+        }
         throw error
       }
     }

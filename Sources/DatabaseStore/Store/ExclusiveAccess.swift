@@ -21,7 +21,7 @@ extension SealedDatabaseStore {
     try names.lock(key, timeout: timeout)
     defer { names.unlock(key) }
     var pause = RetryPause()
-    while try !leases.take(lease) {
+    while try !leases.take(lease, until: database.deadline) {
       guard pause.wait(until: deadline) else { throw isHeld }
     }
     defer { leases.release(lease) }
@@ -57,8 +57,10 @@ extension SealedDatabaseStore {
   ) async throws(StoreError) {
     var pause = RetryPause()
     while true {
+      // The wait for a thread counts.
+      let end = database.deadline
       let isTaken = try await writeQueues.next.blocking { () throws(StoreError) in
-        try self.leases.take(lease)
+        try self.leases.take(lease, until: end)
       }
       if isTaken { return }
       guard let pause = pause.next(until: deadline) else { throw isHeld }
@@ -105,9 +107,29 @@ extension SealedDatabaseStore: LeasingStore {
     let leases = Lease.held(in: self)
     let third = environment.leaseDuration / 3
     guard leases.contains(where: { $0.rest < third }) else { return }
+    let deadline = database.deadline
     try await writeQueues.next.blocking { () throws(StoreError) in
-      try self.leases.renew(leases, until: self.database.deadline)
+      try self.leases.renew(leases, until: deadline)
     }
     guard leases.allSatisfy({ $0.rest >= third }) else { throw exclusionLost }
+  }
+
+  /// Returns when less than a sixth of the duration is left of the exclusive access around the
+  /// caller, because it could not be renewed.
+  ///
+  /// - Returns: `false` when the task was cancelled, or the process stood still until the access
+  ///   was over: others may have done by then what they must not do twice.
+  package func isLosingExclusion() async -> Bool {
+    let held = Lease.held(in: self)
+    let sixth = environment.leaseDuration / 6
+    while let rest = held.map(\.rest).min(), rest > .zero {
+      do { try await Task.sleep(for: max(rest - sixth, .zero)) } catch { return false }
+      guard let rest = held.map(\.rest).min(), rest > .zero else { return false }
+      if rest > sixth { continue }
+      let deadline = ContinuousClock.now + rest / 2
+      await readQueues.next.blocking { try? self.leases.renew(held, until: deadline) }
+      if held.contains(where: { $0.rest <= sixth }) { return !Task.isCancelled }
+    }
+    return false
   }
 }

@@ -39,13 +39,20 @@ final class LeaseKeeper: Sendable {
         WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
         RETURNING 1
         """)
+    // A lease that a change has locked is skipped: one whose backend waits, for a foreign lock or a
+    // standby, would keep all others from being renewed.
     renew = DatabaseStatement(
       name: "renew",
       text: """
-        \(quickly)
+        \(quickly), h AS MATERIALIZED (
+          SELECT l.place, l.tag
+          FROM \(lease) AS l
+          JOIN unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
+          USING (place, tag, holder)
+          FOR NO KEY UPDATE OF l SKIP LOCKED)
         UPDATE \(lease) AS l SET until = clock_timestamp() + $4 * interval '1 microsecond'
-        FROM s, unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
-        WHERE l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
+        FROM s, h
+        WHERE l.place = h.place AND l.tag = h.tag
         RETURNING l.holder
         """)
     release = DatabaseStatement(
@@ -62,12 +69,14 @@ final class LeaseKeeper: Sendable {
   /// Asks for a lease once; returns whether it is held now.
   ///
   /// - Throws: As any read: then it was given back, in case that it was taken nevertheless.
-  func take(_ lease: Lease) throws(StoreError) -> Bool {
+  func take(
+    _ lease: Lease, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> Bool {
     var parameters = Self.parameters(lease)
     parameters.append(microseconds)
     do throws(StoreError) {
       let start = ContinuousClock.now
-      let answer = try database.read(take, parameters, until: database.deadline)
+      let answer = try database.read(take, parameters, until: deadline)
       guard answer.rowCount > 0 else { return false }
       lease.last(for: environment.leaseDuration, from: start)
     } catch {
@@ -106,11 +115,12 @@ final class LeaseKeeper: Sendable {
       return true
     }
     guard isNeeded else { return }
-    let third = environment.leaseDuration / 3
     queue.asyncAfter(deadline: .now() + third.dispatchInterval) { [weak self] in
       self?.renewAll()
     }
   }
+
+  private var third: Duration { environment.leaseDuration / 3 }
 
   private func renewAll() {
     let leases = state.withLock { state in
@@ -120,10 +130,17 @@ final class LeaseKeeper: Sendable {
     renewLater()
     guard !leases.isEmpty else { return }
     // A lease that could not be renewed is noticed by the next change under it.
-    try? renew(leases, until: .now + environment.leaseDuration / 3)
+    try? renew(leases, until: .now + third)
+    let missed = leases.filter { !$0.isEnded && $0.rest < third * 2 }
+    guard !missed.isEmpty else { return }
+    // A change had it locked, which seldom lasts.
+    queue.asyncAfter(deadline: .now() + (third / 5).dispatchInterval) { [weak self, third] in
+      try? self?.renew(missed, until: .now + third / 5)
+    }
   }
 
-  /// Renews leases that are still there, whether or not they are over.
+  /// Renews leases that are still there, whether or not they are over, unless a change has them
+  /// locked at this moment.
   ///
   /// It has a connection of its own, for when others keep all shared ones busy. If that has no
   /// answer in a sixth of the leases' time, for example because the server takes no further

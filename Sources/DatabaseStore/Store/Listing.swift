@@ -67,7 +67,7 @@ extension SealedDatabaseStore {
     try keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
       for number in 0..<answer.rowCount {
-        guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
+        guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) &- 1 }),
           asked.indices.contains(position)
         else { throw corrupt(nil) }
         isFound[position] = true

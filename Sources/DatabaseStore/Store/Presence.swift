@@ -33,7 +33,7 @@ extension SealedDatabaseStore {
       database.statements.names, StatementParameters(addresses), until: deadline)
     var rows = [SealedRow?](repeating: nil, count: asked.count)
     for number in 0..<answer.rowCount {
-      guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) - 1 }),
+      guard let position = answer.integer(Int64.self, number, 0).map({ Int($0) &- 1 }),
         asked.indices.contains(position)
       else { throw corrupt(nil) }
       guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .name) else {

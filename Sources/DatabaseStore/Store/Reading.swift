@@ -10,7 +10,7 @@ extension SealedDatabaseStore {
   ///   `corrupt` when the row was changed by someone without the keys, or is older than this
   ///   process has seen it; `keyMissing`, `wrongKey` when the store's keys were replaced, or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try value(for: key, under: Lease.held(in: self).last)
+    try value(for: key, under: Lease.held(in: self).last, until: database.deadline)
   }
 
   /// Reads one value like the blocking method, on one of a few threads outside of the pool of
@@ -18,16 +18,17 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    let lease = Lease.held(in: self).last
+    // The wait for a thread counts.
+    let (lease, deadline) = (Lease.held(in: self).last, database.deadline)
     return try await readQueues.next.blocking { () throws(StoreError) in
-      try self.value(for: key, under: lease)
+      try self.value(for: key, under: lease, until: deadline)
     }
   }
 
   private func value(
-    for key: StoreKey, under lease: Lease?
+    for key: StoreKey, under lease: Lease?, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> SecretBytes? {
-    guard let item = try stored(key, until: database.deadline) else { return nil }
+    guard let item = try stored(key, until: deadline) else { return nil }
     if let lease, let value = item.value {
       lease.note(
         ReadItem(address: item.address, rowVersion: item.version, version: ItemVersion(value)))

@@ -40,7 +40,8 @@ struct Resealer {
       last = end
       progress?(done, max(done, total))
     }
-    progress?(max(done, total), max(done, total))
+    // The total may have been an estimate.
+    progress?(done, done)
     return olderCount
   }
 
@@ -60,7 +61,9 @@ struct Resealer {
     return try (0..<answer.rowCount).map { number throws(StoreError) in
       guard let address = answer.address(number),
         let epoch = answer.integer(Int32.self, number, 3).flatMap({ Epoch($0) }),
-        let byteCount = answer.integer(Int64.self, number, 4)
+        let byteCount = answer.integer(Int64.self, number, 4),
+        // No writer makes a row that is larger than a page.
+        0...Self.pageByteCount ~= byteCount
       else { throw store.corrupt(nil) }
       return Found(address: address, epoch: epoch, byteCount: byteCount)
     }

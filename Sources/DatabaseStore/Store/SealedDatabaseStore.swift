@@ -115,9 +115,10 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    let leases = Lease.held(in: self)
+    // The wait for a thread counts.
+    let (leases, deadline) = (Lease.held(in: self), database.deadline)
     try await writeQueues.next.blocking { () throws(StoreError) in
-      try self.apply(changes, under: leases)
+      try self.apply(changes, under: leases, until: deadline)
     }
   }
 }

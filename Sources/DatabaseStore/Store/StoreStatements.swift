@@ -1,3 +1,6 @@
+import SealedStore
+import SessionToolsBase
+
 /// The statements of a store, with the name of its schema.
 struct StoreStatements: Sendable {
   /// `schema` in quotes, as `PQescapeIdentifier` makes them.
@@ -43,7 +46,8 @@ struct StoreStatements: Sendable {
   init(schema: String) {
     self.schema = schema
     header = DatabaseStatement(
-      name: "header", text: "SELECT format, number, least_epoch, bytes FROM \(schema).header")
+      name: "header",
+      text: "SELECT format, number, least_epoch, \(ReadColumns().header) FROM \(schema).header")
     replaceHeader = DatabaseStatement(
       name: nil,
       text: """
@@ -52,15 +56,9 @@ struct StoreStatements: Sendable {
         """)
     confirmHeader = DatabaseStatement(
       name: nil, text: "UPDATE \(schema).header SET number = number WHERE number = $1")
-    value = DatabaseStatement(name: "value", text: Self.row(of: "value", schema))
-    name = DatabaseStatement(name: "name", text: Self.row(of: "name", schema))
-    names = DatabaseStatement(
-      name: "names",
-      text: """
-        SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.name
-        FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
-        JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
-        """)
+    value = DatabaseStatement(name: "value", text: Self.row(of: ReadColumns().value, schema))
+    name = DatabaseStatement(name: "name", text: Self.row(of: ReadColumns().name, schema))
+    names = DatabaseStatement(name: "names", text: Self.names(schema))
     values = DatabaseStatement(name: "values", text: Self.values(schema))
     page = DatabaseStatement(name: "page", text: Self.page(schema))
     look = DatabaseStatement(name: "look", text: Self.look(schema))
@@ -68,7 +66,7 @@ struct StoreStatements: Sendable {
     replace = DatabaseStatement(name: "replace", text: Self.replace(schema))
     add = DatabaseStatement(name: "add", text: Self.add(schema))
     scan = DatabaseStatement(name: "scan", text: Self.scan(schema))
-    count = DatabaseStatement(name: nil, text: "SELECT count(*) FROM \(schema).item")
+    count = DatabaseStatement(name: nil, text: Self.count(schema))
     rows = DatabaseStatement(name: "rows", text: Self.rows(schema))
     reseal = DatabaseStatement(name: "reseal", text: Self.reseal(schema))
     changesUnderWay = DatabaseStatement(name: nil, text: Self.changesUnderWay(schema))
@@ -84,26 +82,40 @@ struct StoreStatements: Sendable {
   ///
   /// `$1` to `$3`: the address.
   private static func row(of column: String, _ schema: String) -> String {
-    """
-    SELECT version, epoch, gone, write, nonce, \(column) FROM \(schema).item
-    WHERE ns = $1 AND place = $2 AND tag = $3
-    """
+    let read = ReadColumns()
+    return """
+      SELECT version, epoch, gone, \(read.write), \(read.nonce), \(column) FROM \(schema).item
+      WHERE ns = $1 AND place = $2 AND tag = $3
+      """
+  }
+
+  /// Reads some rows.
+  ///
+  /// `$1` to `$3`: the addresses.
+  private static func names(_ schema: String) -> String {
+    let read = ReadColumns(of: "i.")
+    return """
+      SELECT u.n, i.version, i.epoch, i.gone, \(read.write), \(read.nonce), \(read.name)
+      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
+      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+      """
   }
 
   /// Reads some rows.
   ///
   /// `$1` to `$3`: the addresses. `$4`: how many bytes of sealed values are enough.
   private static func values(_ schema: String) -> String {
-    """
-    SELECT n, version, epoch, gone, write, nonce,
-      CASE WHEN before < $4 THEN value END
-    FROM (
-      SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.value,
-        sum(octet_length(i.value)) OVER (ORDER BY u.n) - octet_length(i.value) AS before
-      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
-      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
-    ) AS found ORDER BY n
-    """
+    let read = ReadColumns()
+    return """
+      SELECT n, version, epoch, gone, \(read.write), \(read.nonce),
+        CASE WHEN before < $4 THEN \(read.value) END
+      FROM (
+        SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.value,
+          sum(octet_length(i.value)) OVER (ORDER BY u.n) - octet_length(i.value) AS before
+        FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
+        JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+      ) AS found ORDER BY n
+      """
   }
 
   /// Reads the rows that follow an address.
@@ -111,21 +123,38 @@ struct StoreStatements: Sendable {
   /// `$1`, `$2`: the first and the last namespace. `$3` to `$5`: the address before the page.
   /// `$6`: whether removals are read, too. `$7`: the number of rows.
   private static func page(_ schema: String) -> String {
-    """
-    SELECT ns, place, tag, version, epoch, gone, write, nonce, name FROM \(schema).item
-    WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)
-    ORDER BY ns, place, tag LIMIT $7
-    """
+    let read = ReadColumns()
+    return """
+      SELECT \(read.ns), place, \(read.tag), version, epoch, gone, \(read.write),
+        \(read.nonce), \(read.name) FROM \(schema).item
+      WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)
+      ORDER BY ns, place, tag LIMIT $7
+      """
   }
 
   /// Finds the rows that follow an address.
   ///
   /// `$1` to `$3`: the address. `$4`: the number of rows.
   private static func scan(_ schema: String) -> String {
+    let read = ReadColumns()
+    return """
+      SELECT \(read.ns), place, \(read.tag), epoch,
+        (octet_length(name) + octet_length(value))::int8
+      FROM \(schema).item WHERE (ns, place, tag) > ($1, $2, $3)
+      ORDER BY ns, place, tag LIMIT $4
+      """
+  }
+
+  /// Counts the rows; more than ten million are the planner's estimate, because counting them takes
+  /// longer than a statement may.
+  private static func count(_ schema: String) -> String {
     """
-    SELECT ns, place, tag, epoch, (octet_length(name) + octet_length(value))::int8
-    FROM \(schema).item WHERE (ns, place, tag) > ($1, $2, $3)
-    ORDER BY ns, place, tag LIMIT $4
+    SELECT CASE
+      WHEN i.reltuples > 10000000 THEN i.reltuples::int8
+      ELSE (SELECT count(*) FROM \(schema).item)
+    END
+    FROM pg_class i JOIN pg_class h ON h.relnamespace = i.relnamespace
+    WHERE i.relname = 'item' AND h.oid = (SELECT tableoid FROM \(schema).header)
     """
   }
 
@@ -133,11 +162,13 @@ struct StoreStatements: Sendable {
   ///
   /// `$1` to `$3`: the addresses.
   private static func rows(_ schema: String) -> String {
-    """
-    SELECT ns, place, tag, version, epoch, gone, write, nonce, name, value
-    FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) AS u(ns, place, tag)
-    JOIN \(schema).item USING (ns, place, tag)
-    """
+    let read = ReadColumns()
+    return """
+      SELECT ns, place, tag, version, epoch, gone, \(read.write), \(read.nonce), \(read.name),
+        \(read.value)
+      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) AS u(ns, place, tag)
+      JOIN \(schema).item USING (ns, place, tag)
+      """
   }
 
   /// Replaces what is sealed in some rows.
@@ -187,7 +218,7 @@ struct StoreStatements: Sendable {
           ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
         WHERE l.until > clock_timestamp()
       ) = cardinality($6),
-      i.version, i.gone, i.write
+      i.version, i.gone, \(ReadColumns(of: "i.").write)
     FROM \(schema).header h
     CROSS JOIN unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
     LEFT JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
@@ -282,5 +313,43 @@ struct StoreStatements: Sendable {
       AND $8 > (extract(epoch FROM clock_timestamp()) - 600) * 1000000
     ON CONFLICT DO NOTHING RETURNING 1
     """
+  }
+}
+
+/// The columns of bytes as statements read them: the server cuts each off one byte behind the
+/// largest length that a writer gives it.
+///
+/// Someone who writes to the database can put 1 GB into a column, and libpq receives all of it
+/// before anyone looks at its length. What is cut off is still too long, and refused for that.
+/// The results have no names, so that `ORDER BY` is by the columns themselves, and by their index.
+struct ReadColumns {
+  /// The prefix of the columns: the name of the table with a dot, or nothing.
+  private let table: String
+
+  /// The length of a hash and of a write identifier.
+  private static let hashByteCount = 16
+  private static let largestNameByteCount =
+    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
+  private static let largestValueByteCount =
+    Sodium.tagByteCount
+    + Padding.paddedByteCount(for: 4 + DatabaseFormat.largestValueByteCount)
+  /// More than any header has: what is beside its slots is shorter than one more of them.
+  private static let largestHeaderByteCount =
+    (KeySlot.largestCount + 1) * SlotHead.largestByteCount
+
+  init(of table: String = "") {
+    self.table = table
+  }
+
+  var ns: String { beginning("ns", Self.hashByteCount) }
+  var tag: String { beginning("tag", Self.hashByteCount) }
+  var write: String { beginning("write", Self.hashByteCount) }
+  var nonce: String { beginning("nonce", Sodium.nonceByteCount) }
+  var name: String { beginning("name", Self.largestNameByteCount) }
+  var value: String { beginning("value", Self.largestValueByteCount) }
+  var header: String { beginning("bytes", Self.largestHeaderByteCount) }
+
+  private func beginning(_ column: String, _ largestByteCount: Int) -> String {
+    "substring(\(table)\(column) FROM 1 FOR \(largestByteCount + 1))"
   }
 }

@@ -24,12 +24,12 @@ struct StoreWriter {
   /// Notes what is to be changed: the last of several changes of an item.
   init(
     _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
-    under leases: [Lease], in store: SealedDatabaseStore
+    under leases: [Lease], in store: SealedDatabaseStore, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     self.store = store
     self.condition = condition
     self.leases = leases
-    deadline = store.database.deadline
+    self.deadline = deadline
     write = WriteIdentifier(bytes: store.environment.random.bytes16())
     var last: [StoreKey: WrittenRow.Change] = [:]
     var order: [StoreKey] = []
@@ -121,7 +121,8 @@ struct StoreWriter {
     var parameters = StatementParameters(rows.map(\.address))
     parameters.append(leases)
     let answer = try database.read(database.statements.look, parameters, until: deadline)
-    guard answer.rowCount == rows.count, let time = answer.integer(Int64.self, 0, 0),
+    guard answer.rowCount == rows.count,
+      let time = answer.integer(Int64.self, 0, 0), 0...WrittenRow.latestTime ~= time,
       let leastEpoch = answer.integer(Int32.self, 0, 1), let areLeasesHeld = answer.bool(0, 2)
     else { throw store.corrupt(nil) }
     serverTime = time
@@ -132,7 +133,7 @@ struct StoreWriter {
         writes.append(nil)
         continue
       }
-      guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max ~= version,
+      guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max - 1 ~= version,
         let isGone = answer.bool(number, 4),
         let write = answer.bytes16(number, 5)
       else { throw store.corrupt(rows[number].key) }

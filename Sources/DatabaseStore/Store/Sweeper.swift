@@ -16,6 +16,9 @@ final class Sweeper: Sendable {
   static let certainty = Duration.seconds(3000)
 
   private static let pageCount: Int64 = 1000
+  /// What is more than ten million rows is left to the next sweep: a server that never says that it
+  /// is done must not keep this process busy for ever.
+  private static let largestPageCount = 10_000
 
   private let database: Database
   private let environment: DatabaseEnvironment
@@ -120,12 +123,13 @@ final class Sweeper: Sendable {
     parameters.append(retention)
     parameters.append(Self.pageCount)
     var total = 0
-    while true {
+    for _ in 0..<Self.largestPageCount {
       let answer = try database.read(sweep, parameters, until: database.deadline)
-      let count = answer.integer(Int64.self, 0, 0) ?? 0
+      guard let count = answer.integer(Int64.self, 0, 0), 0...Self.pageCount ~= count else { break }
       total += Int(count)
-      guard count == Self.pageCount else { return total }
+      guard count == Self.pageCount else { break }
     }
+    return total
   }
 }
 

@@ -13,12 +13,14 @@ extension SealedDatabaseStore: ConditionalStore {
   ///   `io`, and nothing was changed; `exclusionLost`, and nothing was changed; `outcomeUnknown`
   ///   when no server said in time whether it made the changes.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
-    try apply(changes, under: Lease.held(in: self))
+    try apply(changes, under: Lease.held(in: self), until: database.deadline)
   }
 
-  func apply(_ changes: [StoreChange], under leases: [Lease]) throws(StoreError) {
+  func apply(
+    _ changes: [StoreChange], under leases: [Lease], until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    _ = try make(changes, ifStored: nil, under: leases)
+    _ = try make(changes, ifStored: nil, under: leases, until: deadline)
   }
 
   /// Makes changes if a stored item is one of some versions; compares the bytes of its value.
@@ -28,18 +30,19 @@ extension SealedDatabaseStore: ConditionalStore {
   package func apply(
     _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
   ) async throws(StoreError) -> ChangeOutcome {
-    let leases = Lease.held(in: self)
+    let (leases, deadline) = (Lease.held(in: self), database.deadline)
     return try await writeQueues.next.blocking { () throws(StoreError) in
-      try self.make(changes, ifStored: (key, versions), under: leases)
+      try self.make(changes, ifStored: (key, versions), under: leases, until: deadline)
     }
   }
 
   private func make(
     _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
-    under leases: [Lease]
+    under leases: [Lease], until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> ChangeOutcome {
     try ChangeLimits.check(changes, database: database.name)
-    var change = try StoreWriter(changes, ifStored: condition, under: leases, in: self)
+    var change = try StoreWriter(
+      changes, ifStored: condition, under: leases, in: self, until: deadline)
     let outcome = try change.make()
     if case .made = outcome {
       poller.ring()

@@ -46,18 +46,23 @@ struct WrittenRow {
   /// Whether what is known about the row is enough to change it.
   ///
   /// That there is nothing to remove has to be looked up each time: another machine may have put
-  /// an item. That an item is there is checked by the change itself.
+  /// an item. That an item is there is checked by the change itself. And a look refuses the last
+  /// versions, over which nothing could be put.
   var isKnown: Bool {
-    guard let stored else { return false }
+    guard let stored, stored.version < .max - 1 else { return false }
     if case .remove = change { return stored.isItem }
     return true
   }
+
+  /// A clock that is later is wrong, and would leave no versions for the changes after this one.
+  static let latestTime: Int64 = 1 << 62
 
   /// Returns the version to put over what is stored.
   ///
   /// - Parameter serverTime: The server's clock in microseconds since 1970. It is above every
   ///   version that a row had, because that began with the clock and went up with each change.
   /// - Returns: The version.
+  /// - Precondition: The row is known, or was looked at.
   func newVersion(at serverTime: Int64) -> Int64 {
     let old = stored?.version ?? 0
     return old == 0 || wasPutBack ? max(serverTime, old + 1) : old + 1

@@ -122,10 +122,9 @@ struct SessionRefresh<Item: Codable> {
     }
   }
 
-  /// Returns the stored item; does not wait for a user, because others wait for this refresh.
   private func snapshot() async throws -> ItemSnapshot<Item>? {
     let look = flight?.beginLook() ?? 0
-    let snapshot = try await UnattendedRead.make { try await storage.snapshot() }
+    let snapshot = try await storage.unattendedSnapshot()
     flight?.endLook(look, with: snapshot?.bytes)
     return snapshot
   }
@@ -164,7 +163,8 @@ struct SessionRefresh<Item: Codable> {
         session: waiting.name, count: shared.failures.count, reason: SessionEvent.reason(error)))
   }
 
-  /// Returns the handler's result; a handler that takes too long is asked to end.
+  /// Returns the handler's result; a handler that takes too long, or during which the exclusive
+  /// access is about to be lost, is asked to end: another process will send the same token.
   ///
   /// - Throws: `exclusionLost`, and the handler was not called.
   private func answer(
@@ -174,7 +174,10 @@ struct SessionRefresh<Item: Codable> {
     let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
     defer { timer.cancel() }
     // Last of all: if this process was stopped meanwhile, another one may have sent the token.
-    try await storage.confirmExclusion()
+    let store = storage.leasingStore
+    try await store?.confirmExclusion()
+    let watch = Task { if await store?.isLosingExclusion() ?? false { flight?.cancel() } }
+    defer { watch.cancel() }
     do {
       return try await handler(
         RefreshRequest(
@@ -196,40 +199,29 @@ struct SessionRefresh<Item: Codable> {
   }
 
   private func save(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> Step {
-    var (merged, replaced) = (item, snapshot.version)
-    while true {
-      let user = UserIdentifier(of: merged)
-      let commit = try storage.commit(merged, replacing: replaced)
-      // The refresh spent the replaced item: if the new one cannot be stored now, it is kept and
-      // stored later.
-      shared.unsaved = UnsavedItem(commit: commit, user: user)
-      let look = flight?.beginLook() ?? 0
-      let outcome = try await make(commit)
-      shared.unsaved = nil
-      if case .made = outcome {
-        flight?.endLook(look, with: commit.bytes)
-        recordIssue(of: merged, commit.bytes)
-        return .ended(.isNew(session, user))
-      }
-      // The item was changed, or a user signed in or out, meanwhile.
-      guard case .otherItem = outcome, let merge = refresher.merge,
-        let stored = try await self.snapshot(),
-        let both = merge(snapshot.item, item, stored.item)
-      else { return .again(after: .zero) }
-      (merged, replaced) = (both, stored.version)
-    }
+    let refreshed = try IssuedItem(item, of: snapshot, in: storage, merge: refresher.merge)
+    // The refresh spent the replaced item: if the new one cannot be stored now, it is kept and
+    // stored later.
+    shared.unsaved = refreshed
+    let look = flight?.beginLook() ?? 0
+    let stored = try await store(refreshed)
+    shared.unsaved = nil
+    guard let stored else { return .again(after: .zero) }
+    flight?.endLook(look, with: stored.bytes)
+    recordIssue(of: item, stored.bytes)
+    return .ended(.isNew(session, stored.user))
   }
 
-  /// Stores a refreshed item, again and again while the store cannot be reached.
+  /// Stores a refreshed item, trying again and again while the store cannot be reached.
   ///
   /// The exclusive access is kept meanwhile: the next one who refreshes would send a token that was
   /// spent.
-  private func make(_ commit: any ItemCommit) async throws -> ChangeOutcome {
+  private func store(_ unsaved: any UnsavedItem) async throws -> StoredItem? {
     let end = clock.uptime + policy.tryWindow
     var failureCount = 0
     while true {
       do {
-        return try await commit()
+        return try await unsaved.storeOnce()
       } catch let error as StoreError where Self.isOfUnreachableStore(error.code) {
         let pause = failureCount == 0 ? .zero : policy.pause(after: failureCount)
         guard clock.uptime + pause < end, !Task.isCancelled else { throw error }
@@ -260,16 +252,16 @@ struct SessionRefresh<Item: Codable> {
 
   private func savingWhatWasNotSaved() async throws -> Step? {
     guard let unsaved = shared.unsaved else { return nil }
-    let outcome = try await make(unsaved.commit)
+    let stored = try await store(unsaved)
     shared.unsaved = nil
-    guard case .made = outcome else { return .again(after: .zero) }
+    guard let stored else { return .again(after: .zero) }
     shared.recordSuccess()
     // That refresh may have been long ago, or the item may have been stored then without
     // confirmation.
     guard let snapshot = try await snapshot(), !wish.asksToRefresh(snapshot, expiry),
       expiry.isValid(snapshot.item)
     else { return .again(after: .zero) }
-    return .ended(.isNew(session, unsaved.user))
+    return .ended(.isNew(session, stored.user))
   }
 
   // MARK: - Signing out

@@ -20,7 +20,7 @@ final class SharedSessionState: Sendable {
     var flights: [ObjectIdentifier?: RefreshFlight] = [:]
     var limiter = RefreshLimiter()
     var judge = ExpiryJudge()
-    var unsaved: UnsavedItem?
+    var unsaved: (any UnsavedItem)?
     var reason = SignOutReason<any Error>.unknown
     var changes: ContainerChanges?
   }
@@ -193,7 +193,7 @@ final class SharedSessionState: Sendable {
   // MARK: - Unsaved items
 
   /// A refreshed item that could not be stored yet.
-  var unsaved: UnsavedItem? {
+  var unsaved: (any UnsavedItem)? {
     get { state.withLock { $0.unsaved } }
     set { state.withLock { $0.unsaved = newValue } }
   }
@@ -247,12 +247,6 @@ let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
 /// The threads that call completions, which may block: separate from refreshes, so that these
 /// continue.
 let completionThreads = ThreadPool("session-answer", largestThreadCount: 32)
-
-/// An item that a server issued in exchange for one that it no longer accepts.
-struct UnsavedItem: Sendable {
-  let commit: any ItemCommit
-  let user: UserIdentifier?
-}
 
 /// The work of a refresh.
 protocol RefreshWork: Sendable {

@@ -45,7 +45,7 @@ final class SharedStateMembership: Sendable {
     for state in entries.withLock({ $0.values.map(\.state) }) {
       guard let unsaved = state.unsaved else { continue }
       do {
-        _ = try await unsaved.commit()
+        _ = try await unsaved.storeOnce()
         state.unsaved = nil
       } catch {
         isDone = false

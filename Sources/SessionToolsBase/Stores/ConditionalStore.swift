@@ -28,4 +28,8 @@ package protocol LeasingStore: SecretStore {
   ///
   /// - Throws: `exclusionLost`, or as any read.
   func confirmExclusion() async throws(StoreError)
+
+  /// Returns when the exclusive access around the caller is about to end although its closure has
+  /// not; `false` when the task was cancelled.
+  func isLosingExclusion() async -> Bool
 }

@@ -57,6 +57,19 @@ import Testing
     #expect(try await epochs(made) == "3:3x12")
   }
 
+  /// To count hundreds of millions of rows takes longer than a statement may.
+  @Test func `reports its progress by the planner's estimate when there are very many rows`()
+    async throws
+  {
+    let made = try await StoreOnServer()
+    try made.fill(3)
+    try await made.ask(
+      "UPDATE pg_class SET reltuples = 20000000 WHERE oid = '$.item'::regclass")
+    let reports = Mutex<[[Int]]>([])
+    try made.store.rotate { done, total in reports.withLock { $0.append([done, total]) } }
+    #expect(reports.withLock { $0 } == [[3, 20_000_000], [3, 3]])
+  }
+
   @Test func `is finished by another process when it was killed`() async throws {
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()

@@ -143,6 +143,36 @@ import Testing
     #expect(try await other.text(for: item) == "kept")
   }
 
+  @Test func `is kept while a change under another access waits for a lock`() async throws {
+    let made = try await StoreOnServer(environment: Self.short)
+    let other = try made.reopened()
+    let (store, item, name) = (made.store, item, name)
+    let stuck = try StoreKey("stuck", in: "svc")
+    try await store.put("before", for: item)
+    let server = try await DatabaseServer.shared()
+    let schema = made.place.options.schema
+    let holding = try await server.open().hold(
+      "UPDATE \(schema).item SET version = version RETURNING 1", server.open())
+    let waiting = Task.detached {
+      try await store.withExclusiveAccess(to: stuck, timeout: patience) {
+        try await store.put("waiting", for: item)
+      }
+    }
+    try await wait(until: "the change waits") {
+      try await server.ask(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+          + "AND wait_event <> 'advisory' AND query LIKE '%\(schema)%'") == "1"
+    }
+    try await store.withExclusiveAccess(to: name, timeout: patience) {
+      let error = await #expect(throws: StoreError.self) {
+        try await other.withExclusiveAccess(to: name, timeout: .seconds(5)) { await Task.yield() }
+      }
+      #expect(error?.code == .timedOut)
+    }
+    try await holding.end()
+    try await waiting.value
+  }
+
   @Test func `leaves nothing behind, and does not bind tasks that outlive it`() async throws {
     let made = try await StoreOnServer()
     let (ends, ended) = AsyncStream.makeStream(of: Void.self)

@@ -1,3 +1,4 @@
+import DatabaseServer
 import DatabaseStore
 import Foundation
 import SessionToolsBase
@@ -39,5 +40,34 @@ import Testing
       for session in sessions where try await session.item() != nil { return false }
       return true
     }
+  }
+
+  /// Another machine may take the access when it was not renewed, and sends the same token.
+  @Test func `asks its handler to end when the exclusive access cannot be renewed`() async throws {
+    let made = try await StoreOnServer()
+    let server = try await DatabaseServer.shared()
+    let proxy = try FaultProxy(to: server.port)
+    var place = made.place
+    place.address = server.address(port: proxy.port, "sslmode=disable")
+    place.options.operationTimeout = .seconds(2)
+    var environment = DatabaseEnvironment()
+    environment.leaseDuration = .seconds(3)
+    let handlerTime = Mutex<Duration?>(nil)
+    let session = UserSession(
+      container: AnySessionContainer(
+        try StoreContainer<Token>(
+          place.reopened(environment: environment), service: "mail")),
+      storageIdentifier: "token", notificationPoster: nil,
+      refresher: SessionRefresher { request in
+        proxy.isSilent = true
+        let begin = ContinuousClock.now
+        defer { handlerTime.withLock { $0 = .now - begin } }
+        try await Task.sleep(for: .seconds(600))
+        return .refreshed(Token(number: request.item.number + 1))
+      })
+    try session.didLogIn(Token(number: 1, expirationDate: .distantPast))
+    await #expect(throws: (any Error).self) { try await session.validItem() }
+    let time = try #require(handlerTime.withLock { $0 })
+    #expect(time < .seconds(30))
   }
 }

@@ -108,4 +108,35 @@ import Testing
     }
     #expect(try await line.made.store.text(for: line.items[0]) == "third")
   }
+
+  @Test func `ends in its time however many tasks wait for a thread`() async throws {
+    let line = try await Line(timeout: .seconds(1))
+    try line.put("first")
+    line.proxy.isSilent = true
+    let (store, item) = (line.store, line.items[0])
+    let begin = ContinuousClock.now
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<400 {
+        group.addTask { _ = try? await store.asyncValue(for: item) }
+      }
+    }
+    #expect(ContinuousClock.now - begin < .seconds(30))
+  }
+
+  /// A machine that is gone does not answer, and refuses no connection either.
+  @Test func `reaches another server in its time when the first one is silent`() async throws {
+    let line = try await Line()
+    let server = try await DatabaseServer.shared()
+    var place = line.made.place
+    place.address =
+      "host=127.0.0.1,127.0.0.1 port=\(line.proxy.port),\(server.port) "
+      + "user=postgres dbname=postgres sslmode=disable"
+    place.options.operationTimeout = .seconds(6)
+    let store = try place.reopened()
+    try await store.put("first", for: line.items[1])
+    line.proxy.isSilent = true
+    #expect(try await store.text(for: line.items[1]) == "first")
+    try await store.put("second", for: line.items[1])
+    #expect(try await line.made.store.text(for: line.items[1]) == "second")
+  }
 }

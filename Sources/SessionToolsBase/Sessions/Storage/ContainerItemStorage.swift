@@ -92,7 +92,7 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await body()
   }
 
-  func confirmExclusion() async throws {}
+  var leasingStore: (any LeasingStore)? { nil }
 
   // There are no notices: the items end with the process, or the container keeps them where a
   // notice cannot be stored.

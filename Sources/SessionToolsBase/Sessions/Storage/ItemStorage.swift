@@ -45,8 +45,8 @@ protocol ItemStorage<Item>: Sendable {
     timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result
 
-  /// Makes sure that no one else refreshes the item for a while yet.
-  func confirmExclusion() async throws
+  /// The item's store, if its exclusive access may end before its closure does.
+  var leasingStore: (any LeasingStore)? { get }
 
   /// Returns whether there is a notice that the item's refresh token may be spent.
   func hasSpentNotice() async throws -> Bool

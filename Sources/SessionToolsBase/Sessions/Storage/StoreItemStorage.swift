@@ -99,9 +99,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     try await store.withExclusiveAccess(to: address.noticeKey, timeout: timeout, body)
   }
 
-  func confirmExclusion() async throws {
-    try await (store.innermost as? any LeasingStore)?.confirmExclusion()
-  }
+  var leasingStore: (any LeasingStore)? { store.innermost as? any LeasingStore }
 
   func hasSpentNotice() async throws -> Bool {
     try await store.contains(address.noticeKey)
