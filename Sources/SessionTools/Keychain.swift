@@ -13,9 +13,15 @@ final class Keychain: BlockingSecretStore {
   /// The path of the store.
   let path: String
   private let config: KeychainContainerConfig
-  private let opened = Mutex<SealedFileStore?>(nil)
+  private let opened = Mutex(Opened())
   /// Observers that subscribed before the store was open.
   private let early = Observers()
+
+  private struct Opened {
+    var store: SealedFileStore?
+    /// Whether the store's changes are passed on to `early`.
+    var isRelayed = false
+  }
 
   init(_ config: KeychainContainerConfig) {
     self.config = config
@@ -74,9 +80,8 @@ final class Keychain: BlockingSecretStore {
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     // Another thread that holds the lock may be opening the store, which takes as long as its key.
-    let opened: SealedFileStore? = opened.withLockIfAvailable { $0 } ?? nil
     let store =
-      if let opened { opened } else {
+      if let store = storeIfOpen { store } else {
         try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
       }
     return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
@@ -86,16 +91,26 @@ final class Keychain: BlockingSecretStore {
   ///
   /// If there is no store yet, the stream begins when this object finds or makes it.
   func changes() -> AsyncStream<StoreEvent> {
-    // If the store cannot be opened, every other operation reports why.
-    _ = try? existing()
-    // Under the lock, so that the thread that opens the store finds this stream in `early`.
-    return opened.withLock { $0?.changes() ?? early.stream() }
+    if let store = storeIfOpen { return store.changes() }
+    defer { openForEarlyListeners() }
+    return early.stream()
   }
 
   /// Returns the store's stream of the changes of some names, as ``changes()``.
   func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    _ = try? existing()
-    return opened.withLock { $0?.changes(of: keys) ?? early.stream(of: keys) }
+    if let store = storeIfOpen { return store.changes(of: keys) }
+    defer { openForEarlyListeners() }
+    return early.stream(of: keys)
+  }
+
+  /// Opens the store if it exists, without blocking the caller: its key may be asked for.
+  private func openForEarlyListeners() {
+    queue.async { [weak self] in
+      guard let self else { return }
+      // If the store cannot be opened, every other operation reports why.
+      _ = try? existing()
+      opened.withLock { relayToEarlyListeners(&$0) }
+    }
   }
 
   // MARK: - Opening
@@ -149,23 +164,27 @@ final class Keychain: BlockingSecretStore {
       reason: "the keychain was removed while it was being made", remedy: "Try again")
   }
 
+  /// The store if it is open; `nil` also while another thread is opening it.
+  private var storeIfOpen: SealedFileStore? { opened.withLockIfAvailable { $0.store } ?? nil }
+
   private func openedOr(
     _ open: () throws(StoreError) -> SealedFileStore?
   ) throws(StoreError) -> SealedFileStore? {
-    try opened.withLock { slot -> Swift.Result<SealedFileStore?, StoreError> in
-      if let store = slot { return .success(store) }
+    try opened.withLock { opened -> Swift.Result<SealedFileStore?, StoreError> in
+      if let store = opened.store { return .success(store) }
       do throws(StoreError) {
-        slot = try open()
-        if let store = slot { relayToEarlyListeners(store) }
-        return .success(slot)
+        opened.store = try open()
+        relayToEarlyListeners(&opened)
+        return .success(opened.store)
       } catch {
         return .failure(error)
       }
     }.get()
   }
 
-  private func relayToEarlyListeners(_ store: SealedFileStore) {
-    guard !early.isEmpty else { return }
+  private func relayToEarlyListeners(_ opened: inout Opened) {
+    guard let store = opened.store, !opened.isRelayed, !early.isEmpty else { return }
+    opened.isRelayed = true
     let events = store.changes()
     early.tell(.resynchronize)
     Task { [weak self] in

@@ -140,6 +140,37 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  /// The passphrase is asked for by a person, who may be away.
+  @Test func `the stream of changes begins at once, also while the keychain is being opened`() async
+  {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        let passphrase = SecretBytes(utf8: "correct horse")
+        let config = KeychainContainerConfig(
+          keychainName: "com.example.mail", protection: .passphrase { passphrase })
+        try container(config).storeItem(User(name: "Ada"), forIdentifier: "user")
+        let isAnswered = DispatchSemaphore(value: 0)
+        let waiting = container(
+          KeychainContainerConfig(
+            keychainName: "com.example.mail",
+            protection: .passphrase {
+              isAnswered.wait()
+              isAnswered.signal()
+              return passphrase
+            }))
+        let changes = waiting.itemChanges(forIdentifier: "user")
+        let others = waiting.itemChanges(forIdentifier: "other")
+        isAnswered.signal()
+        #expect(try waiting.item(forIdentifier: "user") == User(name: "Ada"))
+        try container(config).storeItem(User(name: "Grace"), forIdentifier: "user")
+        for await _ in changes where try waiting.item(forIdentifier: "user")?.name == "Grace" {
+          break
+        }
+        withExtendedLifetime(others) {}
+      }
+    }
+  }
+
   @Test func `a session reports a user that another container signs in`() async {
     await #expect(processExitsWith: .success) {
       try await inTemporaryHome { home in
