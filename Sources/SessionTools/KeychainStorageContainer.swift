@@ -19,11 +19,15 @@ public import SessionToolsBase
 /// result. It never changes by itself; if the key of a keychain is missing, that is an error, and
 /// the keychain is never replaced by a new one.
 ///
-/// A container keeps the keychain open as long as it lives. Reading throws `unavailable`,
-/// `keyMissing`, `wrongKey`, `corrupt`, `unsafePermissions`, `invalidName`, `accessDenied`,
-/// `undecodable` or `io`; storing also `unencodable`, `valueTooLarge`, `noSpace`, `timedOut` or
-/// `outcomeUnknown`. Until the keychain exists, changes by other processes are reported only after
-/// this container has found or made it.
+/// A container keeps the keychain open as long as it lives. The first use opens it, and blocks as
+/// long as the service (25 s by default), the portal or the closure that asks for a passphrase
+/// takes. Until the keychain exists, changes by other processes are reported only after this
+/// container has found or made it.
+///
+/// Reading throws `locked`, `promptDismissed`, `timedOut`, `unavailable`, `keyMissing`, `wrongKey`,
+/// `corrupt`, `unsupportedVersion`, `unsafePermissions`, `invalidName`, `accessDenied`,
+/// `undecodable` or `io`; storing also `unencodable`, `valueTooLarge`, `noSpace` or
+/// `outcomeUnknown`.
 public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   /// The type of the items.
   public typealias Item = T

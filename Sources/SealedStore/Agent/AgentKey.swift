@@ -15,7 +15,7 @@ public import SessionToolsBase
 /// key takes. It never starts an agent. The key is asked for each time a store is opened or
 /// unlocked; a store that is open stays open when the agent forgets its key.
 ///
-/// Calls block for at most 5 s, when the agent does not answer.
+/// A call blocks until the agent answers, and throws `timedOut` after 5 s.
 public struct AgentKey: KeySource {
   /// The path of the store.
   public let path: String

@@ -22,7 +22,9 @@ extension SealedFileStore {
   /// half of it and more than 16 MiB, or more than 1 MiB after 1,000 changes; 256 KiB are enough
   /// when the store is locked. A smaller store is never compacted automatically.
   ///
-  /// Other processes read the old file until they see the new one.
+  /// Blocks the thread until everything is written: 0.4 s for 100,000 items of 512 bytes. Changes
+  /// by others wait meanwhile, in other processes for ``Options/lockTimeout`` at most. Reads
+  /// continue.
   ///
   /// - Returns: The number of bytes that were freed.
   /// - Throws: `locked`, `timedOut`, `corrupt` when a live record cannot be opened, or `noSpace`,

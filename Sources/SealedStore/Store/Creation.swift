@@ -3,7 +3,8 @@ public import SessionToolsBase
 extension SealedFileStore {
   /// Makes a new, empty store with one key slot, durable when this returns.
   ///
-  /// The directory is made with mode 0700 when it is absent; its parent must exist.
+  /// The directory is made with mode 0700 when it is absent; its parent must exist. Blocks for some
+  /// syncs, and for as long as the source takes: a new ``Passphrase`` takes a second or more.
   ///
   /// - Parameters:
   ///   - path: The store's directory: absent, or an empty one of mode 0700.

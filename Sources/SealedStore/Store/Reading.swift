@@ -44,7 +44,7 @@ extension SealedFileStore {
 
   /// Returns whether there is an item, from the index alone.
   ///
-  /// - Throws: `locked`, `corrupt`, `accessDenied` or `io`.
+  /// - Throws: As ``value(for:)``, and blocks as that does.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
     try find(key, keepingKeys: false) != nil
   }
@@ -54,8 +54,8 @@ extension SealedFileStore {
   /// Names are sealed apart from values, and no value is opened. Up to 10,000 names are then kept
   /// in memory until the store is changed or locked: listing them again takes one look at the mark.
   ///
-  /// - Throws: `locked`, `corrupt` when anything that could be an item was changed,
-  ///   `accessDenied` or `io`.
+  /// - Throws: As ``value(for:)``, and blocks as that does; `corrupt` also when anything that could
+  ///   be an item was changed.
   public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
     try keys(in: namespace, progress: nil)
   }

@@ -4,7 +4,7 @@ import Synchronization
 extension SealedFileStore {
   /// Seals everything again with a new random data key.
   ///
-  /// All slots still open the store.
+  /// All slots still open the store. Blocks the thread as ``compact(progress:)`` does.
   ///
   /// - Throws: As ``compact(progress:)``.
   public func rotate(progress: Progress? = nil) throws(StoreError) {
@@ -32,7 +32,7 @@ extension SealedFileStore {
   /// everything is sealed again.
   ///
   /// A copy of the store that was made before stays readable for anyone who has it and a key that
-  /// opened it.
+  /// opened it. Blocks the thread as ``compact(progress:)`` does.
   ///
   /// - Parameters:
   ///   - sources: The keys that still open the store afterwards; each must open a slot, or be a

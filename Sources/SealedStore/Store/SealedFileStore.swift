@@ -14,6 +14,9 @@ import Synchronization
 /// between processes and see every change that returned before they began, whichever process made
 /// it. Changes made at the same moment in one process share one write and one sync.
 ///
+/// There is no method to close a store: its files are closed with the last reference to it. A
+/// process needs one object for all its threads; a process that was forked opens the store again.
+///
 /// The format is described in the article <doc:FileFormat>.
 public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// The options of an open store.

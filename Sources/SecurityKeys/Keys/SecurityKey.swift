@@ -5,11 +5,11 @@ public import SessionToolsBase
 /// otherwise, its PIN or its own fingerprint reader.
 ///
 /// The key computes the slot's 32 bytes from a secret that never leaves it (the extension
-/// hmac-secret of CTAP 2.1). Who has the store's files, or any backup of them, and the account's
-/// password cannot open the slot without the key; who has the key as well needs its PIN, of which
-/// it accepts eight wrong ones. A key can be lost: give every store a second slot. To shut out a
-/// lost key, remove its slot, then revoke and keep the others: a revocation throws `keyMissing`
-/// while a slot's key is not plugged in.
+/// hmac-secret of CTAP 2.1). A person who has the store's files, or any backup of them, and the
+/// account's password cannot open the slot without the key. A person who has the key as well needs
+/// its PIN, of which it accepts eight wrong ones. A key can be lost: give every store a second
+/// slot. To shut out a lost key, remove its slot, then revoke and keep the others: a revocation
+/// throws `keyMissing` while a slot's key is not plugged in.
 ///
 /// ```swift
 /// let key = SecurityKey(label: "YubiKey of Ada") { question in
@@ -27,7 +27,7 @@ public struct SecurityKey: KeySource {
   public enum Verification: Hashable, Sendable {
     /// The key's PIN or, if it has a reader of its own, a fingerprint.
     case required
-    /// Nothing: who has the store's files and the key opens the store.
+    /// Nothing: a person who has the store's files and the key opens the store.
     case touchOnly
   }
 

@@ -7,7 +7,10 @@ extension AuthenticationGate {
   /// Returns at once if the gate is open. Cancelling the task does not cancel the question.
   ///
   /// - Parameter scene: The scene that shows the question, if there is a choice.
-  /// - Throws: The reason why the person was not authenticated.
+  /// - Throws: The evaluation's error; `timedOut` after ``GateConfiguration/evaluationTimeout``;
+  ///   `appCancel` when the task was cancelled or the gate was invalidated; `systemCancel` when
+  ///   the gate locked again; `busy` when ``GateConfiguration/largestDeferredCount`` calls wait
+  ///   already.
   public func authenticate(in scene: SceneIdentifier? = nil) async throws(AuthenticationError) {
     try await wait(in: nil, timeout: nil, .init(presenter: scene))
     // The gate may have locked again before this task resumed.

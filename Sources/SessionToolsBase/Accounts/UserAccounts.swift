@@ -98,7 +98,10 @@ public final class UserAccounts<User: Codable>: Sendable {
 
   /// Signs a user in, and makes the account the current one.
   ///
-  /// - Throws: The error that kept this from being stored.
+  /// The user is stored first, then the current account. When this throws, the user may be signed
+  /// in and not current.
+  ///
+  /// - Throws: As ``UserSession/logIn(_:)``.
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
     try await session(of: account).logIn(user)
     let book = book
@@ -177,7 +180,7 @@ public final class UserAccounts<User: Codable>: Sendable {
 
   /// Makes an existing account the current one.
   ///
-  /// - Throws: `notSignedIn` when it has no items; the error that kept this from being stored.
+  /// - Throws: `notSignedIn` when it has no items; otherwise as ``SecretStore/apply(_:)``.
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
     try await queues.next.blocking {
@@ -192,9 +195,9 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// Signs an account's user out and removes all of its items; an absent account is not an error.
   ///
   /// If it was the current account, there is no current account afterwards. If this is interrupted,
-  /// the account still exists with its remaining items.
+  /// the account still exists with its remaining items. Nothing is sent to a server.
   ///
-  /// - Throws: The error that kept them from being removed.
+  /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
   public func remove(_ account: AccountIdentifier) async throws {
     let book = book
     try await queues.next.blocking { try book.forget(account) }

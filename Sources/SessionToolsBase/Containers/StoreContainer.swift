@@ -9,6 +9,10 @@ public import Foundation
 /// ```
 ///
 /// It is as durable, as atomic and as secret as its store.
+///
+/// All containers of a namespace share its identifiers, whatever the types of their items. An item
+/// that no longer decodes throws `undecodable`, is `unavailable` as a session's state, and stays:
+/// give new properties of a model a default, or make them optional.
 public struct StoreContainer<Item: Codable>: StoreBackedContainer {
   /// The store that keeps the bytes.
   public let store: any SecretStore

@@ -188,7 +188,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///
   /// `nil` changes nothing, and in particular removes nothing: use ``deleteItem()`` for that.
   ///
-  /// - Throws: The error that kept the item from being stored.
+  /// - Throws: On a store, as ``SecretStore/apply(_:)``, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s; `unencodable`. Otherwise the
+  ///   container's errors.
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
     let shared = try sharedState()
@@ -199,7 +201,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Stores an item, replacing the older one: ``updateItem(_:)`` without blocking.
   ///
-  /// - Throws: The error that kept the item from being stored.
+  /// - Throws: On a store, as ``SecretStore/apply(_:)``, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s; `unencodable`. Otherwise the
+  ///   container's errors.
   open func store(_ item: sending T) async throws {
     let shared = try await sharedState()
     defer { shared.itemHasChanged() }
@@ -209,7 +213,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Removes the item; an absent item is not an error.
   ///
-  /// - Throws: The error that kept the item from being removed.
+  /// - Throws: On a store, as ``SecretStore/apply(_:)``, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s. Otherwise the container's
+  ///   errors.
   open func deleteItem() throws {
     // Creates nothing if there is no item; if that is unknown, removes.
     guard (try? containsItem()) ?? true else { return }
@@ -223,7 +229,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Removes the item: ``deleteItem()`` without blocking.
   ///
-  /// - Throws: The error that kept the item from being removed.
+  /// - Throws: On a store, as ``SecretStore/apply(_:)``, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s. Otherwise the container's
+  ///   errors.
   open func remove() async throws {
     guard (try? await containsItem()) ?? true else { return }
     let shared = try await sharedState()

@@ -104,7 +104,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Where users are `Identifiable` and another one was signed in, `loggedOut(nil)` is announced
   /// first.
   ///
-  /// - Throws: The error that kept the user from being stored; nothing is then announced.
+  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
   open func userDidLogIn(_ user: T) throws {
     // An unreadable user can be replaced; storing to an unreadable store fails below.
     let previous = storedUserIdentifier
@@ -118,7 +118,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Removes the user and announces `loggedOut`.
   ///
   /// - Parameter error: The error that caused it, if any.
-  /// - Throws: The error that kept the user from being removed; nothing is then announced.
+  /// - Throws: As ``Session/deleteItem()``; nothing is then announced.
   open func userDidLogOut(logoutError error: (any Error)?) throws {
     let user = storedUserIdentifier
     try sharedState().leaving(.loggedOut(error)) { try deleteItem() }
@@ -129,7 +129,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///
   /// If no user was signed in, this is a sign-in: `loggedIn` is announced first.
   ///
-  /// - Throws: The error that kept the user from being stored; nothing is then announced.
+  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
   open func userDidUpdate(_ user: T) throws {
     // An unreadable store does not count as signed out; storing to it fails below.
     let isSignIn = (try? containsItem()) == false

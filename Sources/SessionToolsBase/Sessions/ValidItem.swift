@@ -58,6 +58,9 @@ extension Session {
   /// Records the time of the server that issues the items, such as from the `Date` of a response.
   ///
   /// From then on, items expire by that time, whatever the wall clock of this machine says.
+  ///
+  /// - Throws: A ``StoreError``, such as `invalidName`, when the session cannot find out where its
+  ///   item is, which is asked once.
   public func learn(serverTime: Date) async throws {
     try await sharedState().learn(serverTime: serverTime, clock: effectiveRefresher.clock)
   }

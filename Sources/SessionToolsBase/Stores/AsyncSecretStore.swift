@@ -1,7 +1,8 @@
 /// A store whose natural operations are `async`; the blocking ones wait for them.
 ///
-/// Implement ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
-/// ``SecretStore/asyncKeys(in:)`` and both forms of exclusive access.
+/// Implement ``SecretStore/traits``, ``SecretStore/protection()``,
+/// ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
+/// ``SecretStore/asyncKeys(in:)``, ``SecretStore/changes()`` and both forms of exclusive access.
 ///
 /// A blocking call holds its thread until the operation ends, so make it from threads of your own
 /// or of a dispatch queue: from a task it occupies a thread of the cooperative pool.

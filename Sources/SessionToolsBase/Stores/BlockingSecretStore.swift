@@ -2,7 +2,9 @@ public import Dispatch
 
 /// A store whose natural operations block; the `async` ones run them on its queue.
 ///
-/// Implement the blocking requirements, ``queue`` and both forms of exclusive access.
+/// Implement ``queue``, ``SecretStore/traits``, ``SecretStore/protection()``,
+/// ``SecretStore/value(for:)``, ``SecretStore/apply(_:)``, ``SecretStore/keys(in:)``,
+/// ``SecretStore/changes()`` and both forms of exclusive access.
 public protocol BlockingSecretStore: SecretStore {
   /// The queue on which the `async` operations run their blocking twins; read for each operation.
   ///

@@ -97,7 +97,9 @@ extension StoreError.Code {
   public static let timedOut = StoreError.Code("timedOut")
   /// The task was cancelled; nothing was changed.
   public static let cancelled = StoreError.Code("cancelled")
-  /// The disk failed to confirm a change: it may or may not be there after a restart.
+  /// It is not known whether the change was made, or all of it.
+  ///
+  /// The disk, the service or the server did not confirm it: read again.
   public static let outcomeUnknown = StoreError.Code("outcomeUnknown")
   /// Another system call failed.
   public static let io = StoreError.Code("io")
