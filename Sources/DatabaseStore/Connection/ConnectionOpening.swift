@@ -37,7 +37,8 @@ package final class ConnectionOpening: Sendable {
     var failures: [DatabaseFailure] = []
     for (number, endpoint) in endpoints.enumerated() {
       do throws(DatabaseFailure) {
-        let isLast = number == endpoints.count - 1
+        // One that was silent does not get all of the time: another may be promoted meanwhile.
+        let isLast = number == endpoints.count - 1 && (number == 0 || !isSilent(endpoint))
         let connection = try open(endpoint, isLast, password, until: deadline)
         last.withLock { $0 = endpoint }
         silent.withLock { if $0 == endpoint { $0 = nil } }
@@ -56,6 +57,10 @@ package final class ConnectionOpening: Sendable {
     let others = address.endpoints.filter { $0 != last && $0 != silent }
     return address.endpoints.filter { $0 == last && $0 != silent } + others
       + address.endpoints.filter { $0 == silent }
+  }
+
+  private func isSilent(_ endpoint: DatabaseEndpoint) -> Bool {
+    silent.withLock { $0 == endpoint }
   }
 
   /// Notes that an endpoint did not answer in time.

@@ -37,6 +37,16 @@ final class Database: Sendable {
   /// When an operation that begins now has to be over.
   var deadline: ContinuousClock.Instant { .now + timeout }
 
+  /// When the last attempt may begin of what begins now and has to be over by a deadline: when a
+  /// fifth of the time is left.
+  ///
+  /// Each attempt that is given up may leave a process of the server that waits for a lock or a
+  /// standby, and does not notice that its connection is closed.
+  func lastStart(until deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    let now = ContinuousClock.now
+    return deadline - max(.zero, deadline - now) / 5
+  }
+
   /// The connections that a statement is sent on.
   enum Lane {
     /// Those that all callers share, and may wait for.
@@ -53,12 +63,13 @@ final class Database: Sendable {
     _ statement: DatabaseStatement, _ parameters: StatementParameters = StatementParameters(),
     on lane: Lane = .shared, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> DatabaseAnswer {
+    let lastStart = lastStart(until: deadline)
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {
         return try attempt(statement, parameters, as: .read, on: lane, until: deadline)
       } catch {
-        guard isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
+        guard isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
           throw error.storeError(.read, store: name)
         }
       }

@@ -80,6 +80,7 @@ extension SealedDatabaseStore {
     _ statement: DatabaseStatement, _ parameters: StatementParameters,
     until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> (DatabaseAnswer, Bool) {
+    let lastStart = database.lastStart(until: deadline)
     var isUndecided = false
     var pause = RetryPause()
     while true {
@@ -88,7 +89,7 @@ extension SealedDatabaseStore {
         return (answer, isUndecided)
       } catch {
         if case .noAnswer = error { isUndecided = true }
-        guard database.isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
+        guard database.isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
           throw isUndecided ? outcomeUnknown : error.storeError(.write, store: database.name)
         }
       }

@@ -42,8 +42,39 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As ``value(for:)``.
   public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
+    try contains(key, until: database.deadline)
+  }
+
+  /// Returns whether there is an item like the blocking method, on one of a few threads outside of
+  /// the pool of tasks.
+  ///
+  /// - Throws: As the blocking method.
+  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     let deadline = database.deadline
-    return try keys.renewing(until: deadline) { () throws(StoreError) in
+    return try await readQueues.next.blocking { () throws(StoreError) in
+      try self.contains(key, until: deadline)
+    }
+  }
+
+  /// Returns the keys like the blocking method, on one of a few threads outside of the pool of
+  /// tasks.
+  ///
+  /// - Throws: As the blocking method.
+  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+    let deadline = database.deadline
+    return try await readQueues.next.blocking { () throws(StoreError) in
+      // Each page has its own time, once there is a thread in time.
+      guard ContinuousClock.now < deadline else {
+        throw DatabaseFailure.timedOut.storeError(.read, store: self.database.name)
+      }
+      return try self.keys(in: namespace)
+    }
+  }
+
+  private func contains(
+    _ key: StoreKey, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> Bool {
+    try keys.renewing(until: deadline) { () throws(StoreError) in
       guard let row = try row(of: key, .name, until: deadline) else { return false }
       // The name is opened, because both sealings bind whether the item is gone.
       let found = try keys.use { keys throws(StoreError) in

@@ -6,6 +6,8 @@ struct StoreWriter {
   private let store: SealedDatabaseStore
   private let condition: (key: StoreKey, versions: Set<ItemVersion>)?
   private let deadline: ContinuousClock.Instant
+  /// When the last attempt may begin that follows another one.
+  private let lastStart: ContinuousClock.Instant
   /// The same for all attempts: it shows whether one that was not answered was made.
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
@@ -30,6 +32,7 @@ struct StoreWriter {
     self.condition = condition
     self.leases = leases
     self.deadline = deadline
+    lastStart = store.database.lastStart(until: deadline)
     write = WriteIdentifier(bytes: store.environment.random.bytes16())
     var last: [StoreKey: WrittenRow.Change] = [:]
     var order: [StoreKey] = []
@@ -83,7 +86,7 @@ struct StoreWriter {
         return .made
       }
       if try isMade(plan) { return .made }
-      guard pause.wait(until: deadline) else {
+      guard pause.wait(until: lastStart) else {
         throw StoreError(
           .timedOut, store: database.name,
           reason: "other changes of the same items were in the way until the deadline")
@@ -280,7 +283,7 @@ struct StoreWriter {
       case .noAnswer: isUndecided = true
       default: break
       }
-      guard database.isRepeatable(failure, until: deadline), pause.wait(until: deadline) else {
+      guard database.isRepeatable(failure, until: deadline), pause.wait(until: lastStart) else {
         throw failure.storeError(.write, store: database.name)
       }
     }
@@ -302,7 +305,7 @@ struct StoreWriter {
         isUndecided = false
         return
       } catch {
-        guard database.isRepeatable(error, until: deadline), pause.wait(until: deadline) else {
+        guard database.isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
           throw error.storeError(.write, store: database.name)
         }
       }
