@@ -19,7 +19,8 @@ public struct SessionRefresher<Item>: Sendable {
   /// It is never called twice at the same time for one item: among all tasks, threads and processes
   /// where the session's container is on a store (``StoreBackedContainer``), otherwise within this
   /// process. One exception: where exclusive access can be lost (``StoreTraits/exclusionEnds``),
-  /// others go on without a process that stands still in its handler for that long.
+  /// others go on without a process that stands still in its handler for that long. When the access
+  /// cannot be renewed although the process runs, the handler's task is cancelled before it ends.
   public typealias Handler =
     @Sendable (_ request: RefreshRequest<Item>) async throws -> RefreshOutcome<Item>
 
