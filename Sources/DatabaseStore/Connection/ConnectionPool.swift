@@ -183,14 +183,8 @@ package final class ConnectionPool: Sendable {
   }
 
   private func closeIdle() {
-    // Released outside of the lock, because closing sends a farewell.
-    _ = state.withLock { state in
-      state.isAlarmSet = false
-      let end = ContinuousClock.now - idleTime
-      let closed = state.idle.filter { $0.since <= end }
-      state.idle.removeAll { $0.since <= end }
-      return closed
-    }
+    state.withLock { $0.isAlarmSet = false }
+    closeIdle(unusedSince: .now - idleTime)
     closeLater()
   }
 }

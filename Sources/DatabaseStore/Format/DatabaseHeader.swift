@@ -13,7 +13,7 @@ package struct DatabaseHeader: Equatable, Sendable {
   private static let macByteCount = 32
 
   /// The length of a header of 16 slots of the largest size and 8 epochs; a longer one is not read.
-  private static let largestByteCount =
+  static let largestByteCount =
     slotsOffset
     + KeySlot.largestCount
     * (SlotHead.largestByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)

@@ -69,9 +69,9 @@ package struct RowOpener: Sendable {
     return (key, try value(of: row, addressedBy: key))
   }
 
-  private static let largestNameByteCount =
+  static let largestNameByteCount =
     Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
-  private static let largestValueByteCount =
+  static let largestValueByteCount =
     Sodium.tagByteCount
     + Padding.paddedByteCount(for: 4 + DatabaseFormat.largestValueByteCount)
 

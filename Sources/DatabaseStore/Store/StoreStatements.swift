@@ -1,5 +1,4 @@
 import SealedStore
-import SessionToolsBase
 
 /// The statements of a store, with the name of its schema.
 struct StoreStatements: Sendable {
@@ -328,14 +327,6 @@ struct ReadColumns {
 
   /// The length of a hash and of a write identifier.
   private static let hashByteCount = 16
-  private static let largestNameByteCount =
-    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
-  private static let largestValueByteCount =
-    Sodium.tagByteCount
-    + Padding.paddedByteCount(for: 4 + DatabaseFormat.largestValueByteCount)
-  /// More than any header has: what is beside its slots is shorter than one more of them.
-  private static let largestHeaderByteCount =
-    (KeySlot.largestCount + 1) * SlotHead.largestByteCount
 
   init(of table: String = "") {
     self.table = table
@@ -345,9 +336,9 @@ struct ReadColumns {
   var tag: String { beginning("tag", Self.hashByteCount) }
   var write: String { beginning("write", Self.hashByteCount) }
   var nonce: String { beginning("nonce", Sodium.nonceByteCount) }
-  var name: String { beginning("name", Self.largestNameByteCount) }
-  var value: String { beginning("value", Self.largestValueByteCount) }
-  var header: String { beginning("bytes", Self.largestHeaderByteCount) }
+  var name: String { beginning("name", RowOpener.largestNameByteCount) }
+  var value: String { beginning("value", RowOpener.largestValueByteCount) }
+  var header: String { beginning("bytes", DatabaseHeader.largestByteCount) }
 
   private func beginning(_ column: String, _ largestByteCount: Int) -> String {
     "substring(\(table)\(column) FROM 1 FOR \(largestByteCount + 1))"
