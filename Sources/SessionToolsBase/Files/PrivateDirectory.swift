@@ -87,6 +87,10 @@ package final class PrivateDirectory: Sendable {
   /// Some network file systems, and some in user space, do not count links: every file has 0.
   private func checkIsReplaced(_ status: FileStatus, _ name: String) throws(StoreError) {
     guard try self.status(of: name)?.isSameFile(as: status) == true else { return }
+    // In the middle of a rename, the name still leads to the file that already has no link. Renames
+    // lock the directory, so reading it waits until none is under way.
+    _ = try names()
+    guard try self.status(of: name)?.isSameFile(as: status) == true else { return }
     throw StoreError(
       .unsafePermissions, store: pathOfFile(name),
       reason: "its file system counts no hard links, so another name could lead to it",

@@ -149,39 +149,6 @@ enum Swap: String, CaseIterable {
     #expect(try LinuxFileSystem().openDirectory("//").rawValue >= 0)
   }
 
-  @Test(.timeLimit(.minutes(1)))
-  func `files of a file system that counts no links are refused immediately`() throws {
-    let disk = FaultyFileSystem()
-    disk.setAppearance { status in
-      var status = status
-      if status.kind == .regular { status.linkCount = 0 }
-      return status
-    }
-    let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
-    #expect(error.code == .unsafePermissions)
-    #expect(error.reason.contains("counts no hard links"))
-    #expect(disk.openNames.isEmpty)
-  }
-
-  @Test(.timeLimit(.minutes(1)))
-  func `opening a file that is replaced at every attempt fails`() throws {
-    let disk = FaultyFileSystem()
-    let count = Locked<UInt64>(0)
-    disk.setAppearance { status in
-      var status = status
-      if status.kind == .regular { status.linkCount = 0 }
-      status.inode = count.withLock { count in
-        count += 1
-        return count
-      }
-      return status
-    }
-    let error = try error { _ = try scratch.open(StoreEnvironment(fileSystem: disk)) }
-    #expect(error.code == .io)
-    #expect(error.reason == "it is replaced faster than it can be opened")
-    #expect(disk.openNames.isEmpty)
-  }
-
   @Test(arguments: ["journal", "mark"], [Swap.link, .fifo, .readable, .linked])
   func `a file that is swapped while the store is open is refused too`(
     file: String, swap: Swap

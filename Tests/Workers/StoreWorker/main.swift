@@ -23,7 +23,9 @@ func say(_ line: String) {
   FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
 
+/// Ends with a complaint, also on the standard output, so that the test that reads it can show it.
 func fail(_ reason: String) -> Never {
+  say("failed: \(reason)")
   FileHandle.standardError.write(Data("StoreWorker: \(reason)\n".utf8))
   exit(2)
 }
