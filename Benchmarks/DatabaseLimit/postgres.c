@@ -8,7 +8,7 @@
 // MARK: statements, word for word those of the library
 
 static const char header_text[] =
-  "SELECT format, number, least_epoch, substring(bytes FROM 1 FOR 1114164) FROM $.header";
+  "SELECT format, number, least_epoch, substring(bytes FROM 1 FOR 1050833) FROM $.header";
 
 static const char value_text[] =
   "SELECT version, epoch, gone, substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"

@@ -10,11 +10,16 @@ package final class ConnectionOpening: Sendable {
   let address: DatabaseAddress
   private let password: Password
   private let mode: DatabaseStatement.Mode
-  /// The endpoint of the last connection, which is tried first: after a failover, each connection
-  /// would otherwise wait for the servers that are gone.
-  private let last = Mutex<DatabaseEndpoint?>(nil)
-  /// The endpoint that did not answer, which is tried last.
-  private let silent = Mutex<DatabaseEndpoint?>(nil)
+  private let order = Mutex(Order())
+
+  /// What decides in which order the endpoints are tried.
+  private struct Order {
+    /// The endpoint of the last connection, which is tried first: after a failover, each connection
+    /// would otherwise wait for the servers that are gone.
+    var last: DatabaseEndpoint?
+    /// The endpoint that did not answer, which is tried last.
+    var silent: DatabaseEndpoint?
+  }
 
   /// Notes how to connect; connects to nothing.
   package init(
@@ -33,15 +38,18 @@ package final class ConnectionOpening: Sendable {
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {
     let password = try terminatedPassword()
-    let endpoints = orderedEndpoints()
+    let order = order.withLock { $0 }
+    let endpoints = endpoints(in: order)
     var failures: [DatabaseFailure] = []
     for (number, endpoint) in endpoints.enumerated() {
       do throws(DatabaseFailure) {
         // One that was silent does not get all of the time: another may be promoted meanwhile.
-        let isLast = number == endpoints.count - 1 && (number == 0 || !isSilent(endpoint))
+        let isLast = number == endpoints.count - 1 && (number == 0 || endpoint != order.silent)
         let connection = try open(endpoint, isLast, password, until: deadline)
-        last.withLock { $0 = endpoint }
-        silent.withLock { if $0 == endpoint { $0 = nil } }
+        self.order.withLock { order in
+          order.last = endpoint
+          if order.silent == endpoint { order.silent = nil }
+        }
         return connection
       } catch {
         failures.append(error)
@@ -52,20 +60,15 @@ package final class ConnectionOpening: Sendable {
     throw Self.mostTelling(failures)
   }
 
-  private func orderedEndpoints() -> [DatabaseEndpoint] {
-    let (last, silent) = (last.withLock { $0 }, silent.withLock { $0 })
-    let others = address.endpoints.filter { $0 != last && $0 != silent }
-    return address.endpoints.filter { $0 == last && $0 != silent } + others
-      + address.endpoints.filter { $0 == silent }
-  }
-
-  private func isSilent(_ endpoint: DatabaseEndpoint) -> Bool {
-    silent.withLock { $0 == endpoint }
+  private func endpoints(in order: Order) -> [DatabaseEndpoint] {
+    let answering = address.endpoints.filter { $0 != order.silent }
+    return answering.filter { $0 == order.last } + answering.filter { $0 != order.last }
+      + address.endpoints.filter { $0 == order.silent }
   }
 
   /// Notes that an endpoint did not answer in time.
   func avoid(_ endpoint: DatabaseEndpoint) {
-    silent.withLock { $0 = endpoint }
+    order.withLock { $0.silent = endpoint }
   }
 
   /// Asks for the password.

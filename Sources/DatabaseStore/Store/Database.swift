@@ -63,14 +63,31 @@ final class Database: Sendable {
     _ statement: DatabaseStatement, _ parameters: StatementParameters = StatementParameters(),
     on lane: Lane = .shared, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> DatabaseAnswer {
+    do throws(DatabaseFailure) {
+      return try repeating(until: deadline) { () throws(DatabaseFailure) in
+        try attempt(statement, parameters, as: .read, on: lane, until: deadline)
+      }
+    } catch {
+      throw error.storeError(.read, store: name)
+    }
+  }
+
+  /// Makes an attempt again until it succeeds, there is too little time for another one, or none
+  /// would help.
+  ///
+  /// - Throws: The failure of the last attempt.
+  func repeating<Result>(
+    until deadline: ContinuousClock.Instant,
+    _ attempt: () throws(DatabaseFailure) -> Result
+  ) throws(DatabaseFailure) -> Result {
     let lastStart = lastStart(until: deadline)
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {
-        return try attempt(statement, parameters, as: .read, on: lane, until: deadline)
+        return try attempt()
       } catch {
         guard isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
-          throw error.storeError(.read, store: name)
+          throw error
         }
       }
     }
@@ -111,7 +128,9 @@ final class Database: Sendable {
   }
 
   /// Whether the same statement may be answered when it is sent again.
-  func isRepeatable(_ failure: DatabaseFailure, until deadline: ContinuousClock.Instant) -> Bool {
+  private func isRepeatable(
+    _ failure: DatabaseFailure, until deadline: ContinuousClock.Instant
+  ) -> Bool {
     switch failure {
     case .timedOut: ContinuousClock.now < deadline
     case .server(.readOnly): true

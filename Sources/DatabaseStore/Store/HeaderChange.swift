@@ -80,19 +80,19 @@ extension SealedDatabaseStore {
     _ statement: DatabaseStatement, _ parameters: StatementParameters,
     until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> (DatabaseAnswer, Bool) {
-    let lastStart = database.lastStart(until: deadline)
     var isUndecided = false
-    var pause = RetryPause()
-    while true {
-      do throws(DatabaseFailure) {
-        let answer = try database.attempt(statement, parameters, as: .write, until: deadline)
-        return (answer, isUndecided)
-      } catch {
-        if case .noAnswer = error { isUndecided = true }
-        guard database.isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
-          throw isUndecided ? outcomeUnknown : error.storeError(.write, store: database.name)
+    do throws(DatabaseFailure) {
+      let answer = try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+        do throws(DatabaseFailure) {
+          return try database.attempt(statement, parameters, as: .write, until: deadline)
+        } catch {
+          if case .noAnswer = error { isUndecided = true }
+          throw error
         }
       }
+      return (answer, isUndecided)
+    } catch {
+      throw isUndecided ? outcomeUnknown : error.storeError(.write, store: database.name)
     }
   }
 

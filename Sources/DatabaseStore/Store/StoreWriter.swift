@@ -6,8 +6,6 @@ struct StoreWriter {
   private let store: SealedDatabaseStore
   private let condition: (key: StoreKey, versions: Set<ItemVersion>)?
   private let deadline: ContinuousClock.Instant
-  /// When the last attempt may begin that follows another one.
-  private let lastStart: ContinuousClock.Instant
   /// The same for all attempts: it shows whether one that was not answered was made.
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
@@ -32,7 +30,6 @@ struct StoreWriter {
     self.condition = condition
     self.leases = leases
     self.deadline = deadline
-    lastStart = store.database.lastStart(until: deadline)
     write = WriteIdentifier(bytes: store.environment.random.bytes16())
     var last: [StoreKey: WrittenRow.Change] = [:]
     var order: [StoreKey] = []
@@ -75,6 +72,7 @@ struct StoreWriter {
   }
 
   private mutating func decide() throws(StoreError) -> ChangeOutcome {
+    let lastStart = database.lastStart(until: deadline)
     var pause = RetryPause()
     while true {
       if let outcome = try compare() { return outcome }
@@ -266,26 +264,24 @@ struct StoreWriter {
   private mutating func send(
     _ statement: DatabaseStatement, _ parameters: StatementParameters
   ) throws(StoreError) -> Bool {
-    var pause = RetryPause()
-    while true {
-      let failure: DatabaseFailure
-      do throws(DatabaseFailure) {
-        let answer = try database.attempt(
-          statement, parameters, as: .write, until: deadline)
-        guard answer.rowCount > 0 else { return false }
-        isUndecided = false
-        return true
-      } catch {
-        failure = error
+    do throws(DatabaseFailure) {
+      return try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+        do throws(DatabaseFailure) {
+          let answer = try database.attempt(statement, parameters, as: .write, until: deadline)
+          guard answer.rowCount > 0 else { return false }
+          isUndecided = false
+          return true
+        } catch {
+          switch error {
+          case .server(.divisionByZero): return false
+          case .noAnswer: isUndecided = true
+          default: break
+          }
+          throw error
+        }
       }
-      switch failure {
-      case .server(.divisionByZero): return false
-      case .noAnswer: isUndecided = true
-      default: break
-      }
-      guard database.isRepeatable(failure, until: deadline), pause.wait(until: lastStart) else {
-        throw failure.storeError(.write, store: database.name)
-      }
+    } catch {
+      throw error.storeError(.write, store: database.name)
     }
   }
 
@@ -297,18 +293,14 @@ struct StoreWriter {
     guard let row = plan.first(where: \.isChanged) else { return }
     var parameters = StatementParameters(row.address)
     parameters.append(write.bytes)
-    var pause = RetryPause()
-    while true {
-      do throws(DatabaseFailure) {
-        _ = try database.attempt(
+    do throws(DatabaseFailure) {
+      _ = try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+        try database.attempt(
           database.statements.confirm, parameters, as: .write, until: deadline)
-        isUndecided = false
-        return
-      } catch {
-        guard database.isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
-          throw error.storeError(.write, store: database.name)
-        }
       }
+      isUndecided = false
+    } catch {
+      throw error.storeError(.write, store: database.name)
     }
   }
 }
