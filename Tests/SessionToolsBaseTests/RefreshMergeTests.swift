@@ -1,0 +1,87 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// Tests of items that hold more than tokens, and are changed while their tokens are refreshed.
+@Suite(.timeLimit(.minutes(20))) struct `the merge of a refresh` {
+  let clock = ManualClock()
+  let store = MemoryStore()
+
+  private struct Profile: Codable, Equatable, Identifiable, Sendable {
+    var id = "ada"
+    var token = 0
+    var picture = "old"
+  }
+
+  /// Returns a session of profiles, of which those with the first token have expired.
+  private func profiles(
+    in store: some SecretStore,
+    refresh: @escaping @Sendable (Profile) async throws -> Void
+  ) throws -> UserSession<Profile> {
+    let clock = clock
+    let refresher = SessionRefresher<Profile>(
+      clock: clock, expiration: { clock.now + ($0.token == 0 ? -1 : 3600) },
+      merge: { sent, refreshed, stored in
+        guard stored.token == sent.token else { return nil }
+        var both = stored
+        both.token = refreshed.token
+        return both
+      }
+    ) { request in
+      try await refresh(request.item)
+      return .refreshed(Profile(token: request.item.token + 1))
+    }
+    return UserSession(
+      container: try StoreContainer<Profile>(store, service: "mail"), storageIdentifier: "profile",
+      notificationPoster: nil, refresher: refresher)
+  }
+
+  @Test func `a change during a refresh is merged with the refreshed item`() async throws {
+    let held = Shared<UserSession<Profile>?>(nil)
+    let session = try profiles(in: store) { item in
+      try held.current?.didUpdate(Profile(picture: "new"))
+    }
+    held.update { $0 = session }
+    try session.didLogIn(Profile())
+    #expect(try await session.validItem() == Profile(token: 1, picture: "new"))
+    #expect(session.currentUser == Profile(token: 1, picture: "new"))
+    held.update { $0 = nil }
+  }
+
+  /// Each of the calls fails that store the refreshed item, one at a time.
+  @Test func `a change during a refresh is merged later if the store fails`() async throws {
+    for number in 0..<6 {
+      let store = FaultyStore(MemoryStore())
+      let held = Shared<UserSession<Profile>?>(nil)
+      let requests = Shared(0)
+      let session = try profiles(in: store) { item in
+        requests.update { $0 += 1 }
+        try held.current?.didUpdate(Profile(picture: "new"))
+        store.inject(.failing(StoreError.locked), after: number)
+      }
+      held.update { $0 = session }
+      try session.didLogIn(Profile())
+      _ = try? await session.validItem()
+      store.removeFaults()
+      #expect(try await session.validItem() == Profile(token: 1, picture: "new"), "\(number)")
+      #expect(requests.current == 1)
+      held.update { $0 = nil }
+    }
+  }
+
+  @Test func `a refreshed item that could not be stored is merged with a later change`()
+    async throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let requests = Shared(0)
+    let session = try profiles(in: store) { _ in requests.update { $0 += 1 } }
+    try session.didLogIn(Profile())
+    // The first one is the notice that the token may be spent.
+    store.inject(.failing(StoreError.locked), into: [.apply], after: 1)
+    await #expect(throws: StoreError.self) { try await session.validItem() }
+    try session.didUpdate(Profile(picture: "new"))
+    #expect(try await session.validItem() == Profile(token: 1, picture: "new"))
+    #expect(requests.current == 1)
+  }
+}
