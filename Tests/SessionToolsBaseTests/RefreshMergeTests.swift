@@ -84,4 +84,54 @@ import Testing
     #expect(try await session.validItem() == Profile(token: 1, picture: "new"))
     #expect(requests.current == 1)
   }
+
+  private final class Secret: Codable, Sendable {}
+
+  private struct Account: Codable, Identifiable, Sendable {
+    var id = "ada"
+    var isNew = false
+    var secret = Secret()
+  }
+
+  enum Use: CaseIterable, Sendable {
+    case read, refresh, signOut
+  }
+
+  @Test(arguments: Use.allCases)
+  func `what could not be stored is discarded when the user was signed out elsewhere`(
+    before use: Use
+  ) async throws {
+    let faulty = FaultyStore(store)
+    let clock = clock
+    let secret = Shared(WeakSecret())
+    let session = UserSession<Account>(
+      container: try StoreContainer<Account>(faulty, service: "mail"),
+      storageIdentifier: "account", notificationPoster: nil,
+      refresher: SessionRefresher(
+        clock: clock, expiration: { clock.now.addingTimeInterval($0.isNew ? 3600 : -1) }
+      ) { _ in
+        let account = Account(isNew: true)
+        secret.update { $0.value = account.secret }
+        return .refreshed(account)
+      })
+    try session.didLogIn(Account())
+    // The first one is the notice that the token may be spent.
+    faulty.inject(.failing(StoreError.locked), into: [.apply], after: 1)
+    await #expect(throws: StoreError.self) { try await session.validItem() }
+    #expect(secret.current.value != nil)
+    faulty.removeFaults()
+    try await store.apply(store.keys(in: nil).map { .remove($0) })
+    switch use {
+    case .read:
+      await #expect(throws: SessionError.self) { try await session.validItem() }
+    case .refresh:
+      await #expect(throws: SessionError.self) { try await session.validItem(.always) }
+    case .signOut: try await session.remove()
+    }
+    #expect(secret.current.value == nil)
+  }
+
+  private struct WeakSecret: @unchecked Sendable {
+    weak var value: Secret?
+  }
 }

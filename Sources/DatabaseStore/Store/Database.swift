@@ -75,12 +75,17 @@ final class Database: Sendable {
   /// Makes an attempt again until it succeeds, there is too little time for another one, or none
   /// would help.
   ///
+  /// - Parameters:
+  ///   - deadline: When it has to be over.
+  ///   - lastStart: When the last attempt may begin; by default for an operation that begins now.
+  ///   - attempt: Makes the attempt.
+  /// - Returns: The result of the attempt that succeeded.
   /// - Throws: The failure of the last attempt.
   func repeating<Result>(
-    until deadline: ContinuousClock.Instant,
+    until deadline: ContinuousClock.Instant, lastStart: ContinuousClock.Instant? = nil,
     _ attempt: () throws(DatabaseFailure) -> Result
   ) throws(DatabaseFailure) -> Result {
-    let lastStart = lastStart(until: deadline)
+    let lastStart = lastStart ?? self.lastStart(until: deadline)
     var pause = RetryPause()
     while true {
       do throws(DatabaseFailure) {

@@ -24,7 +24,7 @@ extension SealedDatabaseStore {
     while try !leases.take(lease, until: database.deadline) {
       guard pause.wait(until: deadline) else { throw isHeld }
     }
-    defer { leases.release(lease) }
+    defer { leases.release(lease, until: leases.releaseDeadline) }
     return try Lease.$all.withValue(Lease.all + [lease]) { try body() }
   }
 
@@ -76,7 +76,8 @@ extension SealedDatabaseStore {
 
   private func release(_ lease: Lease) async {
     // On the other queues it could wait for the changes of those who wait for this name.
-    await readQueues.next.blocking { self.leases.release(lease) }
+    let deadline = leases.releaseDeadline
+    await leaseQueues.next.blocking { self.leases.release(lease, until: deadline) }
   }
 
   private func lease(on key: StoreKey) throws(StoreError) -> Lease {
@@ -127,7 +128,7 @@ extension SealedDatabaseStore: LeasingStore {
       guard let rest = held.map(\.rest).min(), rest > .zero else { return false }
       if rest > sixth { continue }
       let deadline = ContinuousClock.now + rest / 2
-      await readQueues.next.blocking { try? self.leases.renew(held, until: deadline) }
+      await leaseQueues.next.blocking { try? self.leases.renew(held, until: deadline) }
       if held.contains(where: { $0.rest <= sixth }) { return !Task.isCancelled }
     }
     return false

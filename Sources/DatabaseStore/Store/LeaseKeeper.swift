@@ -72,6 +72,10 @@ final class LeaseKeeper: Sendable {
   func take(
     _ lease: Lease, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
+    guard ContinuousClock.now < deadline else {
+      // Nothing is sent, so there is nothing to give back.
+      throw DatabaseFailure.timedOut.storeError(.read, store: database.name)
+    }
     var parameters = Self.parameters(lease)
     parameters.append(microseconds)
     do throws(StoreError) {
@@ -80,7 +84,7 @@ final class LeaseKeeper: Sendable {
       guard answer.rowCount > 0 else { return false }
       lease.last(for: environment.leaseDuration, from: start)
     } catch {
-      release(lease)
+      release(lease, until: releaseDeadline)
       throw error
     }
     state.withLock { $0.held[ObjectIdentifier(lease)] = lease }
@@ -88,11 +92,13 @@ final class LeaseKeeper: Sendable {
     return true
   }
 
-  /// Gives a lease back, if the server can be reached; otherwise it ends by itself.
-  func release(_ lease: Lease) {
+  /// When a lease has to be given back that is no longer needed from now on.
+  var releaseDeadline: ContinuousClock.Instant { min(database.deadline, .now + .seconds(1)) }
+
+  /// Gives a lease back, if the server can be reached in time; otherwise it ends by itself.
+  func release(_ lease: Lease, until deadline: ContinuousClock.Instant) {
     lease.finish()
     _ = state.withLock { $0.held.removeValue(forKey: ObjectIdentifier(lease)) }
-    let deadline = min(database.deadline, .now + .seconds(1))
     _ = try? database.read(release, Self.parameters(lease), until: deadline)
   }
 

@@ -44,6 +44,9 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   let readQueues: BlockingQueues
   /// The threads for `async` changes, apart from reads because a change may wait for others.
   let writeQueues: BlockingQueues
+  /// The threads on which leases are given back and renewed: none of them takes long, so that a
+  /// handler that loses its lease is asked in time to end.
+  let leaseQueues: BlockingQueues
   let poller: ChangePoller
   let sweeper: Sweeper
 
@@ -64,6 +67,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     let count = options.largestConnectionCount
     readQueues = BlockingQueues("session-tools.database.read", count: count)
     writeQueues = BlockingQueues("session-tools.database.write", count: count)
+    leaseQueues = BlockingQueues("session-tools.database.lease", count: count)
     poller = ChangePoller(database, keys, environment)
     sweeper = Sweeper(database, environment)
   }

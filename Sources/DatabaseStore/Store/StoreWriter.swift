@@ -6,6 +6,8 @@ struct StoreWriter {
   private let store: SealedDatabaseStore
   private let condition: (key: StoreKey, versions: Set<ItemVersion>)?
   private let deadline: ContinuousClock.Instant
+  /// When the last attempt may begin.
+  private let lastStart: ContinuousClock.Instant
   /// The same for all attempts: it shows whether one that was not answered was made.
   private let write: WriteIdentifier
   private var rows: [WrittenRow]
@@ -30,6 +32,7 @@ struct StoreWriter {
     self.condition = condition
     self.leases = leases
     self.deadline = deadline
+    lastStart = store.database.lastStart(until: deadline)
     write = WriteIdentifier(bytes: store.environment.random.bytes16())
     var last: [StoreKey: WrittenRow.Change] = [:]
     var order: [StoreKey] = []
@@ -66,17 +69,24 @@ struct StoreWriter {
     do throws(StoreError) {
       return try decide()
     } catch {
-      guard isUndecided else { throw error }
-      throw DatabaseFailure.noAnswer(.brokenConnection).storeError(.write, store: database.name)
+      throw isUndecided ? undecided : error
     }
   }
 
+  private var undecided: StoreError {
+    DatabaseFailure.noAnswer(.brokenConnection).storeError(.write, store: database.name)
+  }
+
   private mutating func decide() throws(StoreError) -> ChangeOutcome {
-    let lastStart = database.lastStart(until: deadline)
     var pause = RetryPause()
     while true {
-      if let outcome = try compare() { return outcome }
-      if !rows.allSatisfy(\.isKnown) { _ = try look() }
+      if let outcome = try compare() {
+        // The attempt may have been made since the last look, and its item replaced.
+        guard !isUndecided else { throw undecided }
+        return outcome
+      }
+      // After an attempt that may still be made, the next one must expect the same rows.
+      if !isUndecided, !rows.allSatisfy(\.isKnown) { _ = try look() }
       guard rows.contains(where: \.isReason) else { return .made }
       let (plan, statement, parameters) = try seal(rows)
       if try send(statement, parameters) {
@@ -157,8 +167,7 @@ struct StoreWriter {
         return true
       case .notMade: isUndecided = false
       case .notYet: break
-      case .unknown:
-        throw DatabaseFailure.noAnswer(.brokenConnection).storeError(.write, store: database.name)
+      case .unknown: throw undecided
       }
     }
     if !look.areLeasesHeld {
@@ -265,7 +274,9 @@ struct StoreWriter {
     _ statement: DatabaseStatement, _ parameters: StatementParameters
   ) throws(StoreError) -> Bool {
     do throws(DatabaseFailure) {
-      return try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+      return try database.repeating(
+        until: deadline, lastStart: lastStart
+      ) { () throws(DatabaseFailure) in
         do throws(DatabaseFailure) {
           let answer = try database.attempt(statement, parameters, as: .write, until: deadline)
           guard answer.rowCount > 0 else { return false }
@@ -294,7 +305,9 @@ struct StoreWriter {
     var parameters = StatementParameters(row.address)
     parameters.append(write.bytes)
     do throws(DatabaseFailure) {
-      _ = try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+      _ = try database.repeating(
+        until: deadline, lastStart: lastStart
+      ) { () throws(DatabaseFailure) in
         try database.attempt(
           database.statements.confirm, parameters, as: .write, until: deadline)
       }

@@ -96,6 +96,7 @@ struct SessionRefresh<Item: Codable> {
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
       // The user has signed out. A notice that stays is harmless.
+      shared.unsaved = nil
       try? await storage.removeSpentNotice()
       throw session.notSignedIn
     }

@@ -20,7 +20,8 @@ public struct SessionRefresher<Item>: Sendable {
   /// where the session's container is on a store (``StoreBackedContainer``), otherwise within this
   /// process. One exception: where exclusive access can be lost (``StoreTraits/exclusionEnds``),
   /// others go on without a process that stands still in its handler for that long. When the access
-  /// cannot be renewed although the process runs, the handler's task is cancelled before it ends.
+  /// cannot be renewed although the process runs, the handler's task is cancelled some seconds
+  /// before the access ends; a handler that goes on nevertheless may run beside another one.
   public typealias Handler =
     @Sendable (_ request: RefreshRequest<Item>) async throws -> RefreshOutcome<Item>
 

@@ -218,8 +218,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///   errors.
   open func deleteItem() throws {
     // Creates nothing if there is no item; if that is unknown, removes.
-    guard (try? containsItem()) ?? true else { return }
+    let isPresent = (try? containsItem()) ?? true
     let shared = try sharedState()
+    guard isPresent else { return shared.forgetRefresh() }
     try shared.leaving(.loggedOut(nil)) {
       defer { shared.itemHasChanged() }
       try storage().remove()
@@ -233,8 +234,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///   changes of the item take longer than 10 s. Otherwise the container's
   ///   errors.
   open func remove() async throws {
-    guard (try? await containsItem()) ?? true else { return }
+    let isPresent = (try? await containsItem()) ?? true
     let shared = try await sharedState()
+    guard isPresent else { return shared.forgetRefresh() }
     try await shared.leaving(.loggedOut(nil)) {
       defer { shared.itemHasChanged() }
       try await storage().remove()

@@ -83,7 +83,12 @@ extension Session {
   private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
     let shared = try await sharedState()
     var due: Due?
-    if let usable = try await usableSnapshot(strategy, shared, &due) { return usable }
+    do {
+      if let usable = try await usableSnapshot(strategy, shared, &due) { return usable }
+    } catch SessionError.notSignedIn where shared.unsaved != nil {
+      // The user signed out elsewhere: a refresh finds that out, and discards what was not stored.
+      return try await snapshot(otherThan: nil, shared)
+    }
     guard let due else { throw notSignedIn }
     guard let wait = due.wait else { return try await snapshot(otherThan: due.version, shared) }
     let refreshed: RefreshedItem

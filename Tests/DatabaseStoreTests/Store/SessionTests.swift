@@ -53,13 +53,15 @@ import Testing
     var environment = DatabaseEnvironment()
     environment.leaseDuration = .seconds(3)
     let handlerTime = Mutex<Duration?>(nil)
+    let store = try place.reopened(environment: environment)
+    let other = try StoreKey("other", in: StoreNamespace(service: "mail"))
     let session = UserSession(
-      container: AnySessionContainer(
-        try StoreContainer<Token>(
-          place.reopened(environment: environment), service: "mail")),
+      container: AnySessionContainer(try StoreContainer<Token>(store, service: "mail")),
       storageIdentifier: "token", notificationPoster: nil,
       refresher: SessionRefresher { request in
         proxy.isSilent = true
+        // They want all threads for reads until long after the access has ended.
+        for _ in 0..<200 { Task { try await store.asyncValue(for: other) } }
         let begin = ContinuousClock.now
         defer { handlerTime.withLock { $0 = .now - begin } }
         try await Task.sleep(for: .seconds(600))
@@ -68,6 +70,6 @@ import Testing
     try session.didLogIn(Token(number: 1, expirationDate: .distantPast))
     await #expect(throws: (any Error).self) { try await session.validItem() }
     let time = try #require(handlerTime.withLock { $0 })
-    #expect(time < .seconds(30))
+    #expect(time < environment.leaseDuration)
   }
 }

@@ -123,6 +123,30 @@ import Testing
     #expect(ContinuousClock.now - begin < .seconds(30))
   }
 
+  @Test func `refuses exclusive access in time however many tasks wait for a thread`()
+    async throws
+  {
+    let line = try await Line(timeout: .seconds(1))
+    line.proxy.isSilent = true
+    let store = line.store
+    let longest = try await withThrowingTaskGroup(of: Duration.self) { group in
+      for number in 0..<400 {
+        let key = try StoreKey("\(number)", in: line.items[0].namespace)
+        group.addTask {
+          let begin = ContinuousClock.now
+          await #expect(throws: StoreError.self) {
+            try await store.withExclusiveAccess(to: key, timeout: .seconds(1)) {
+              await Task.yield()
+            }
+          }
+          return .now - begin
+        }
+      }
+      return try await group.reduce(.zero) { max($0, $1) }
+    }
+    #expect(longest < .seconds(10))
+  }
+
   /// A machine that is gone does not answer, and refuses no connection either.
   @Test func `reaches another server in its time when the first one is silent`() async throws {
     let line = try await Line()

@@ -70,4 +70,23 @@ import Testing
       }
     }
   }
+
+  @Test func `a name that still leads to the replaced file is looked up again`() throws {
+    let disk = FaultyFileSystem()
+    let directory = try PrivateDirectory(scratch.path, fileSystem: disk)
+    let count = Locked(0)
+    disk.setAppearance { status in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      var status = status
+      // The open file, its name in the middle of the rename, and its name after it.
+      if number <= 2 { status.linkCount = 0 }
+      if number == 3 { status.inode += 1 }
+      return status
+    }
+    #expect(try directory.open("journal", .read) != nil)
+    #expect(count.value == 4)
+  }
 }
