@@ -49,7 +49,7 @@ import Testing
     let proxy = try FaultProxy(to: server.port)
     var place = made.place
     place.address = server.address(port: proxy.port, "sslmode=disable")
-    place.options.operationTimeout = .seconds(2)
+    place.options.operationTimeout = .seconds(8)
     var environment = DatabaseEnvironment()
     environment.leaseDuration = .seconds(3)
     let handlerTime = Mutex<Duration?>(nil)
