@@ -21,9 +21,9 @@ public struct RefreshPolicy: Sendable {
   /// How long a refresh handler may take; 2 min.
   ///
   /// Its task is then cancelled; an outcome that it returns nevertheless is used. A handler that
-  /// ignores the cancellation keeps all others from refreshing until it ends, or until its access is
-  /// lost; a handler of iOS-SessionTools does so no longer than this time. On Linux, a request with
-  /// `URLSession` is not safe to cancel; see ``Session/withValidItem(_:isRejected:)``.
+  /// ignores the cancellation keeps all others from refreshing until it ends, or until its access
+  /// is lost; a handler of iOS-SessionTools does so no longer than this time. On Linux, a request
+  /// with `URLSession` is not safe to cancel; see ``Session/withValidItem(_:isRejected:)``.
   public var handlerTimeout: Duration = .seconds(120)
 
   /// How many tries may fail within ``tryWindow``; 5.
