@@ -35,14 +35,21 @@ struct HeaderFiles {
   /// - Throws: `unavailable` when there is no store, `corrupt` when neither can be used,
   ///   `unsupportedVersion`, `unsafePermissions`, `accessDenied` or `io`.
   func read() throws(StoreError) -> (header: Header, isFromCopy: Bool) {
-    let primary = try content(of: StoreFile.header)
+    var primary = try content(of: StoreFile.header)
     if let header = try usable(primary) { return (header, false) }
     let copy = try content(of: StoreFile.headerCopy)
+    let hasRemains = try copy == .missing && hasRemains()
+    if primary == .missing {
+      // Another process may be making the store. The header comes before all that was found since
+      // the first look, and is never removed, so that this look finds it.
+      primary = try content(of: StoreFile.header)
+      if let header = try usable(primary) { return (header, false) }
+    }
     if let header = try usable(copy) { return (header, true) }
     guard primary == .missing, copy == .missing else {
       throw corrupt("the header and its copy are damaged")
     }
-    guard try !hasRemains() else { throw corrupt("the header and its copy are missing") }
+    guard !hasRemains else { throw corrupt("the header and its copy are missing") }
     throw .noStore(inDirectory: directory.path)
   }
 

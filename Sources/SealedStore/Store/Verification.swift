@@ -79,10 +79,17 @@ extension SealedFileStore {
   private func loaded(
     holding hold: WriterHold, by loader: StoreLoader
   ) throws(StoreError) -> LoadedState {
+    var last: [UInt8]?
     while true {
-      if let found = try load(holding: hold, by: loader) { return found }
-      let found = try settling { hold throws(StoreError) in try load(holding: hold, by: loader) }
+      let seen = try loader.markBytes()
+      if let found = try load(holding: hold, by: loader, after: last) { return found }
+      let found = try settling { hold throws(StoreError) in
+        try load(holding: hold, by: loader, after: nil)
+      }
       if let found { return found }
+      // Another process changes the store: what is behind the mark of this look is settled once
+      // there is a later one.
+      last = seen
     }
   }
 
@@ -91,7 +98,7 @@ extension SealedFileStore {
   /// The keys are not in use while a caller waits for that lock: a rotation that holds the lock
   /// waits for all uses of the old keys.
   private func load(
-    holding hold: WriterHold, by loader: StoreLoader
+    holding hold: WriterHold, by loader: StoreLoader, after mark: [UInt8]?
   ) throws(StoreError) -> LoadedState? {
     let (keys, slot, furthest) = try withState { open in
       open.keys.beginUse()
@@ -100,7 +107,7 @@ extension SealedFileStore {
     var search = KeySearch(by: .keys(keys), slot: slot)
     do throws(StoreError) {
       if let state = try loader.load(
-        &search, holding: hold, after: LastLook(furthest: furthest, mark: nil))
+        &search, holding: hold, after: LastLook(furthest: furthest, mark: mark))
       {
         return LoadedState(state: state, keys: keys)
       }

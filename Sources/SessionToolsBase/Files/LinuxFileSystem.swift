@@ -51,8 +51,10 @@ package final class LinuxFileSystem: FileSystem {
       }
     // O_NONBLOCK: a FIFO put in a file's place must not block the process that opens it.
     let always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-    let result = try check("openat") {
-      unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)
+    let result = try repeatingWhileLeased { () throws(SystemCallError) in
+      try check("openat") {
+        unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)
+      }
     }
     if access == .create {
       // The process's mask may have taken rights away.
@@ -64,6 +66,24 @@ package final class LinuxFileSystem: FileSystem {
       }
     }
     return Descriptor(rawValue: result)
+  }
+
+  /// Opens a file again until no process has a lease on it, for 5 s at most.
+  ///
+  /// A server of NFS or Samba has a lease on what its clients read, and is told by the first attempt
+  /// to give it up; with `O_NONBLOCK` the kernel does not wait for that.
+  private func repeatingWhileLeased(
+    _ open: () throws(SystemCallError) -> Int32
+  ) throws(SystemCallError) -> Int32 {
+    let end = ContinuousClock.now + .seconds(5)
+    while true {
+      do throws(SystemCallError) {
+        return try open()
+      } catch {
+        guard error.errno == EAGAIN, ContinuousClock.now < end else { throw error }
+        usleep(5000)
+      }
+    }
   }
 
   package func close(_ descriptor: Descriptor) {
