@@ -38,7 +38,7 @@ struct HeaderFiles {
     var primary = try content(of: StoreFile.header)
     if let header = try usable(primary) { return (header, false) }
     let copy = try content(of: StoreFile.headerCopy)
-    let hasRemains = try copy == .missing && hasRemains()
+    let hasRemains = copy == .missing ? try hasRemains() : false
     if primary == .missing {
       // Another process may be making the store. The header comes before all that was found since
       // the first look, and is never removed, so that this look finds it.
