@@ -70,8 +70,8 @@ package final class LinuxFileSystem: FileSystem {
 
   /// Opens a file again until no process has a lease on it, for 5 s at most.
   ///
-  /// A server of NFS or Samba has a lease on what its clients read, and is told by the first attempt
-  /// to give it up; with `O_NONBLOCK` the kernel does not wait for that.
+  /// A server of NFS or Samba has a lease on what its clients read, and the first attempt asks it
+  /// to give that up; with `O_NONBLOCK` the kernel does not wait for it.
   private func repeatingWhileLeased(
     _ open: () throws(SystemCallError) -> Int32
   ) throws(SystemCallError) -> Int32 {
