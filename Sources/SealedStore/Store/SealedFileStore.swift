@@ -195,7 +195,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   private func withSettledState<Result: Sendable>(
     _ body: (inout OpenState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
-    try settling { hold throws(StoreError) in
+    try settling(unlessMarkIsNot: try loader.markBytes()) { hold throws(StoreError) in
       try withState { open throws(StoreError) in
         _ = try open.refresh(from: loader, holding: hold)
         return try body(&open)
@@ -204,15 +204,17 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   }
 
   /// Runs a closure with the writer's lock, as the only thread of this process that settles or
-  /// writes; `nil` when the mark changed while another process had the lock.
+  /// writes; `nil` when the mark is no longer the one that was seen, and another process has the
+  /// lock.
   ///
   /// - Throws: `timedOut`, `io`, or an error of the closure.
   func settling<Result: Sendable>(
+    unlessMarkIsNot seen: [UInt8]?,
     _ body: (WriterHold) throws(StoreError) -> Result?
   ) throws(StoreError) -> Result? {
     try writer.withLock { _ throws(StoreError) in
       try loader.whileSettling(
-        with: lockFile, unlessMarkIsNot: try loader.markBytes(), body)
+        with: lockFile, unlessMarkIsNot: seen, body)
     }
   }
 

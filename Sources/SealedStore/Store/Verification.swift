@@ -79,17 +79,15 @@ extension SealedFileStore {
   private func loaded(
     holding hold: WriterHold, by loader: StoreLoader
   ) throws(StoreError) -> LoadedState {
-    var last: [UInt8]?
+    var seen: [UInt8]?
     while true {
-      let seen = try loader.markBytes()
-      if let found = try load(holding: hold, by: loader, after: last) { return found }
-      let found = try settling { hold throws(StoreError) in
+      if let found = try load(holding: hold, by: loader, after: seen) { return found }
+      // If another process writes a later mark meanwhile, what is behind that one needs no lock.
+      seen = try loader.markBytes()
+      let found = try settling(unlessMarkIsNot: seen) { hold throws(StoreError) in
         try load(holding: hold, by: loader, after: nil)
       }
       if let found { return found }
-      // Another process changes the store: what is behind the mark of this look is settled once
-      // there is a later one.
-      last = seen
     }
   }
 

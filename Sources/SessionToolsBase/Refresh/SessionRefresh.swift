@@ -95,8 +95,9 @@ struct SessionRefresh<Item: Codable> {
 
   private func step() async throws -> Step {
     guard let snapshot = try await snapshot() else {
-      // The user has signed out. A notice that stays is harmless.
+      // The user has signed out.
       shared.unsaved = nil
+      // A notice that stays is harmless.
       try? await storage.removeSpentNotice()
       throw session.notSignedIn
     }

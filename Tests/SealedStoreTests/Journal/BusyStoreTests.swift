@@ -51,9 +51,7 @@ import Testing
         return
       }
       defer { isOver.withLock { $0 = true } }
-      let begin = ContinuousClock.now
       #expect(try store.verify().findings.filter(\.isDamage) == [])
-      print("verified in \(ContinuousClock.now - begin)")
     }
   }
 }

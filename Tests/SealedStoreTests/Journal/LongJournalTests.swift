@@ -208,7 +208,7 @@ import Testing
     #expect(!report.isSound)
     #expect(report.recordCount == 1)
     #expect(report.journalByteCount == byteCount)
-    #expect(disk.count(.read) < 50)
+    #expect(disk.count(.read) < 40)
   }
 
   @Test func `every short value between any number of long values with holes is found`()
