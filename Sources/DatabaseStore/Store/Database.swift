@@ -63,12 +63,8 @@ final class Database: Sendable {
     _ statement: DatabaseStatement, _ parameters: StatementParameters = StatementParameters(),
     on lane: Lane = .shared, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> DatabaseAnswer {
-    do throws(DatabaseFailure) {
-      return try repeating(until: deadline) { () throws(DatabaseFailure) in
-        try attempt(statement, parameters, as: .read, on: lane, until: deadline)
-      }
-    } catch {
-      throw error.storeError(.read, store: name)
+    try repeating(.read, until: deadline) { () throws(DatabaseFailure) in
+      try attempt(statement, parameters, as: .read, on: lane, until: deadline)
     }
   }
 
@@ -76,15 +72,17 @@ final class Database: Sendable {
   /// would help.
   ///
   /// - Parameters:
+  ///   - effect: The effect of the statement, for the error.
   ///   - deadline: When it has to be over.
   ///   - lastStart: When the last attempt may begin; by default for an operation that begins now.
   ///   - attempt: Makes the attempt.
   /// - Returns: The result of the attempt that succeeded.
-  /// - Throws: The failure of the last attempt.
+  /// - Throws: As the failure of the last attempt.
   func repeating<Result>(
-    until deadline: ContinuousClock.Instant, lastStart: ContinuousClock.Instant? = nil,
+    _ effect: DatabaseStatement.Effect, until deadline: ContinuousClock.Instant,
+    lastStart: ContinuousClock.Instant? = nil,
     _ attempt: () throws(DatabaseFailure) -> Result
-  ) throws(DatabaseFailure) -> Result {
+  ) throws(StoreError) -> Result {
     let lastStart = lastStart ?? self.lastStart(until: deadline)
     var pause = RetryPause()
     while true {
@@ -92,7 +90,7 @@ final class Database: Sendable {
         return try attempt()
       } catch {
         guard isRepeatable(error, until: deadline), pause.wait(until: lastStart) else {
-          throw error
+          throw error.storeError(effect, store: name)
         }
       }
     }

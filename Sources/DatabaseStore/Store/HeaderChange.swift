@@ -81,8 +81,8 @@ extension SealedDatabaseStore {
     until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> (DatabaseAnswer, Bool) {
     var isUndecided = false
-    do throws(DatabaseFailure) {
-      let answer = try database.repeating(until: deadline) { () throws(DatabaseFailure) in
+    do throws(StoreError) {
+      let answer = try database.repeating(.write, until: deadline) { () throws(DatabaseFailure) in
         do throws(DatabaseFailure) {
           return try database.attempt(statement, parameters, as: .write, until: deadline)
         } catch {
@@ -92,7 +92,7 @@ extension SealedDatabaseStore {
       }
       return (answer, isUndecided)
     } catch {
-      throw isUndecided ? outcomeUnknown : error.storeError(.write, store: database.name)
+      throw isUndecided ? outcomeUnknown : error
     }
   }
 

@@ -273,26 +273,22 @@ struct StoreWriter {
   private mutating func send(
     _ statement: DatabaseStatement, _ parameters: StatementParameters
   ) throws(StoreError) -> Bool {
-    do throws(DatabaseFailure) {
-      return try database.repeating(
-        until: deadline, lastStart: lastStart
-      ) { () throws(DatabaseFailure) in
-        do throws(DatabaseFailure) {
-          let answer = try database.attempt(statement, parameters, as: .write, until: deadline)
-          guard answer.rowCount > 0 else { return false }
-          isUndecided = false
-          return true
-        } catch {
-          switch error {
-          case .server(.divisionByZero): return false
-          case .noAnswer: isUndecided = true
-          default: break
-          }
-          throw error
+    try database.repeating(
+      .write, until: deadline, lastStart: lastStart
+    ) { () throws(DatabaseFailure) in
+      do throws(DatabaseFailure) {
+        let answer = try database.attempt(statement, parameters, as: .write, until: deadline)
+        guard answer.rowCount > 0 else { return false }
+        isUndecided = false
+        return true
+      } catch {
+        switch error {
+        case .server(.divisionByZero): return false
+        case .noAnswer: isUndecided = true
+        default: break
         }
+        throw error
       }
-    } catch {
-      throw error.storeError(.write, store: database.name)
     }
   }
 
@@ -304,16 +300,11 @@ struct StoreWriter {
     guard let row = plan.first(where: \.isChanged) else { return }
     var parameters = StatementParameters(row.address)
     parameters.append(write.bytes)
-    do throws(DatabaseFailure) {
-      _ = try database.repeating(
-        until: deadline, lastStart: lastStart
-      ) { () throws(DatabaseFailure) in
-        try database.attempt(
-          database.statements.confirm, parameters, as: .write, until: deadline)
-      }
-      isUndecided = false
-    } catch {
-      throw error.storeError(.write, store: database.name)
+    _ = try database.repeating(
+      .write, until: deadline, lastStart: lastStart
+    ) { () throws(DatabaseFailure) in
+      try database.attempt(database.statements.confirm, parameters, as: .write, until: deadline)
     }
+    isUndecided = false
   }
 }
