@@ -5,7 +5,7 @@
     reader.py PROGRAM inside NAME    prints whether the button of this name is inside of its window
     reader.py PROGRAM press NAME     presses the button of this name
 
-Fails when the program, or the button, is not there.
+Prints nothing of a program that is not there (yet), and fails when it has no such button.
 """
 
 import sys
@@ -48,9 +48,16 @@ def is_inside(item):
 
 
 def main(program, act=None, name=None):
+    # A busy machine needs more than the 0.8 s that are usual.
+    Atspi.set_timeout(60_000, 60_000)
     desktop = Atspi.get_desktop(0)
     programs = [desktop.get_child_at_index(index) for index in range(desktop.get_child_count())]
-    found = objects(next(item for item in programs if item and item.get_name() == program))
+    found = [
+        below
+        for item in programs
+        if item and item.get_name() == program
+        for below in objects(item)
+    ]
     if act is None:
         for item in found:
             focus = item.get_state_set().contains(Atspi.StateType.FOCUSED)
