@@ -129,6 +129,10 @@ static void begin_writing(const store *store) {
   static const uint8_t zeros[RESERVE_BYTES];
   static uint8_t behind[RESERVE_BYTES];
   uint8_t chain[16];
+  // The byte of a writer that has waited for long.
+  struct flock turn = {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 62) + 1, .l_len = 1};
+  require(fcntl(store->lock, F_OFD_GETLK, &turn) == 0 && turn.l_type == F_UNLCK, "turn");
   set_lock(store, F_WRLCK);
   check_name(store, "lock", &store->lock_file);
   require(

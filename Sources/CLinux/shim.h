@@ -54,6 +54,16 @@ static inline int session_tools_set_lock(int descriptor, int kind, off_t byte) {
   return fcntl(descriptor, 37, &request);
 }
 
+/* Writes the kind of the lock that excludes one on this byte, F_UNLCK if there is none
+   (F_OFD_GETLK). */
+static inline int session_tools_get_lock(int descriptor, int *kind, off_t byte) {
+  struct flock request = {
+    .l_type = (short)*kind, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  int result = fcntl(descriptor, 36, &request);
+  *kind = request.l_type;
+  return result;
+}
+
 /* The kind of file system a file is on, as in <linux/magic.h>. */
 static inline int session_tools_file_system(int descriptor, unsigned *kind) {
   struct statfs status;

@@ -76,6 +76,29 @@ import Testing
     #expect(outcome.text == "0\n", "\(outcome.complaint)")
   }
 
+  /// As an agent does that has too many connections.
+  @Test func aProgramWhoseConnectionIsClosedConnectsAgain() throws {
+    try unlock()
+    let outcome = try stage.connect(
+      """
+      for directory in ["other", "other/session-tools"]:
+          os.mkdir(directory, 0o700)
+      full = socket.socket(socket.AF_UNIX)
+      full.bind("other/session-tools/agent.sock")
+      full.listen()
+      environment = os.environ | {"XDG_RUNTIME_DIR": os.path.abspath("other")}
+      program = subprocess.Popen(["session-tools", "list", "store"], env=environment)
+      for _ in range(3):
+          full.accept()[0].close()
+      peer = full.accept()[0]
+      agent = connected()
+      agent.sendall(peer.recv(100))
+      peer.sendall(agent.recv(100))
+      print(program.wait(60))
+      """)
+    #expect(outcome.text == "0\n", "\(outcome.complaint)")
+  }
+
   @Test func randomBytesDoNotEndTheAgent() throws {
     try unlock()
     let process = try stage.process()

@@ -70,11 +70,22 @@ package struct KeyAgent: Sendable {
     _ message: AgentMessage, in directory: PrivateDirectory
   ) throws(SystemCallError) -> AgentMessage? {
     let deadline = ContinuousClock.now + timeout
-    guard
-      let socket = try LocalSocket.connected(
-        to: socketName, in: directory.descriptor, until: deadline),
-      socket.send(message)
-    else { return nil }
+    while let socket = try LocalSocket.connected(
+      to: socketName, in: directory.descriptor, until: deadline)
+    {
+      if socket.send(message), let answer = try answer(from: socket, until: deadline) {
+        return answer
+      }
+      // It was closed without an answer: the agent has too many connections, or is about to end.
+      guard ContinuousClock.now < deadline else { throw SystemCallError("recv", ETIMEDOUT) }
+      _ = poll(nil, 0, .random(in: 5...20))
+    }
+    return nil
+  }
+
+  private static func answer(
+    from socket: LocalSocket, until deadline: ContinuousClock.Instant
+  ) throws(SystemCallError) -> AgentMessage? {
     var incoming = IncomingAgentMessage()
     while true {
       switch incoming.read(from: socket) {

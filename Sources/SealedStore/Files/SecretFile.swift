@@ -10,7 +10,7 @@ package enum SecretFile {
     _ path: String, largestByteCount: Int, rule: AccessRule,
     fileSystem: any FileSystem = LinuxFileSystem()
   ) throws(StoreError) -> SecretBytes {
-    let file = try open(path, .read, fileSystem)
+    let file = try open(path, .read, for: path, fileSystem)
     try rule.check(try file.status(), path: path)
     let buffer = ByteBuffer(byteCount: largestByteCount + 1, isSecret: true)
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
@@ -22,42 +22,79 @@ package enum SecretFile {
     return buffer.secret(0..<byteCount)
   }
 
-  /// Makes a file of mode 0600 with random bytes in it, durable when this returns.
+  /// Makes a file of mode 0600, whole as soon as others see it and durable when this returns.
   ///
-  /// - Throws: `alreadyExists` when there is a file, `noSpace`, `accessDenied` or `io`.
+  /// It is written under another name, which only a kill leaves behind, and linked to its own. From
+  /// then on it is never removed, even if this fails: another program may already rely on it.
+  ///
+  /// - Throws: `alreadyExists` when there is a file, which is then durable; `noSpace`,
+  ///   `accessDenied` or `io`.
   package static func create(
     _ path: String, content: SecretBytes, fileSystem: any FileSystem = LinuxFileSystem()
   ) throws(StoreError) {
-    let file = try open(path, .create, fileSystem)
+    let random = String(UInt64.random(in: .min ... .max), radix: 16)
+    let temporary = "\(path.parentPath)/.session-tools-\(random)"
+    do throws(StoreError) {
+      defer { try? fileSystem.remove(temporary, in: .workingDirectory) }
+      try write(content, to: temporary, for: path, fileSystem)
+      do throws(SystemCallError) {
+        try fileSystem.link(temporary, to: path, in: .workingDirectory)
+      } catch let error where SystemCallError.noLinks.contains(error.errno) {
+        // There, as on vfat, others may see the file before it is whole.
+        try write(content, to: path, for: path, fileSystem)
+      } catch {
+        throw error.ofSecret(path)
+      }
+    } catch let error where error.code == .alreadyExists {
+      // Who made it may not have synced its name yet.
+      try fileSystem.synchronizeDirectory(path.parentPath)
+      throw error
+    }
+    try fileSystem.synchronizeDirectory(path.parentPath)
+  }
+
+  private static func write(
+    _ content: SecretBytes, to name: String, for path: String, _ fileSystem: any FileSystem
+  ) throws(StoreError) {
+    let file = try open(name, .create, for: path, fileSystem)
     do throws(StoreError) {
       let buffer = ByteBuffer(byteCount: content.byteCount, isSecret: true)
       buffer.copy(content, to: 0)
       try file.write(buffer, 0..<buffer.byteCount, at: 0)
       try file.synchronize()
-      try fileSystem.synchronizeDirectory(path.parentPath)
     } catch {
-      // The file is not durable, so no one may rely on it. The first error is the one to report.
-      try? fileSystem.remove(path, in: .workingDirectory)
+      // The first error is the one to report.
+      try? fileSystem.remove(name, in: .workingDirectory)
       throw error
     }
   }
 
   private static func open(
-    _ path: String, _ access: FileAccess, _ fileSystem: any FileSystem
+    _ name: String, _ access: FileAccess, for path: String, _ fileSystem: any FileSystem
   ) throws(StoreError) -> OpenFile {
     do throws(SystemCallError) {
       return try OpenFile(
-        path, in: .workingDirectory, access, path: path, fileSystem: fileSystem)
-    } catch let error where error.errno == SystemCallError.fileExists {
-      throw StoreError(
+        name, in: .workingDirectory, access, path: path, fileSystem: fileSystem)
+    } catch {
+      throw error.ofSecret(path)
+    }
+  }
+}
+
+extension SystemCallError {
+  /// The store's error for a file with a secret.
+  fileprivate func ofSecret(_ path: String) -> StoreError {
+    switch errno {
+    case Self.fileExists:
+      StoreError(
         .alreadyExists, store: path, reason: "there is a file of that name",
         remedy: "Name a file that does not exist")
-    } catch let error where error.errno == SystemCallError.noSuchFile {
-      throw StoreError(
+    case Self.noSuchFile:
+      StoreError(
         .keyMissing, store: path, reason: "there is no such file",
-        remedy: "Name the file that holds the key", errno: error.errno)
-    } catch {
-      throw StoreError(error, path: path)
+        remedy: "Name the file that holds the key", errno: errno)
+    default:
+      StoreError(self, path: path)
     }
   }
 }

@@ -236,7 +236,7 @@ extension SealedFileStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    let deadline = ContinuousClock.now + timeout
+    let deadline = SuspendingClock.now + timeout
     let byte = try lockByte(of: key)
     try names.lock(key, timeout: timeout)
     defer { names.unlock(key) }
@@ -252,7 +252,7 @@ extension SealedFileStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    let deadline = ContinuousClock.now + timeout
+    let deadline = SuspendingClock.now + timeout
     let byte = try lockByte(of: key)
     try await names.lock(key, timeout: timeout)
     defer { names.unlock(key) }

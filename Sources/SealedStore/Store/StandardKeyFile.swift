@@ -65,7 +65,20 @@ extension SealedFileStore {
     do throws(StoreError) {
       return try SealedFileStore.identifier(at: path) != store.bytes.hexadecimal
     } catch {
-      return error.code == .unavailable
+      return isAbsent(at: path)
+    }
+  }
+
+  /// Returns whether it is certain that a directory has no store: no header, and no copy of it.
+  package static func isAbsent(
+    at path: String, fileSystem: any FileSystem = LinuxFileSystem()
+  ) -> Bool {
+    [StoreFile.header, StoreFile.headerCopy].allSatisfy { name in
+      do throws(SystemCallError) {
+        return try fileSystem.status(of: "\(path)/\(name)", in: .workingDirectory) == nil
+      } catch {
+        return false
+      }
     }
   }
 }

@@ -66,6 +66,10 @@ package protocol FileSystem: AnyObject, Sendable {
   func tryLock(
     _ descriptor: Descriptor, byte: Int, isShared: Bool
   ) throws(SystemCallError) -> Bool
+  /// Returns whether another open file has a lock on one byte of a file that excludes this lock.
+  func isLocked(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool
   /// Frees the lock on one byte of a file.
   func unlock(_ descriptor: Descriptor, byte: Int)
 }
@@ -172,6 +176,8 @@ extension SystemCallError {
   package static var invalidArgument: Int32 { EINVAL }
   /// `EEXIST`.
   package static var fileExists: Int32 { EEXIST }
+  /// What `link` gives on a file system without hard links.
+  package static var noLinks: Set<Int32> { [EPERM, EOPNOTSUPP, ENOSYS] }
   /// `ENOENT`.
   package static var noSuchFile: Int32 { ENOENT }
 }

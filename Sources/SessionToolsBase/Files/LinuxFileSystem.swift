@@ -241,6 +241,16 @@ package final class LinuxFileSystem: FileSystem {
     return true
   }
 
+  package func isLocked(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    var kind = isShared ? F_RDLCK : F_WRLCK
+    try check("fcntl") {
+      unsafe session_tools_get_lock(descriptor.rawValue, &kind, off_t(byte))
+    }
+    return kind != F_UNLCK
+  }
+
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     // Freeing a byte that this file has locked cannot fail; closing the file would free it too.
     _ = try? check("fcntl") {

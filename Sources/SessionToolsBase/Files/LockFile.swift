@@ -4,11 +4,20 @@ import Synchronization
 /// Locks between processes: bytes of a file named `lock`.
 ///
 /// Byte 0 is the writer's. Exclusive access to a name locks a byte beyond it, chosen by a hash of
-/// the name. The locks belong to this open file, so the kernel frees them when the process dies,
+/// the name. The last byte gives a turn: locks have no queue, so a program that frees byte 0 and
+/// takes it again all the time would leave others a few microseconds to find it free. Those who
+/// have waited for a while lock the last byte first, and nobody else takes byte 0 meanwhile.
+///
+/// The locks belong to this open file, so the kernel frees them when the process dies,
 /// and two stores opened in one process also exclude each other.
 package final class LockFile: Sendable {
   package static let name = "lock"
   package static let writerByte = 0
+  private static let turnByte = 1 << 62 + 1
+  /// How long a program waits for byte 0 before it takes the turn.
+  private static let patience = Duration.milliseconds(50)
+  /// How long a program leaves byte 0 to the one that has the turn, which may have been stopped.
+  private static let courtesy = Duration.milliseconds(100)
 
   /// The open file and its identity: one object, so that taking a lock copies a single reference.
   private final class Opened: Sendable {
@@ -66,7 +75,9 @@ package final class LockFile: Sendable {
   package func lock(
     byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Held? {
-    try poll(timeout, { () throws(StoreError) in try tryLock(byte: byte) }, isNeedless)
+    try poll(byte, timeout, { (byte, waited) throws(StoreError) in
+      try tryLock(byte: byte, after: waited)
+    }, isNeedless)
   }
 
   /// Locks a byte shared, where the file cannot be written; locks nothing where there is no file.
@@ -81,12 +92,10 @@ package final class LockFile: Sendable {
       return Held(file: nil, directory: directory, byte: byte)
     }
     return try poll(
-      timeout,
-      { () throws(StoreError) in
+      byte, timeout,
+      { (byte, waited) throws(StoreError) in
         do throws(SystemCallError) {
-          guard
-            try directory.fileSystem.tryLock(file.descriptor, byte: byte, isShared: true)
-          else { return nil }
+          guard try tryLock(file, byte: byte, isShared: true, after: waited) else { return nil }
         } catch {
           throw StoreError(error, path: directory.pathOfFile(Self.name))
         }
@@ -95,19 +104,27 @@ package final class LockFile: Sendable {
   }
 
   private func poll(
-    _ timeout: Duration, _ attempt: () throws(StoreError) -> Held?,
+    _ byte: Int, _ timeout: Duration,
+    _ attempt: (_ byte: Int, _ waited: Duration) throws(StoreError) -> Held?,
     _ isNeedless: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Held? {
     // Usually it is free.
-    if let held = try attempt() { return held }
+    if let held = try attempt(byte, .zero) { return held }
     let time = ObservedTime()
     defer { tell(time) }
     var wait = Backoff(timeout: timeout)
+    var turn: Held?
+    defer { turn?.unlock() }
     while true {
       if try isNeedless() { return nil }
+      if byte == Self.writerByte, turn == nil, wait.waited > Self.patience {
+        turn = try attempt(Self.turnByte, wait.waited)
+        // Only whoever has the lock is still before this program.
+        if turn != nil { wait.longest = .milliseconds(1) }
+      }
       guard let pause = wait.next() else { throw timedOut() }
       Thread.sleep(forTimeInterval: pause / .seconds(1))
-      if let held = try attempt() { return held }
+      if let held = try attempt(byte, wait.waited) { return held }
     }
   }
 
@@ -133,12 +150,10 @@ package final class LockFile: Sendable {
     }
   }
 
-  private func tryLock(byte: Int) throws(StoreError) -> Held? {
+  private func tryLock(byte: Int, after waited: Duration = .zero) throws(StoreError) -> Held? {
     let lock = try lockFile()
     do throws(SystemCallError) {
-      guard
-        try directory.fileSystem.tryLock(lock.file.descriptor, byte: byte, isShared: false)
-      else { return nil }
+      guard try tryLock(lock.file, byte: byte, isShared: false, after: waited) else { return nil }
     } catch {
       throw StoreError(error, path: directory.pathOfFile(Self.name))
     }
@@ -155,6 +170,19 @@ package final class LockFile: Sendable {
     held.unlock()
     opened.withLock { if $0 === lock { $0 = nil } }
     return nil
+  }
+
+  /// Locks a byte if it is free, and byte 0 only if no other program has the turn.
+  private func tryLock(
+    _ file: OpenFile, byte: Int, isShared: Bool, after waited: Duration
+  ) throws(SystemCallError) -> Bool {
+    let files = directory.fileSystem
+    if byte == Self.writerByte, waited < Self.courtesy,
+      try files.isLocked(file.descriptor, byte: Self.turnByte, isShared: isShared)
+    {
+      return false
+    }
+    return try files.tryLock(file.descriptor, byte: byte, isShared: isShared)
   }
 
   private func lockFile() throws(StoreError) -> Opened {
@@ -184,18 +212,24 @@ package final class LockFile: Sendable {
 /// Pauses between tries for a lock that has no queue: short at first, then longer, and random so
 /// that processes do not run in step.
 private struct Backoff {
-  private static let longest = Duration.milliseconds(10)
+  var longest = Duration.milliseconds(10)
 
-  private let deadline: ContinuousClock.Instant
+  /// While the machine sleeps, no program can free the lock.
+  private let clock = SuspendingClock()
+  private let start: SuspendingClock.Instant
+  private let timeout: Duration
   private var pause = Duration.microseconds(20)
 
   init(timeout: Duration) {
-    deadline = .now + timeout
+    start = clock.now
+    self.timeout = timeout
   }
 
+  var waited: Duration { clock.now - start }
+
   mutating func next() -> Duration? {
-    guard ContinuousClock.now < deadline else { return nil }
-    defer { pause = min(pause * 2, Self.longest) }
-    return pause * Double.random(in: 0.5...1)
+    guard waited < timeout else { return nil }
+    defer { pause = min(pause * 2, longest) }
+    return min(pause, longest) * Double.random(in: 0.5...1)
   }
 }

@@ -45,7 +45,11 @@ struct InstallIdentifierFile {
     }
     let directory = try PrivateDirectory(
       directory, .ownDirectory, followsLink: true, fileSystem: fileSystem)
-    if let identifier = try read(in: directory) { return identifier }
+    if let identifier = try read(in: directory) {
+      // Its maker removes its other name once both are durable.
+      if try directory.status(of: Self.name)?.linkCount != 1 { try directory.synchronize() }
+      return identifier
+    }
     return try make(in: directory)
   }
 
@@ -75,9 +79,9 @@ struct InstallIdentifierFile {
       directory.discard(temporaryName)
       throw error
     }
-    try directory.remove(temporaryName)
     // The losers do this too: the winner may not have synced yet.
     try directory.synchronize()
+    try directory.remove(temporaryName)
     if isOurs { return InstallIdentifier(rawValue: String(decoding: digits, as: UTF8.self)) }
     guard let made = try read(in: directory) else {
       throw StoreError(

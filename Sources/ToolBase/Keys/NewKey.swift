@@ -102,7 +102,7 @@ package struct NewKey {
           _ = try SealedFileStore.open(at: path, key: key)
           return true
         } catch {
-          return ![StoreError.wrongKey, StoreError.unavailable].contains(error.code)
+          return error.code != .wrongKey && !SealedFileStore.isAbsent(at: path)
         }
       }, operation)
   }

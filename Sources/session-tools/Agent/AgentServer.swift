@@ -78,7 +78,7 @@ struct AgentServer {
     do throws(SystemCallError) {
       while let socket = try door.listener.accept() {
         guard socket.peerUser == CurrentProcess.user else { continue }
-        // The oldest has had the most time; its program asks the person instead.
+        // The oldest has had the most time; its program connects again.
         if connections.count == Self.largestConnectionCount { connections.removeFirst() }
         connections.append(Connection(socket: socket, end: clock.uptime + Self.requestTime))
         serveConnections()

@@ -65,21 +65,17 @@ struct StoreChecks {
   /// The check of the writer's lock, byte 0 of the file `lock`, which a writer holds for
   /// milliseconds.
   private var writerLock: Check? {
-    let patience = ContinuousClock.now + .seconds(2)
-    let fileSystem = LinuxFileSystem()
-    let file = "\(path)/lock"
-    guard let opened = try? fileSystem.open(file, in: .workingDirectory, .readWrite) else {
-      return nil
+    guard Files.names(in: path).contains(LockFile.name) else { return nil }
+    do throws(StoreError) {
+      let directory = try PrivateDirectory(path, fileSystem: LinuxFileSystem())
+      try LockFile(directory).lock(byte: LockFile.writerByte, timeout: .seconds(2)).unlock()
+      return .ok("lock", "free")
+    } catch {
+      guard error.code == .timedOut else { return nil }
+      return .problem(
+        "lock", "another process has held it for more than 2 seconds",
+        remedy: "fuser -v \("\(path)/\(LockFile.name)".shellQuoted)", .unavailable)
     }
-    let lock = OwnedDescriptor(opened, of: fileSystem)
-    repeat {
-      // Closing the file releases the lock again at once.
-      if (try? fileSystem.tryLock(lock.descriptor, byte: 0)) ?? true { return .ok("lock", "free") }
-      Thread.sleep(forTimeInterval: 0.05)
-    } while ContinuousClock.now < patience
-    return .problem(
-      "lock", "another process has held it for more than 2 seconds",
-      remedy: "fuser -v \(file.shellQuoted)", .unavailable)
   }
 
   private var leftovers: Check {

@@ -15,7 +15,7 @@ import Testing
     let scratch = try Scratch()
     try scratch.create().put("value", as: "item")
     // By default, the signal that asks for the lease would end this process.
-    unsafe signal(SIGIO, SIG_IGN)
+    signal(SIGIO, SIG_IGN)
     let file = try #require(FileHandle(forReadingAtPath: scratch.file(name)))
     #expect(fcntl(file.fileDescriptor, Self.setLease, F_RDLCK) == 0)
     try inThreads(2) { number in

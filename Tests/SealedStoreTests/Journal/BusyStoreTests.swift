@@ -54,4 +54,36 @@ import Testing
       #expect(try store.verify().findings.filter(\.isDamage) == [])
     }
   }
+
+  /// The first process frees the lock for a few microseconds at a time.
+  @Test func `twelve processes get their turns beside one that writes all the time`() throws {
+    _ = try scratch.create()
+    let slow = try scratch.open(
+      StoreEnvironment(
+        fileSystem: FaultyFileSystem { call in
+          if call.kind == .synchronizeData { usleep(5000) }
+          return nil
+        }))
+    let others = 12
+    let left = Locked(others)
+    try inThreads(1 + others) { [scratch] number in
+      if number == 0 {
+        while left.value > 0 { try slow.put("other", as: "item") }
+        return
+      }
+      defer { left.withLock { $0 -= 1 } }
+      let store = try SealedFileStore.open(at: scratch.path, key: scratch.key)
+      for count in 1...5 { try store.put("\(count)", as: "\(number)") }
+      #expect(try store.text("\(number)") == "5")
+    }
+  }
+
+  @Test func `a process that has the turn and is stopped does not stop the others`() throws {
+    let store = try scratch.create()
+    let fileSystem = LinuxFileSystem()
+    let lock = try fileSystem.open(scratch.file("lock"), in: .workingDirectory, .readWrite)
+    #expect(try fileSystem.tryLock(lock, byte: 1 << 62 + 1))
+    try store.put("value", as: "item")
+    #expect(try store.text("item") == "value")
+  }
 }

@@ -182,6 +182,46 @@ import Testing
     try makeStore()
   }
 
+  @Test func `a key file is whole as soon as another program sees it`() throws {
+    for number in 0..<100 {
+      let path = scratch["key \(number)"]
+      try inThreads(4) { _ in
+        _ = try KeyFile(path, makeIfAbsent: true).makeSlot()
+        #expect(try Data(contentsOf: URL(filePath: path)).count == 32)
+      }
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: scratch.place)
+    #expect(names.count == 100)
+  }
+
+  @Test func `a key file that others may have seen stays when its name is not durable`() throws {
+    let disk = FaultyFileSystem()
+    let content = RawKey.random()
+    var number = 0
+    repeat {
+      number += 1
+      disk.setRule { [number] in $0.number == number ? .fail(EIO) : nil }
+      let path = scratch["key \(number)"]
+      let code = try code { try SecretFile.create(path, content: content, fileSystem: disk) }
+      let isThere = FileManager.default.fileExists(atPath: path)
+      let isLinked = disk.calls.contains { $0.kind == .link && $0.number < number }
+      #expect(isThere == isLinked, "call \(number)")
+      if code == nil { break }
+      if isThere { #expect(try Data(contentsOf: URL(filePath: path)).count == 32) }
+    } while number < 100
+    #expect((5..<100).contains(number))
+  }
+
+  @Test func `a key file is made on a file system without hard links`() throws {
+    for missing in [EPERM, EOPNOTSUPP, ENOSYS] {
+      let disk = FaultyFileSystem { $0.kind == .link ? .fail(missing) : nil }
+      let path = scratch["key \(missing)"]
+      try SecretFile.create(path, content: RawKey.random(), fileSystem: disk)
+      #expect(try Data(contentsOf: URL(filePath: path)).count == 32)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.place).count == 3)
+  }
+
   @Test func `a systemd credential opens a store, but only from its directory`() throws {
     make(32, mode: 0o440, at: scratch["cred"])
     let credential = SystemdCredential("cred", directory: scratch.place)

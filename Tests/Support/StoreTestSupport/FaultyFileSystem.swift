@@ -248,6 +248,13 @@ package final class FaultyFileSystem: FileSystem {
     return true
   }
 
+  package func isLocked(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    _ = try fault(.lock, "", descriptor)
+    return try real.isLocked(descriptor, byte: byte, isShared: isShared)
+  }
+
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     state.withLock { state in
       _ = state.locks.remove(HeldLock(descriptor: descriptor, byte: byte))

@@ -233,6 +233,16 @@ package final class MemoryFileSystem: FileSystem {
     }
   }
 
+  package func isLocked(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    try with { files throws(SystemCallError) in
+      let node = try files.node(descriptor, "fcntl")
+      let holder = files.locks[MemoryFiles.LockPlace(node: node, byte: byte)]
+      return holder != nil && holder != descriptor
+    }
+  }
+
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     state.withLock { files in
       guard let node = files.open[descriptor]?.node else { return }

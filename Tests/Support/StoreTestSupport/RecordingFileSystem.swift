@@ -307,6 +307,12 @@ package final class RecordingFileSystem: FileSystem {
     try real.tryLock(descriptor, byte: byte, isShared: isShared)
   }
 
+  package func isLocked(
+    _ descriptor: Descriptor, byte: Int, isShared: Bool
+  ) throws(SystemCallError) -> Bool {
+    try real.isLocked(descriptor, byte: byte, isShared: isShared)
+  }
+
   package func unlock(_ descriptor: Descriptor, byte: Int) {
     real.unlock(descriptor, byte: byte)
   }
