@@ -81,20 +81,23 @@ import Testing
     try unlock()
     let outcome = try stage.connect(
       """
+      import threading
       for directory in ["other", "other/session-tools"]:
           os.mkdir(directory, 0o700)
       full = socket.socket(socket.AF_UNIX)
       full.bind("other/session-tools/agent.sock")
       full.listen()
       environment = os.environ | {"XDG_RUNTIME_DIR": os.path.abspath("other")}
-      program = subprocess.Popen(["session-tools", "list", "store"], env=environment)
-      for _ in range(3):
-          full.accept()[0].close()
-      peer = full.accept()[0]
-      agent = connected()
-      agent.sendall(peer.recv(100))
-      peer.sendall(agent.recv(100))
-      print(program.wait(60))
+      def serve():
+          for _ in range(3):
+              full.accept()[0].close()
+          while True:
+              peer, agent = full.accept()[0], connected()
+              agent.sendall(peer.recv(100))
+              peer.sendall(agent.recv(100))
+              peer.close()
+      threading.Thread(target=serve, daemon=True).start()
+      print(subprocess.run(["session-tools", "list", "store"], env=environment).returncode)
       """)
     #expect(outcome.text == "0\n", "\(outcome.complaint)")
   }
