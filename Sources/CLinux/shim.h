@@ -54,8 +54,7 @@ static inline int session_tools_set_lock(int descriptor, int kind, off_t byte) {
   return fcntl(descriptor, 37, &request);
 }
 
-/* Writes the kind of the lock that excludes one on this byte, F_UNLCK if there is none
-   (F_OFD_GETLK). */
+/* Writes the kind of the lock that excludes one on this byte, or F_UNLCK (F_OFD_GETLK). */
 static inline int session_tools_get_lock(int descriptor, int *kind, off_t byte) {
   struct flock request = {
     .l_type = (short)*kind, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};

@@ -6,7 +6,7 @@ import Synchronization
 /// Byte 0 is the writer's. Exclusive access to a name locks a byte beyond it, chosen by a hash of
 /// the name. The last byte gives a turn: locks have no queue, so a program that frees byte 0 and
 /// takes it again all the time would leave others a few microseconds to find it free. Those who
-/// have waited for a while lock the last byte first, and nobody else takes byte 0 meanwhile.
+/// have waited for a while lock the last byte first, and no other takes byte 0 meanwhile.
 ///
 /// The locks belong to this open file, so the kernel frees them when the process dies,
 /// and two stores opened in one process also exclude each other.
@@ -75,9 +75,11 @@ package final class LockFile: Sendable {
   package func lock(
     byte: Int, timeout: Duration, unless isNeedless: () throws(StoreError) -> Bool
   ) throws(StoreError) -> Held? {
-    try poll(byte, timeout, { (byte, waited) throws(StoreError) in
-      try tryLock(byte: byte, after: waited)
-    }, isNeedless)
+    try poll(
+      byte, timeout,
+      { (byte, waited) throws(StoreError) in
+        try tryLock(byte: byte, after: waited)
+      }, isNeedless)
   }
 
   /// Locks a byte shared, where the file cannot be written; locks nothing where there is no file.
@@ -119,7 +121,7 @@ package final class LockFile: Sendable {
       if try isNeedless() { return nil }
       if byte == Self.writerByte, turn == nil, wait.waited > Self.patience {
         turn = try attempt(Self.turnByte, wait.waited)
-        // Only whoever has the lock is still before this program.
+        // Only the program that has the lock is still before this one.
         if turn != nil { wait.longest = .milliseconds(1) }
       }
       guard let pause = wait.next() else { throw timedOut() }
