@@ -142,8 +142,9 @@ public protocol SecretStore: Sendable {
   /// ``StoreTraits/seesOtherProcesses`` holds.
   ///
   /// An event is sent when its change can be read, and events come in the order of the changes. One
-  /// event may stand for several changes. A listener that fell too far behind gets
-  /// ``StoreEvent/resynchronize`` for the events it missed.
+  /// event may stand for several changes, and a put of the value that is already stored need not
+  /// have one. A listener that fell too far behind gets ``StoreEvent/resynchronize`` for the events
+  /// it missed.
   func changes() -> AsyncStream<StoreEvent>
 
   /// Returns a stream of the changes of some names from now on, whichever object makes them.

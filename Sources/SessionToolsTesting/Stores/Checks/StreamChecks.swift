@@ -31,16 +31,16 @@ extension StoreConformance {
     },
     Check("every item that a list changes is reported", telling) { store in
       let keys = try (0..<8).map { try StoreKey("\($0)", in: "conformance") }
-      let sample = Sample("text")
       let log = EventLog(store.store.changes())
-      for _ in 1...2 {
+      for round in 1...2 {
+        let (first, second) = (Sample("first \(round)"), Sample("second \(round)"))
         try await store.expectTold(keys, to: log, "a list of puts") {
-          try await store.apply(keys.map { .put(sample.bytes, for: $0) })
+          try await store.apply(keys.map { .put(first.bytes, for: $0) })
         }
         try await store.expectTold(keys, to: log, "a list of puts and removals") {
           try await store.apply(
             keys.enumerated().map { number, key in
-              number.isMultiple(of: 2) ? .remove(key) : .put(sample.bytes, for: key)
+              number.isMultiple(of: 2) ? .remove(key) : .put(second.bytes, for: key)
             })
         }
       }
@@ -50,10 +50,10 @@ extension StoreConformance {
       try await store.put(Sample("text"), for: StoreKey("before", in: "elsewhere"))
       let log = EventLog(store.store.changes())
       var told: [StoreEvent] = []
-      for _ in 1...3 {
+      for number in 1...3 {
         try await store.apply([])
         _ = try await store.value(for: keys[0])
-        for key in keys { try await store.put(Sample("text"), for: key) }
+        for key in keys { try await store.put(Sample("number \(number)"), for: key) }
         try await store.wait(until: "a put to be reported") {
           let events = log.take()
           told += events
@@ -74,9 +74,8 @@ extension StoreConformance {
       let heard = [keys[0], keys[2]]
       let log = EventLog(store.store.changes(of: Set(heard)))
       var told: [StoreEvent] = []
-      for _ in 1...2 {
-        try await store.put(Sample("text"), for: keys[1])
-        for key in heard { try await store.put(Sample("text"), for: key) }
+      for number in 1...2 {
+        for key in [keys[1]] + heard { try await store.put(Sample("number \(number)"), for: key) }
         try await store.wait(until: "a put to be reported") {
           let events = log.take()
           told += events
@@ -92,9 +91,9 @@ extension StoreConformance {
     Check("every listener is notified", streams) { store in
       let key = try StoreKey("item", in: "conformance")
       let logs = (1...3).map { _ in EventLog(store.store.changes()) }
-      for _ in 1...2 {
+      for round in 1...2 {
         for log in logs { _ = log.take() }
-        try await store.put(Sample("text"), for: key)
+        try await store.put(Sample("round \(round)"), for: key)
         for (number, log) in logs.enumerated() {
           try await store.wait(until: "listener \(number + 1) of 3 to be notified") {
             log.take().contains { $0.concerns(key) }
@@ -123,9 +122,9 @@ extension StoreConformance {
       let (first, second) = (EventLog(store.store.changes()), EventLog(store.store.changes()))
       first.stop()
       try await store.wait(until: "the stream of a cancelled task to end") { first.isEnded }
-      for _ in 1...2 {
+      for number in 1...2 {
         try await store.expectTold([key], to: second, "a put") {
-          try await store.put(Sample("text"), for: key)
+          try await store.put(Sample("number \(number)"), for: key)
         }
       }
       let third = EventLog(store.store.changes())
