@@ -139,7 +139,12 @@ final class Desktop: Sendable {
   /// Gives the focus to a window.
   func focus(_ title: String) async throws {
     switch kind {
-    case .x11: try await perform("windowactivate", on: title)
+    case .x11:
+      try await perform("windowactivate", on: title)
+      // The window manager does it later, and keys would go to the other window until then.
+      try await wait(until: "\(title) has the focus") {
+        (try? await run("xdotool", "getactivewindow", "getwindowname")) == title + "\n"
+      }
     case .wayland: try await run("swaymsg", "[title=\"^\(title)$\"] focus")
     }
   }

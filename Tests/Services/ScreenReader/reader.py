@@ -9,11 +9,12 @@ Prints nothing of a program that is not there (yet), and fails when it has no su
 """
 
 import sys
+import time
 
 import gi
 
 gi.require_version("Atspi", "2.0")
-from gi.repository import Atspi
+from gi.repository import Atspi, GLib
 
 
 def objects(item):
@@ -47,9 +48,8 @@ def is_inside(item):
     )
 
 
-def main(program, act=None, name=None):
-    # A busy machine needs more than the 0.8 s that are usual.
-    Atspi.set_timeout(60_000, 60_000)
+def read(program, act=None, name=None):
+    """Returns lines to print, and the button to press if that is asked for."""
     desktop = Atspi.get_desktop(0)
     programs = [desktop.get_child_at_index(index) for index in range(desktop.get_child_count())]
     found = [
@@ -59,15 +59,34 @@ def main(program, act=None, name=None):
         for below in objects(item)
     ]
     if act is None:
+        lines = []
         for item in found:
             focus = item.get_state_set().contains(Atspi.StateType.FOCUSED)
-            print(item.get_role_name(), repr(name_of(item)), *(["focused"] if focus else []))
-        return
+            parts = [item.get_role_name(), repr(name_of(item))] + ["focused"] * focus
+            lines.append(" ".join(parts))
+        return lines, None
     buttons = [item for item in found if item.get_role_name() == "push button"]
-    button = next(item for item in buttons if item.get_name() == name)
-    if act == "inside":
-        print(is_inside(button))
-    else:
+    button = next((item for item in buttons if item.get_name() == name), None)
+    if button is None:
+        sys.exit(f"there is no button {name!r}")
+    return ([str(is_inside(button))], None) if act == "inside" else ([], button)
+
+
+def main(*arguments):
+    # A busy machine needs more than the 0.8 s that are usual.
+    Atspi.set_timeout(60_000, 60_000)
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            lines, button = read(*arguments)
+            break
+        except GLib.Error:
+            # An object went away while the others were read.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+    print("".join(line + "\n" for line in lines), end="")
+    if button:
         button.get_action_iface().do_action(0)
 
 
