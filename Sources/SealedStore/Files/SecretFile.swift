@@ -24,33 +24,47 @@ package enum SecretFile {
 
   /// Makes a file of mode 0600, whole as soon as others see it and durable when this returns.
   ///
-  /// It is written under another name, which only a kill leaves behind, and linked to its own. From
-  /// then on it is never removed, even if this fails: another program may already rely on it.
+  /// It is written under another name and linked to its own. From then on it is never removed, even
+  /// if this fails: another program may already rely on it. The other name goes once both are
+  /// durable, so a kill or a failed sync may leave it.
   ///
   /// - Throws: `alreadyExists` when there is a file, which is then durable; `noSpace`,
   ///   `accessDenied` or `io`.
   package static func create(
     _ path: String, content: SecretBytes, fileSystem: any FileSystem = LinuxFileSystem()
   ) throws(StoreError) {
+    // An existing file is found even where none could be made.
+    try checkIsAbsent(path, fileSystem)
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
     let temporary = "\(path.parentPath)/.session-tools-\(random)"
-    do throws(StoreError) {
-      defer { try? fileSystem.remove(temporary, in: .workingDirectory) }
-      try write(content, to: temporary, for: path, fileSystem)
-      do throws(SystemCallError) {
-        try fileSystem.link(temporary, to: path, in: .workingDirectory)
-      } catch let error where SystemCallError.noLinks.contains(error.errno) {
-        // There, as on vfat, others may see the file before it is whole.
-        try write(content, to: path, for: path, fileSystem)
-      } catch {
-        throw error.ofSecret(path)
-      }
-    } catch let error where error.code == .alreadyExists {
-      // Who made it may not have synced its name yet.
-      try fileSystem.synchronizeDirectory(path.parentPath)
-      throw error
+    try write(content, to: temporary, for: path, fileSystem)
+    do throws(SystemCallError) {
+      try fileSystem.link(temporary, to: path, in: .workingDirectory)
+    } catch {
+      try? fileSystem.remove(temporary, in: .workingDirectory)
+      // Another program may have made it meanwhile.
+      try checkIsAbsent(path, fileSystem)
+      guard SystemCallError.noLinks.contains(error.errno) else { throw error.ofSecret(path) }
+      // There, as on vfat, others may see the file before it is whole.
+      try write(content, to: path, for: path, fileSystem)
     }
     try fileSystem.synchronizeDirectory(path.parentPath)
+    try? fileSystem.remove(temporary, in: .workingDirectory)
+  }
+
+  /// Refuses an existing file, after making it durable if its maker may not have done so yet.
+  private static func checkIsAbsent(
+    _ path: String, _ fileSystem: any FileSystem
+  ) throws(StoreError) {
+    let status: FileStatus?
+    do throws(SystemCallError) {
+      status = try fileSystem.status(of: path, in: .workingDirectory)
+    } catch {
+      throw error.ofSecret(path)
+    }
+    guard let status else { return }
+    if status.linkCount > 1 { try fileSystem.synchronizeDirectory(path.parentPath) }
+    throw SystemCallError("open", SystemCallError.fileExists).ofSecret(path)
   }
 
   private static func write(

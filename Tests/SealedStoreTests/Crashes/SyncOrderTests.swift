@@ -208,7 +208,7 @@ import Testing
 
   @Test func `a key file and its name are durable before the key is used`() throws {
     try SecretFile.create(scratch["key"], content: RawKey.random(), fileSystem: disk)
-    let kinds: [FaultyFileSystem.Call.Kind] = [.write, .synchronize, .link, .remove, .synchronize]
+    let kinds: [FaultyFileSystem.Call.Kind] = [.write, .synchronize, .link, .synchronize, .remove]
     #expect(disk.calls.map(\.kind).filter(kinds.contains) == kinds)
     #expect(steps().last == "sync parent")
   }

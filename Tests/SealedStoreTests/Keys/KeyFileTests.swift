@@ -214,6 +214,16 @@ import Testing
     #expect((5..<100).contains(number))
   }
 
+  @Test func `an existing key file is found where none could be made`() throws {
+    make(32)
+    let disk = FaultyFileSystem { call in
+      call.access == .create || call.kind == .synchronize ? .fail(EROFS) : nil
+    }
+    #expect(
+      try code { try SecretFile.create(path, content: RawKey.random(), fileSystem: disk) }
+        == StoreError.alreadyExists)
+  }
+
   @Test func `a key file is made on a file system without hard links`() throws {
     for missing in [EPERM, EOPNOTSUPP, ENOSYS] {
       let disk = FaultyFileSystem { $0.kind == .link ? .fail(missing) : nil }
