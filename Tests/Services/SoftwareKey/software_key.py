@@ -106,7 +106,10 @@ class Key:
                 raise Refused(OPERATION_DENIED)
             if touch == "at once" or touch == "late" and time.monotonic() > start + 1:
                 return
-            self.connection.send(self.channel, KEEPALIVE, bytes([TOUCH_NEEDED]))
+            try:
+                self.connection.send(self.channel, KEEPALIVE, bytes([TOUCH_NEEDED]))
+            except ConnectionError:
+                pass  # What the host wrote before it hung up is still to be read.
             report = self.connection.report(timeout=0.1)
             if report and report[4] & 0x7F == CANCEL:
                 key.log("cancelled")
